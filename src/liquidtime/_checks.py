@@ -1,0 +1,110 @@
+"""The few checks that every layer shares, one error text each."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+from typing import ParamSpec
+
+import torch
+from torch import Tensor
+
+from liquidtime.errors import nearest, unknown_choice, wrong_shape
+
+P = ParamSpec("P")
+
+
+def named_arguments(init: Callable[P, None]) -> Callable[P, None]:
+    """Make a constructor name the nearest argument when it is given one that it does not have."""
+    known = [name for name in inspect.signature(init).parameters if name != "self"]
+
+    @functools.wraps(init)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
+        for name in kwargs:
+            if name not in known:
+                owner = type(args[0]).__name__
+                raise TypeError(f"`{name}` is not an argument of {owner}{nearest(name, known)}")
+        init(*args, **kwargs)
+
+    return checked
+
+
+def check_choice(argument: str, given: object, choices: Iterable[object]) -> None:
+    """Refuse a name that is not in the table."""
+    choices = list(choices)
+    if given not in choices:
+        raise unknown_choice(argument, given, choices)
+
+
+def check_size(argument: str, given: object, least: int = 1) -> int:
+    """Return `given` as an int of at least `least`, or refuse it."""
+    if isinstance(given, bool) or not isinstance(given, Integral):
+        raise TypeError(f"`{argument}` must be a whole number; got {given!r}")
+    if given < least:
+        raise ValueError(f"`{argument}` must be at least {least}; got {given}")
+    return int(given)
+
+
+def check_rate(argument: str, given: object) -> float:
+    """Return `given` as a probability in [0, 1), or refuse it."""
+    if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 <= float(given) < 1.0:
+        raise ValueError(f"`{argument}` must be at least 0 and less than 1; got {given!r}")
+    return float(given)
+
+
+def check_width(argument: str, given: Tensor, width: int, axes: str) -> None:
+    """Refuse a tensor whose last axis is not `width`."""
+    if given.shape[-1] != width:
+        needed = [*given.shape[:-1], width]
+        raise wrong_shape(argument, axes, needed, given.shape, f"The last axis is the network's {width}.")
+
+
+def values_are_known(given: Tensor) -> bool:
+    """Return whether the numbers of a tensor can be looked at: not when it is traced, mapped or on `meta`."""
+    if given.is_meta or torch.compiler.is_compiling():
+        return False
+    return not torch._C._functorch.is_functorch_wrapped_tensor(given)
+
+
+def check_dt(dt: Tensor) -> None:
+    """Refuse a time interval that is negative, NaN or infinite; one reduction where all is well.
+
+    Args:
+        dt: (B, T) time since the previous sample.
+    """
+    if not values_are_known(dt):
+        return
+    good = (dt >= 0) & (dt < math.inf)
+    if bool(good.all()):
+        return
+    bad = (~good).nonzero()
+    row, step = (int(index) for index in bad[0])
+    value = float(dt[row, step])
+    kind = "NaN" if math.isnan(value) else "infinite" if math.isinf(value) else "negative"
+    raise ValueError(
+        f"`dt` must be finite and at least 0; {len(bad)} of {dt.numel()} intervals are not. The first is {kind} "
+        f"({value:g}) in series {row} at position {step}. For absolute times pass lt.elapsed(times)."
+    )
+
+
+def check_lengths(lengths: object, B: int, T: int, device: torch.device) -> Tensor:
+    """Return `lengths` as a (B,) int64 tensor, or refuse it.
+
+    Args:
+        lengths: (B,) number of samples of each series, a tensor, array or list of whole numbers in 0…T.
+    """
+    given = torch.as_tensor(lengths, device=device)
+    if given.is_floating_point() or given.is_complex() or given.dtype is torch.bool:
+        raise TypeError(f"`lengths` must be whole numbers; got {given.dtype}")
+    if given.shape != (B,):
+        raise wrong_shape("lengths", "(B,)", [B], given.shape, "One number of samples a series.")
+    given = given.to(torch.int64)
+    if values_are_known(given) and B > 0:
+        good = (given >= 0) & (given <= T)
+        if not bool(good.all()):
+            row = int((~good).nonzero()[0, 0])
+            raise ValueError(f"`lengths` must be in 0…T = 0…{T}; series {row} has {int(given[row])}")
+    return given

@@ -1,0 +1,20 @@
+"""Type names shared by every layer of the package.
+
+Axes are written B (batch), T (time), D (input), H (hidden), U (backbone) everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from torch import Tensor
+
+State: TypeAlias = tuple[Tensor, ...]
+"""What a cell carries from one sample to the next: one (B, ·) tensor for each of its `state_sizes`."""
+
+HiddenState: TypeAlias = Tensor | tuple[Tensor, ...]
+"""What a layer takes and returns: (L, B, H), or a tuple of such tensors where a cell has several parts."""
+
+Drive: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""The right-hand side of dx/dt = push(x) - rate(x)·x: maps x (B, H) to (rate, push), each (B, H)."""

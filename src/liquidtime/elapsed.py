@@ -1,0 +1,174 @@
+"""From the times at which samples were taken to the intervals between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from liquidtime._checks import check_choice, check_lengths, check_size
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "D": 86400.0}
+
+
+def elapsed(
+    times: Any,
+    *,
+    lengths: Any = None,
+    first: float = 0.0,
+    unit: str | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """Return the time since the previous sample of each series, differenced before any cast.
+
+        dt[..., 0] = first,   dt[..., k] = times[..., k] - times[..., k - 1]
+
+    Epoch seconds in float32 lose everything under two minutes, so the difference is taken in float64 (whole
+    numbers and time stamps: in whole numbers, exactly) and only the difference becomes `dtype`.
+
+    Args:
+        times: (T,) or (B, T) absolute times: a tensor, array, list, or a pandas or polars column; floats,
+            whole numbers, or time stamps (datetime64). Not decreasing within a series; equal times are legal.
+        lengths: (B,) number of samples of each series; what lies behind is padding and becomes 0.
+        first: the interval before the first sample.
+        unit: for time stamps, the unit of the result: "ns", "us", "ms", "s" (if None), "min", "h" or "D".
+            Numbers are already in a unit, so `unit` must be None for them.
+        dtype: of the result.
+
+    Returns:
+        (T,) or (B, T) intervals, at least 0.
+
+    Raises:
+        TypeError: times that are not numbers or time stamps; half precision floats.
+        ValueError: NaN, NaT or infinite times, or decreasing ones; the text names the series and the position.
+
+    """
+    array = _as_array(times)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"`times` must have shape (T,) or (B, T); got {array.shape}. Drop or select the other axes.")
+    rows = array[None] if array.ndim == 1 else array  # (B, T)
+    B, T = rows.shape
+    valid = np.ones((B, T), dtype=bool)
+    if lengths is not None:
+        counts = check_lengths(lengths, B, T, torch.device("cpu")).numpy()
+        valid = np.arange(T) < counts[:, None]
+    stamps = rows.dtype.kind == "M"
+    if unit is not None:
+        check_choice("unit", unit, _SECONDS)
+        if not stamps:
+            raise ValueError(
+                f"`unit` is for time stamps; the times are {rows.dtype} numbers, already in a unit. Leave it out."
+            )
+    _refuse_unknown(rows, valid)
+    steps = _steps(rows)  # (B, T - 1), float64 or whole numbers
+    _refuse_decreasing(steps, valid)
+    dt = np.zeros((B, T), dtype=np.float64)
+    dt[:, :1] = first
+    dt[:, 1:] = steps
+    if stamps:
+        resolution, count = np.datetime_data(rows.dtype)
+        dt[:, 1:] *= count * _resolution_seconds(resolution) / _SECONDS[unit or "s"]
+    dt[~valid] = 0.0
+    result = torch.from_numpy(dt).to(dtype)
+    return result[0] if array.ndim == 1 else result
+
+
+def equidistant(T: int, a: float, b: float, *, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Return T equidistant times between a and b: the paper's time for data whose time does not matter.
+
+    The paper samples "t … with equidistant intervals within two hyperparameters a and b"; what it calls t is what
+    a network takes as `dt`.
+
+    Args:
+        T: number of samples.
+        a: the first time, at least 0.
+        b: the last time, at least 0.
+        dtype: of the result.
+
+    Returns:
+        (T,) times.
+
+    """
+    T = check_size("T", T, least=0)
+    for name, value in (("a", a), ("b", b)):
+        if not (np.isfinite(value) and value >= 0):
+            raise ValueError(f"`{name}` must be finite and at least 0, because it is used as `dt`; got {value}")
+    return torch.linspace(a, b, T, dtype=torch.float64).to(dtype)
+
+
+def _as_array(times: Any) -> npt.NDArray[Any]:
+    if isinstance(times, Tensor):
+        if times.dtype in (torch.float16, torch.bfloat16):
+            raise TypeError(f"`times` must not be {times.dtype}: absolute times need float64 or whole numbers.")
+        array: npt.NDArray[Any] = times.detach().cpu().numpy()
+    elif hasattr(times, "to_numpy"):
+        array = np.asarray(times.to_numpy())
+    else:
+        array = np.asarray(times)
+    if array.dtype.kind == "O":
+        array = _from_objects(array)
+    if array.dtype == np.float16:
+        raise TypeError("`times` must not be float16: absolute times need float64 or whole numbers.")
+    if array.dtype.kind not in "fiuM":
+        raise TypeError(f"`times` must be numbers or time stamps; got {array.dtype}")
+    return array
+
+
+def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Time zone aware columns and lists of `datetime` arrive as objects; all of them are brought to UTC."""
+    flat = list(array.ravel())
+    if not all(hasattr(item, "isoformat") for item in flat):
+        raise TypeError(f"`times` must be numbers or time stamps; got objects such as {flat[0]!r}")
+    aware = [getattr(item, "tzinfo", None) is not None for item in flat]
+    if any(aware) and not all(aware):
+        row = aware.index(not aware[0])
+        raise TypeError(f"`times` mixes time stamps with and without a time zone; the first change is at {row}")
+    import datetime
+
+    naive = [
+        item.astimezone(datetime.UTC).replace(tzinfo=None) if known else item
+        for item, known in zip(flat, aware, strict=True)
+    ]
+    return np.array(naive, dtype="datetime64[ns]").reshape(array.shape)
+
+
+def _refuse_unknown(rows: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> None:
+    bad = np.isnat(rows) if rows.dtype.kind == "M" else ~np.isfinite(rows)
+    bad &= valid
+    if bad.any():
+        row, step = (int(index) for index in np.argwhere(bad)[0])
+        raise ValueError(
+            f"`times` must be finite; {int(bad.sum())} of {int(valid.sum())} are not. The first is {rows[row, step]} "
+            f"in series {row} at position {step}. Drop those samples."
+        )
+
+
+def _steps(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if rows.dtype.kind == "M":
+        whole: npt.NDArray[Any] = np.diff(rows.view(np.int64), axis=1)
+        return whole
+    if rows.dtype.kind in "iu":
+        later, earlier = rows[:, 1:], rows[:, :-1]
+        size = np.where(later >= earlier, later - earlier, earlier - later).astype(np.float64)
+        return np.where(later >= earlier, size, -size)
+    return np.diff(rows.astype(np.float64), axis=1)
+
+
+def _refuse_decreasing(steps: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> None:
+    bad = (steps < 0) & valid[:, 1:]
+    if bad.any():
+        row, step = (int(index) for index in np.argwhere(bad)[0])
+        raise ValueError(
+            f"`times` must not decrease within a series; they do so {int(bad.sum())} times. The first is in series "
+            f"{row} at position {step + 1}. Sort each series by time."
+        )
+
+
+def _resolution_seconds(resolution: str) -> float:
+    names = {"m": 60.0, "h": 3600.0, "W": 604800.0, "ps": 1e-12, "fs": 1e-15, "as": 1e-18}
+    if resolution in ("Y", "M"):
+        raise TypeError("`times` in months or years have no fixed length; convert them to days or seconds first.")
+    return names[resolution] if resolution in names else _SECONDS[resolution]

@@ -1,0 +1,27 @@
+"""The texts of refusals: the argument, what was needed, what came, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return ``'; did you mean `x`?'`` for the known word closest to `word`, or an empty text."""
+    matches = difflib.get_close_matches(word.lower(), list(known), n=1, cutoff=0.5)
+    return f"; did you mean `{matches[0]}`?" if matches else ""
+
+
+def unknown_choice(argument: str, given: object, choices: Iterable[object]) -> ValueError:
+    """Return the error for a name that is in none of the tables."""
+    names = [str(choice) for choice in choices]
+    listed = ", ".join(repr(name) for name in names)
+    return ValueError(f"`{argument}` must be one of {listed}; got {given!r}{nearest(str(given), names)}")
+
+
+def wrong_shape(argument: str, axes: str, needed: Sequence[int | str], got: Sequence[int], hint: str = "") -> ValueError:
+    """Return the error for a tensor of another shape, e.g. axes ``"(B, T)"`` needed ``(32, 49)``."""
+    sizes = "(" + ", ".join(str(size) for size in needed) + ("," if len(needed) == 1 else "") + ")"
+    names = f"{axes} = {sizes}" if axes != sizes else axes
+    text = f"`{argument}` must have shape {names}; got {tuple(got)}."
+    return ValueError(f"{text} {hint}" if hint else text)
