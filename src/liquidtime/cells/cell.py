@@ -1,0 +1,83 @@
+"""What a cell is: one time step of a network, and the plain loop that runs it over a sequence."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from liquidtime._types import State
+
+
+class Cell(nn.Module, ABC):
+    """One time step of a recurrent network.
+
+        y_k, state_k = cell(x_k, state_{k-1}, dt_k)
+
+    The state is a tuple of (B, ·) tensors, as wide as `state_sizes` says; its first part is the hidden state h.
+    Rows of a batch never mix. `uses_dt` says whether the time since the previous sample changes anything.
+    """
+
+    uses_dt: ClassVar[bool] = True
+    input_size: int
+    output_size: int
+    state_sizes: tuple[int, ...]
+
+    @property
+    def hidden_size(self) -> int:
+        """The width H of the hidden state, the first part of the state."""
+        return self.state_sizes[0]
+
+    @abstractmethod
+    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step.
+
+        Args:
+            x: (B, D) the sample.
+            state: a tuple of (B, ·) tensors, as `initial_state` gives it.
+            dt: (B,) time since the previous sample, at least 0.
+
+        Returns:
+            (B, output_size) the output, and the new state.
+
+        """
+
+    def initial_state(self, x: Tensor) -> State:
+        """Return the zero state for a batch x (B, ...), on its device and in its type."""
+        return tuple(x.new_zeros(x.shape[0], size) for size in self.state_sizes)
+
+    def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run the cell over a sequence; this loop is the definition of every faster way.
+
+        Args:
+            x: (B, T, D) the samples.
+            state: a tuple of (B, ·) tensors.
+            dt: (B, T) time since the previous sample, at least 0.
+            lengths: (B,) number of samples of each row. Behind them the state stands still and the output is 0;
+                whatever stands there, NaN too, changes nothing.
+
+        Returns:
+            (B, T, output_size) the outputs, and the state after each row's last sample.
+
+        """
+        T = x.shape[1]
+        inside = None
+        if lengths is not None:
+            inside = torch.arange(T, device=x.device) < lengths.unsqueeze(1)  # (B, T)
+            x = x.masked_fill(~inside.unsqueeze(-1), 0.0)
+            dt = dt.masked_fill(~inside, 0.0)
+        outputs = []
+        for k in range(T):
+            y, after = self(x[:, k], state, dt[:, k])
+            if inside is None:
+                state = after
+            else:
+                here = inside[:, k].unsqueeze(-1)  # (B, 1)
+                y = y.masked_fill(~here, 0.0)
+                state = tuple(torch.where(here, new, old) for new, old in zip(after, state, strict=True))
+            outputs.append(y)
+        if not outputs:
+            return x.new_zeros(x.shape[0], 0, self.output_size), state
+        return torch.stack(outputs, dim=1), state

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from liquidtime._checks import check_choice
+from liquidtime.cells.activations import HEAD_ACTIVATIONS
+from liquidtime.cells.headed import HeadedCell
+
+
+class CfCCell(HeadedCell):
+    """The closed-form continuous-time cell with its time-continuous gate.
+
+        h' = (1 - s)·g1 + s·g2,   s = σ(a·dt + c),   g1 = tanh(G1 b), g2 = tanh(G2 b), a = A b, c = C b
+
+    with b = backbone([x ; h]) and G1, G2, A, C affine heads, stored in this order. With `gate_bias=False` there is
+    no head C and the gate is the paper's literal equation, s = σ(-a·dt), in which g2 is its g and g1 its h.
+
+    Args:
+        input_size: D.
+        hidden_size: H.
+        gate_bias: whether the gate has the fourth head c.
+        head_activation: "tanh" or "lecun_tanh", in place of the tanh of g1 and g2.
+        **options: the backbone and the heads, see `HeadedCell`.
+
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        gate_bias: bool = True,
+        head_activation: str = "tanh",
+        **options: Any,
+    ) -> None:
+        check_choice("head_activation", head_activation, HEAD_ACTIVATIONS)
+        super().__init__(input_size, hidden_size, 4 if gate_bias else 3, **options)
+        self.gate_bias = gate_bias
+        self.head_activation = head_activation
+
+    def gates(self, x: Tensor, h: Tensor, dt: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return g1, g2 and the gate s, each (B, H), from x (B, D), h (B, H) and dt (B, 1)."""
+        act = HEAD_ACTIVATIONS[self.head_activation]
+        g1, g2, a, *rest = self.head_values(x, h)
+        s = torch.sigmoid(a * dt + rest[0]) if self.gate_bias else torch.sigmoid(-a * dt)
+        return act(g1), act(g2), s
+
+    def combine(self, x: Tensor, h: Tensor, dt: Tensor) -> Tensor:
+        """Return the new hidden state (B, H)."""
+        g1, g2, s = self.gates(x, h, dt)
+        return (1 - s) * g1 + s * g2

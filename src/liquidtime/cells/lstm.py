@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from liquidtime._checks import check_size, named_arguments
+from liquidtime._types import State
+from liquidtime.cells.cell import Cell
+
+
+class LSTMCell(Cell):
+    """The long short-term memory, which does not look at time.
+
+        i, a, f, o = W x + b + R h;   m' = σ(f + forget_bias)·m + σ(a)·tanh(i);   h' = σ(o)·tanh(m')
+
+    Gates in the order candidate, input, forget, output, from one affine map with one bias vector, no peepholes.
+    The state is (h, m).
+
+    Args:
+        input_size: D.
+        hidden_size: H.
+        forget_bias: what is added to the forget gate's argument.
+
+    """
+
+    uses_dt: ClassVar[bool] = False
+
+    @named_arguments
+    def __init__(self, input_size: int, hidden_size: int, *, forget_bias: float = 1.0) -> None:
+        super().__init__()
+        D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
+        self.input_size, self.output_size, self.state_sizes = D, H, (H, H)
+        self.forget_bias = float(forget_bias)
+        self.input_map = nn.Linear(D, 4 * H)
+        self.recurrent_map = nn.Linear(H, 4 * H, bias=False)
+        nn.init.xavier_uniform_(self.input_map.weight)
+        nn.init.zeros_(self.input_map.bias)
+        nn.init.orthogonal_(self.recurrent_map.weight)
+
+    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: x (B, D), state ((B, H), (B, H)); dt changes nothing."""
+        h, m = state
+        candidate, add, forget, out = (self.input_map(x) + self.recurrent_map(h)).to(h.dtype).chunk(4, dim=-1)
+        m = torch.sigmoid(forget + self.forget_bias) * m + torch.sigmoid(add) * torch.tanh(candidate)
+        h = torch.sigmoid(out) * torch.tanh(m)
+        return h, (h, m)
+
+    def extra_repr(self) -> str:
+        """Return the settings that no submodule shows."""
+        return f"forget_bias={self.forget_bias:g}"

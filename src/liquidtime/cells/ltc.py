@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from liquidtime._checks import check_choice, check_size, named_arguments
+from liquidtime._types import Drive, State
+from liquidtime.cells.cell import Cell
+from liquidtime.cells.synapses import Synapses
+from liquidtime.solvers import SOLVERS, Solver
+from liquidtime.wirings import FullyConnected, Wiring, neurons_of
+
+INIT_RANGES = {"leak": (0.001, 1.0), "rest": (-0.2, 0.2), "capacitance": (0.4, 0.6)}
+
+
+class LTCCell(Cell):
+    """The liquid time-constant cell: neurons with leaky membranes and conductance-based synapses.
+
+        cm·dv/dt = gl·(vl - v) + Σ w·s·(E - v),   s = σ(γ·(v_pre - μ)) over the sensory and the recurrent synapses
+
+    The input is held over the interval dt and the equation is solved in `unfolds` steps. cm, gl and w are kept
+    positive by softplus. Inputs and outputs pass an affine map each; the outputs are the wiring's motor neurons,
+    the first `output_size` ones. dt = 0 leaves the state as it is.
+
+    Args:
+        input_size: D.
+        hidden_size: H, the number of neurons; None takes the wiring's.
+        wiring: which neurons have synapses; None connects all.
+        solver: "semi_implicit", "euler", "rk4", "hold" or "midpoint", or a `Solver`.
+        unfolds: steps of the solver per sample.
+
+    """
+
+    @named_arguments
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int | None = None,
+        wiring: Wiring | None = None,
+        solver: str | Solver = "semi_implicit",
+        unfolds: int = 6,
+    ) -> None:
+        super().__init__()
+        D = check_size("input_size", input_size)
+        H = neurons_of(hidden_size, wiring)
+        wiring = FullyConnected(H) if wiring is None else wiring
+        graph = wiring.build(D)
+        self.input_size, self.output_size, self.state_sizes = D, graph.output_size, (H,)
+        if not isinstance(solver, Solver):
+            check_choice("solver", solver, SOLVERS)
+            solver = SOLVERS[solver]
+        self.solver = solver
+        self.unfolds = check_size("unfolds", unfolds)
+        self.wiring = wiring
+        self.leak = nn.Parameter(torch.empty(H).uniform_(*INIT_RANGES["leak"]))
+        self.rest = nn.Parameter(torch.empty(H).uniform_(*INIT_RANGES["rest"]))
+        self.capacitance = nn.Parameter(torch.empty(H).uniform_(*INIT_RANGES["capacitance"]))
+        self.sensory = Synapses(graph.sensory)
+        self.recurrent = Synapses(graph.adjacency)
+        self.input_weight = nn.Parameter(torch.ones(D))
+        self.input_bias = nn.Parameter(torch.zeros(D))
+        self.output_weight = nn.Parameter(torch.ones(self.output_size))
+        self.output_bias = nn.Parameter(torch.zeros(self.output_size))
+
+    def drive(self, x: Tensor) -> Drive:
+        """Return the right-hand side dv/dt = push(v) - rate(v)·v with the input x (B, D) held.
+
+            rate = (gl + Σ w·s) / cm;   push = (gl·vl + Σ w·s·E) / cm
+        """
+        inputs = x * self.input_weight + self.input_bias
+        leak, capacitance = F.softplus(self.leak), F.softplus(self.capacitance)
+        conductance, current = self.sensory(inputs, self.sensory.conductances())
+        conductance, current = conductance + leak, current + leak * self.rest
+        w = self.recurrent.conductances()
+
+        def rates(v: Tensor) -> tuple[Tensor, Tensor]:
+            from_neurons, current_of_neurons = self.recurrent(v, w)
+            return (conductance + from_neurons) / capacitance, (current + current_of_neurons) / capacitance
+
+        return rates
+
+    def read_out(self, v: Tensor) -> Tensor:
+        """Return the outputs (B, output_size), an affine map of the motor neurons of v (B, H)."""
+        return v[..., : self.output_size] * self.output_weight + self.output_bias
+
+    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: x (B, D), state ((B, H),), dt (B,)."""
+        (v,) = state
+        v = self.solver.integrate(self.drive(x), v, dt.unsqueeze(-1), self.unfolds).to(v.dtype)
+        return self.read_out(v), (v,)
+
+    def extra_repr(self) -> str:
+        """Return the settings that no submodule shows."""
+        return f"solver={self.solver.name}, unfolds={self.unfolds}"
+

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from liquidtime._checks import check_choice, check_size, named_arguments
+from liquidtime._types import State
+from liquidtime.cells.cell import Cell
+from liquidtime.cells.lstm import LSTMCell
+
+STRUCTURES = ("hidden", "input")
+CHOICES: dict[bool | str, str | None] = {False: None, True: "hidden", "hidden": "hidden", "input": "input"}
+
+
+class MixedMemory(Cell):
+    """Any cell beside the memory of an LSTM, which keeps gradients alive over long sequences.
+
+        (o, m') = LSTM(x, (h, m))
+        "hidden":  h' = cell(x, o, dt)        the LSTM's output takes the place of the cell's hidden state
+        "input":   h' = cell(o, h, dt)        the LSTM's output takes the place of the cell's input
+
+    The state is the cell's own, followed by the memory m.
+
+    Args:
+        cell: the cell that is wrapped. With "input" its inputs are as many as its hidden units.
+        structure: "hidden" or "input".
+        input_size: D, with "input" only: how wide the LSTM's input is. With "hidden" it is the cell's.
+        forget_bias: of the LSTM.
+
+    """
+
+    @named_arguments
+    def __init__(
+        self,
+        cell: Cell,
+        structure: str = "hidden",
+        *,
+        input_size: int | None = None,
+        forget_bias: float = 1.0,
+    ) -> None:
+        super().__init__()
+        check_choice("structure", structure, STRUCTURES)
+        H = cell.hidden_size
+        if structure == "input":
+            if input_size is None:
+                raise ValueError('`input_size` must be given with structure "input"; the cell sees the memory\'s output')
+            if cell.input_size != H:
+                raise ValueError(
+                    f"`cell` must have as many inputs as hidden units with structure \"input\"; got {cell.input_size} "
+                    f"inputs and {H} units. Make it with input_size {H}."
+                )
+            self.input_size = check_size("input_size", input_size)
+        else:
+            if input_size not in (None, cell.input_size):
+                raise ValueError(f"`input_size` is the cell's {cell.input_size} with structure \"hidden\"; got {input_size}")
+            self.input_size = cell.input_size
+        self.structure = structure
+        self.output_size = cell.output_size
+        self.state_sizes = (*cell.state_sizes, H)
+        self.lstm = LSTMCell(self.input_size, H, forget_bias=forget_bias)
+        self.cell = cell
+
+    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: x (B, D), state (the cell's parts..., m (B, H)), dt (B,)."""
+        *inner, m = state
+        h, *rest = inner
+        o, (_, m) = self.lstm(x, (h, m), dt)
+        if self.structure == "hidden":
+            y, after = self.cell(x, (o, *rest), dt)
+        else:
+            y, after = self.cell(o, (h, *rest), dt)
+        return y, (*after, m)
+
+    def extra_repr(self) -> str:
+        """Return the settings that no submodule shows."""
+        return f"structure={self.structure}"
+
+
+def remembering(
+    make_cell: Callable[[int], Cell], hidden_size: int, mixed_memory: bool | str, forget_bias: float | None
+) -> Callable[[int], Cell]:
+    """Return what makes the cell, given its number of inputs, with the mixed memory that was asked for.
+
+    Args:
+        make_cell: makes the plain cell from the number of its inputs.
+        hidden_size: H.
+        mixed_memory: False, True (= "hidden"), "hidden" or "input".
+        forget_bias: of the memory; None is 1.
+
+    """
+    check_choice("mixed_memory", mixed_memory, CHOICES)
+    structure = CHOICES[mixed_memory]
+    if structure is None:
+        if forget_bias is not None:
+            raise ValueError(f"`forget_bias` is of the mixed memory; got {forget_bias} with mixed_memory=False")
+        return make_cell
+    bias = 1.0 if forget_bias is None else forget_bias
+
+    def make(width: int) -> Cell:
+        inner = make_cell(hidden_size if structure == "input" else width)
+        return MixedMemory(inner, structure, input_size=width, forget_bias=bias)
+
+    return make

@@ -1,0 +1,60 @@
+"""The synapses of a liquid network, from one set of neurons to another."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+INIT_RANGES = {"w": (0.001, 1.0), "gamma": (3.0, 8.0), "mu": (0.3, 0.8)}
+
+
+class Synapses(nn.Module):
+    """Conductance-based synapses: each opens with the sigmoid of its presynaptic neuron's potential.
+
+        s_ij = σ(γ_ij·(v_i - μ_ij));   conductance_j = Σ_i w_ij·s_ij;   current_j = Σ_i w_ij·s_ij·E_ij
+
+    w is kept positive by softplus. The reversal potentials E start at the wiring's polarity and are learned.
+    Weights of synapses that the wiring does not have are stored, as in the paper's counts, and multiplied by 0.
+
+    Args:
+        polarity: (n_pre, n_post) +1, -1, or 0 where there is no synapse.
+
+    """
+
+    mask: Tensor
+
+    def __init__(self, polarity: npt.NDArray[np.int8]) -> None:
+        super().__init__()
+        shape = polarity.shape
+        self.w = nn.Parameter(torch.empty(shape).uniform_(*INIT_RANGES["w"]))
+        self.gamma = nn.Parameter(torch.empty(shape).uniform_(*INIT_RANGES["gamma"]))
+        self.mu = nn.Parameter(torch.empty(shape).uniform_(*INIT_RANGES["mu"]))
+        signs = torch.tensor(polarity, dtype=torch.get_default_dtype())
+        self.E = nn.Parameter(signs)
+        self.register_buffer("mask", signs.abs())
+
+    def activity(self, v: Tensor) -> Tensor:
+        """Return s (B, n_pre, n_post), how far each synapse is open, from v (B, n_pre)."""
+        return torch.sigmoid(self.gamma * (v.unsqueeze(-1) - self.mu))
+
+    def conductances(self) -> Tensor:
+        """Return w (n_pre, n_post), positive, 0 where there is no synapse."""
+        return F.softplus(self.w) * self.mask
+
+    def forward(self, v: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the total conductance and current, each (B, n_post).
+
+        Args:
+            v: (B, n_pre) presynaptic potentials.
+            w: what `conductances` gives, computed once a sample rather than once a step of the solver.
+
+        """
+        open_ = self.activity(v) * w
+        return open_.sum(dim=1), (open_ * self.E).sum(dim=1)
+
+    def extra_repr(self) -> str:
+        """Return the sizes, which no submodule shows."""
+        return f"{self.mask.shape[0]} -> {self.mask.shape[1]}"

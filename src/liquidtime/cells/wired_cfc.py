@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from liquidtime._checks import check_size
+from liquidtime._types import State
+from liquidtime.cells.cell import Cell
+from liquidtime.cells.cfc import CfCCell
+from liquidtime.cells.headed import HeadedCell
+from liquidtime.wirings import Adjacency, Wiring
+
+
+class WiredCfCCell(Cell):
+    """A CfC whose connections are a wiring's: one small CfC without backbone for each layer of neurons.
+
+    The layers are stepped in the order in which signals flow. A neuron reads the sensors and the neurons of
+    earlier layers (their new state), the neurons of its own and of later layers (their old state), each only where
+    the wiring has a synapse, and its own old state, which an LTC neuron keeps in its membrane without a synapse.
+    The masks, with the synapses' polarity, are on all heads. The state is in the order of neuron ids, as in
+    `LTCCell`, and the outputs are its first `output_size` neurons.
+
+    Args:
+        input_size: D.
+        wiring: which neurons have synapses.
+        kind: the cell of each layer: `CfCCell`, `CfCNoGateCell`, `CfSCell` or `CfSPaperCell`.
+        **options: of `kind`, except those of the backbone.
+
+    """
+
+    order: Tensor
+    place: Tensor
+
+    def __init__(
+        self, input_size: int, wiring: Wiring, kind: type[HeadedCell] = CfCCell, **options: Any
+    ) -> None:
+        super().__init__()
+        D = check_size("input_size", input_size)
+        graph = wiring.build(D)
+        self.wiring = wiring
+        self.input_size, self.output_size, self.state_sizes = D, graph.output_size, (graph.units,)
+        self.layer_sizes = [len(layer) for layer in graph.layers]
+        self.sources = [_sources(graph, index) for index in range(len(graph.layers))]
+        self.cells = nn.ModuleList()
+        for index, layer in enumerate(graph.layers):
+            block = np.concatenate([_block(graph, source, layer) for source in self.sources[index]] + [_own(graph, layer)])
+            polarity = torch.tensor(block.T, dtype=torch.get_default_dtype())  # (n, inputs + n)
+            self.cells.append(
+                kind(len(block) - len(layer), len(layer), backbone_layers=0, polarity=polarity, **options)
+            )
+        by_layer = [neuron for layer in graph.layers for neuron in layer]
+        self.register_buffer("order", torch.tensor(by_layer), persistent=False)
+        self.register_buffer("place", torch.tensor(np.argsort(by_layer)), persistent=False)
+
+    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: x (B, D), state ((B, H),) in the order of neuron ids, dt (B,)."""
+        values = list(state[0][:, self.order].split(self.layer_sizes, dim=-1))
+        for index, cell in enumerate(self.cells):
+            read = [x if source == SENSORS else values[source] for source in self.sources[index]]
+            values[index], _ = cell(torch.cat(read, dim=-1), (values[index],), dt)
+        h = torch.cat(values, dim=-1)[:, self.place]
+        return h[:, : self.output_size], (h,)
+
+
+SENSORS = -1
+
+
+def _sources(graph: Adjacency, index: int) -> list[int]:
+    """Return what layer `index` reads besides itself: SENSORS, or other layers, where there is a synapse at all."""
+    layer = graph.layers[index]
+    others = [SENSORS] + [other for other in range(len(graph.layers)) if other != index]
+    connected = [source for source in others if _block(graph, source, layer).any()]
+    return connected or [SENSORS]
+
+
+def _block(graph: Adjacency, source: int, layer: tuple[int, ...]) -> npt.NDArray[np.int8]:
+    rows = graph.sensory if source == SENSORS else graph.adjacency[list(graph.layers[source])]
+    block: npt.NDArray[np.int8] = rows[:, list(layer)]
+    return block
+
+
+def _own(graph: Adjacency, layer: tuple[int, ...]) -> npt.NDArray[np.int8]:
+    """Return the synapses inside a layer, and +1 for a neuron that has none onto itself."""
+    block = graph.adjacency[np.ix_(layer, layer)].copy()
+    missing = np.flatnonzero(block.diagonal() == 0)
+    block[missing, missing] = 1
+    own: npt.NDArray[np.int8] = block
+    return own
+

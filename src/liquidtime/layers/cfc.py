@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from typing import Any
+
+from liquidtime._checks import check_choice, named_arguments
+from liquidtime.cells import VARIANTS, Cell, WiredCfCCell
+from liquidtime.cells.mixed_memory import remembering
+from liquidtime.layers.recurrent import Recurrent
+from liquidtime.wirings import Wiring, neurons_of
+
+_BACKBONE = {
+    "backbone_units": 128,
+    "backbone_layers": 1,
+    "backbone_activation": "lecun_tanh",
+    "backbone_dropout": 0.0,
+    "dropout_placement": "every",
+}
+
+
+class CfC(Recurrent):
+    """A closed-form continuous-time network over sequences, used like `nn.LSTM`, with time.
+
+        h_k = (1 - s_k)·g1 + s_k·g2,   s_k = σ(a·dt_k + c),   heads of backbone([x_k ; h_{k-1}])
+
+    How to call it, and the few places where it departs from `nn.LSTM`, is said in `Recurrent`.
+
+    Args:
+        input_size: D.
+        hidden_size: H; with a wiring, its number of neurons or None.
+        variant: "cfc", "no_gate", "cf_s" (as the reference code computes it) or "cf_s_paper" (the paper's equation).
+        backbone_units: U.
+        backbone_layers: 0…n.
+        backbone_activation: "relu", "silu", "gelu", "tanh" or "lecun_tanh".
+        backbone_dropout: the share of backbone units dropped in training.
+        mixed_memory: False, True (= "hidden") or "input": beside the memory of an LSTM, see `MixedMemory`.
+        num_layers: how many layers, each reading the one below.
+        bidirectional: whether each layer also runs backwards in time.
+        batch_first: whether x is (B, T, D) or (T, B, D).
+        wiring: if given, the network's synapses; there is no backbone then, and the outputs are the motor neurons.
+        dropout: between the layers, in training.
+        proj_size: if given, a linear map of the output to this width.
+        dropout_placement: of the backbone, "every" or "after_first", see `Backbone`.
+        init_gain: of the Xavier-uniform initial weights.
+        gate_bias: of "cfc" and "no_gate": False leaves out the gate's head c, the paper's literal equation.
+        head_activation: of "cfc" and "no_gate": "tanh" or "lecun_tanh".
+        amplitude: of "cf_s_paper": "free" or "state".
+        forget_bias: of the mixed memory.
+
+    """
+
+    @named_arguments
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int | None = None,
+        variant: str = "cfc",
+        backbone_units: int = 128,
+        backbone_layers: int = 1,
+        backbone_activation: str = "lecun_tanh",
+        backbone_dropout: float = 0.0,
+        mixed_memory: bool | str = False,
+        num_layers: int = 1,
+        bidirectional: bool = False,
+        batch_first: bool = True,
+        wiring: Wiring | None = None,
+        *,
+        dropout: float = 0.0,
+        proj_size: int | None = None,
+        dropout_placement: str = "every",
+        init_gain: float = 1.0,
+        gate_bias: bool | None = None,
+        head_activation: str | None = None,
+        amplitude: str | None = None,
+        forget_bias: float | None = None,
+    ) -> None:
+        check_choice("variant", variant, VARIANTS)
+        options: dict[str, Any] = {"init_gain": init_gain}
+        given = {"gate_bias": gate_bias, "head_activation": head_activation, "amplitude": amplitude}
+        options |= {name: value for name, value in given.items() if value is not None}
+        backbone: dict[str, Any] = {
+            "backbone_units": backbone_units,
+            "backbone_layers": backbone_layers,
+            "backbone_activation": backbone_activation,
+            "backbone_dropout": backbone_dropout,
+            "dropout_placement": dropout_placement,
+        }
+        H = neurons_of(hidden_size, wiring)
+        if wiring is None:
+            options |= backbone
+        else:
+            for name, value in backbone.items():
+                if value != _BACKBONE[name]:
+                    raise ValueError(f"`{name}` has no meaning with a wiring, which has no backbone; got {value!r}")
+        kind = VARIANTS[variant]
+
+        def make_cell(width: int) -> Cell:
+            if wiring is not None:
+                return WiredCfCCell(width, wiring, kind, **options)
+            return kind(width, H, **options)  # type: ignore[call-arg]
+
+        super().__init__(
+            remembering(make_cell, H, mixed_memory, forget_bias),
+            input_size,
+            num_layers=num_layers,
+            bidirectional=bidirectional,
+            batch_first=batch_first,
+            dropout=dropout,
+            proj_size=proj_size,
+        )

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from liquidtime._checks import named_arguments
+from liquidtime.cells import Cell, LTCCell
+from liquidtime.cells.mixed_memory import remembering
+from liquidtime.layers.recurrent import Recurrent
+from liquidtime.solvers import Solver
+from liquidtime.wirings import FullyConnected, Wiring, neurons_of
+
+
+class LTC(Recurrent):
+    """A liquid time-constant network over sequences, used like `nn.LSTM`, with time.
+
+        cm·dv/dt = gl·(vl - v) + Σ w·s·(E - v),   s = σ(γ·(v_pre - μ))
+
+    solved over each interval dt with the sample held. The outputs are the wiring's motor neurons. How to call it,
+    and the few places where it departs from `nn.LSTM`, is said in `Recurrent`.
+
+    Args:
+        input_size: D.
+        hidden_size: H, the number of neurons; with a wiring, its number or None.
+        wiring: which neurons have synapses; None connects all.
+        solver: "semi_implicit", "euler", "rk4", "hold" or "midpoint", or a `Solver`.
+        unfolds: steps of the solver per sample.
+        mixed_memory: False, True (= "hidden") or "input": beside the memory of an LSTM, see `MixedMemory`.
+        num_layers: how many layers, each reading the one below.
+        bidirectional: whether each layer also runs backwards in time.
+        batch_first: whether x is (B, T, D) or (T, B, D).
+        dropout: between the layers, in training.
+        proj_size: if given, a linear map of the output to this width.
+        forget_bias: of the mixed memory.
+
+    """
+
+    @named_arguments
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int | None = None,
+        wiring: Wiring | None = None,
+        solver: str | Solver = "semi_implicit",
+        unfolds: int = 6,
+        *,
+        mixed_memory: bool | str = False,
+        num_layers: int = 1,
+        bidirectional: bool = False,
+        batch_first: bool = True,
+        dropout: float = 0.0,
+        proj_size: int | None = None,
+        forget_bias: float | None = None,
+    ) -> None:
+        H = neurons_of(hidden_size, wiring)
+        graph = FullyConnected(H) if wiring is None else wiring
+
+        def make_cell(width: int) -> Cell:
+            return LTCCell(width, H, graph, solver, unfolds)
+
+        super().__init__(
+            remembering(make_cell, H, mixed_memory, forget_bias),
+            input_size,
+            num_layers=num_layers,
+            bidirectional=bidirectional,
+            batch_first=batch_first,
+            dropout=dropout,
+            proj_size=proj_size,
+        )

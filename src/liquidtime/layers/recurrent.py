@@ -1,0 +1,239 @@
+"""Runs any cell over sequences: stacked, in both directions, ragged, packed, or one sample at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from liquidtime._checks import check_lengths, check_rate, check_size, check_width, named_arguments
+from liquidtime._types import HiddenState, State
+from liquidtime.cells import Cell
+from liquidtime.errors import wrong_shape
+from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
+
+
+class Recurrent(nn.Module):
+    """Any cell over sequences whose samples arrive when they arrive, used like `nn.LSTM`, with time.
+
+        y, h = layer(x, h0, dt=dt, lengths=lengths)
+        y_t, h = layer.step(x_t, h, dt_t)
+
+    Conventions are those of `nn.LSTM`: y holds the last layer's output at every sample; h has one row for each
+    layer and direction, in the order layer 0 forward, layer 0 backward, layer 1 forward, …; a state with several
+    parts is a tuple of such tensors. Where this departs from `nn.LSTM`, and why: `batch_first` is True by default,
+    as data with time stamps is; a ragged batch is given by `lengths` (a PackedSequence is taken too); `proj_size`
+    maps the output only and not the state, so that the state keeps its width.
+
+    Args:
+        make_cell: makes the cell of one layer and direction from the number of its inputs.
+        input_size: D.
+        num_layers: how many layers, each reading the one below.
+        bidirectional: whether each layer also runs backwards in time; outputs are joined, forward first. The
+            interval between two samples is the same in both directions.
+        batch_first: whether x is (B, T, D) or (T, B, D).
+        dropout: between the layers, in training.
+        proj_size: if given, a linear map of the last layer's output to this width.
+
+    """
+
+    @named_arguments
+    def __init__(
+        self,
+        make_cell: Callable[[int], Cell],
+        input_size: int,
+        *,
+        num_layers: int = 1,
+        bidirectional: bool = False,
+        batch_first: bool = True,
+        dropout: float = 0.0,
+        proj_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.input_size = check_size("input_size", input_size)
+        self.num_layers = check_size("num_layers", num_layers)
+        self.bidirectional = bool(bidirectional)
+        self.batch_first = bool(batch_first)
+        self.dropout = nn.Dropout(check_rate("dropout", dropout))
+        if dropout and num_layers == 1:
+            raise ValueError(f"`dropout` is between layers and there is only one; got {dropout}. Set num_layers.")
+        self.cells = nn.ModuleList()
+        width = self.input_size
+        for _ in range(self.num_layers):
+            for _ in range(self.num_directions):
+                self.cells.append(make_cell(width))
+            width = self._cell(0).output_size * self.num_directions
+        self.projection = None if proj_size is None else nn.Linear(width, check_size("proj_size", proj_size))
+        self.output_size = width if self.projection is None else self.projection.out_features
+
+    @property
+    def num_directions(self) -> int:
+        """2 if the layer is bidirectional, else 1."""
+        return 2 if self.bidirectional else 1
+
+    @property
+    def hidden_size(self) -> int:
+        """H, the width of the hidden state."""
+        return self._cell(0).hidden_size
+
+    def _cell(self, index: int) -> Cell:
+        return cast(Cell, self.cells[index])
+
+    def forward(
+        self,
+        x: Tensor | PackedSequence,
+        h0: HiddenState | None = None,
+        dt: Interval = None,
+        lengths: Tensor | Sequence[int] | None = None,
+    ) -> tuple[Any, HiddenState]:
+        """Run over whole sequences.
+
+        Args:
+            x: (B, T, D), or (T, B, D) with `batch_first=False`, or (T, D) for one series, or a PackedSequence.
+            h0: the state to start from, as this method returns it; None starts at 0.
+            dt: time since the previous sample of the same series: None (= 1), a number, (T,), (B, T) or
+                (B, T, 1) (batch second with `batch_first=False`), or packed like x. Finite and at least 0.
+            lengths: (B,) samples in each series; what lies behind is padding and changes nothing.
+
+        Returns:
+            y, shaped like x but `output_size` wide, 0 in the padding; and the state after each series' last
+            sample: (num_layers·directions, B, H), without B for one series, a tuple where a cell has several parts.
+
+        Raises:
+            ValueError: a shape that does not fit, an interval that is negative, NaN or infinite, a length beyond T.
+            TypeError: something that is not a tensor.
+
+        """
+        if isinstance(x, PackedSequence):
+            return self._packed(x, h0, dt, lengths)
+        if not isinstance(x, Tensor):
+            raise TypeError(f"`x` must be a tensor or a PackedSequence; got {type(x).__name__}")
+        if x.dim() == 2:
+            if lengths is not None:
+                raise ValueError("`lengths` are for a batch; `x` is one series (T, D). Cut x to its length.")
+            if isinstance(dt, Tensor) and dt.dim() == 2 and dt.shape[-1] == 1:
+                dt = dt.squeeze(-1)
+            y, state = self._run(x.unsqueeze(0), self._add_batch(h0), intervals(dt, x.unsqueeze(0)), None)
+            return y.squeeze(0), _map(lambda part: part.squeeze(1), state)
+        if x.dim() != 3:
+            axes = "(B, T, D)" if self.batch_first else "(T, B, D)"
+            raise ValueError(f"`x` must have shape {axes}, or (T, D) for one series; got {tuple(x.shape)}.")
+        x = x if self.batch_first else x.transpose(0, 1)
+        full_dt = intervals(dt, x, batch_first=self.batch_first)
+        counts = None if lengths is None else check_lengths(lengths, x.shape[0], x.shape[1], x.device)
+        y, state = self._run(x, h0, full_dt, counts)
+        return y if self.batch_first else y.transpose(0, 1), state
+
+    def step(
+        self, x: Tensor, h: HiddenState | None = None, dt: Tensor | float | None = None
+    ) -> tuple[Tensor, HiddenState]:
+        """Take one sample at a time; the same numbers as one run over the whole sequence.
+
+        Args:
+            x: (B, D) the sample, or (D,) for one series.
+            h: the state, as this method and `forward` return it; None starts at 0.
+            dt: (B,) time since the previous sample, a number, or None (= 1).
+
+        Returns:
+            (B, output_size) the output, and the new state.
+
+        """
+        if self.bidirectional:
+            raise ValueError("`step` needs a layer that runs forward only; this one is bidirectional.")
+        if not isinstance(x, Tensor) or x.dim() not in (1, 2):
+            got = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
+            raise ValueError(f"`x` must have shape (B, D), or (D,) for one series; got {got}.")
+        if x.dim() == 1:
+            dt = dt.reshape(1) if isinstance(dt, Tensor) and dt.numel() == 1 else dt
+            y, state = self.step(x.unsqueeze(0), self._add_batch(h), dt)
+            return y.squeeze(0), _map(lambda part: part.squeeze(1), state)
+        check_width("x", x, self.input_size, "(B, D)")
+        dt = interval(dt, x)
+        y, states = x, self._split(h, x)
+        for index in range(self.num_layers):
+            if index:
+                y = self.dropout(y)
+            y, states[index] = self._cell(index)(y, states[index], dt)
+        return self._project(y), _join(states)
+
+    def _run(self, x: Tensor, h0: HiddenState | None, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, HiddenState]:
+        check_width("x", x, self.input_size, "(B, T, D)")
+        states = self._split(h0, x)
+        backward_dt = reverse_intervals(dt, lengths) if self.bidirectional else dt
+        y = x
+        for layer in range(self.num_layers):
+            if layer:
+                y = self.dropout(y)
+            first = layer * self.num_directions
+            out, states[first] = self._cell(first).scan(y, states[first], dt, lengths)
+            if self.bidirectional:
+                turned = reverse(y, lengths)
+                back, states[first + 1] = self._cell(first + 1).scan(turned, states[first + 1], backward_dt, lengths)
+                out = torch.cat([out, reverse(back, lengths)], dim=-1)
+            y = out
+        y = self._project(y)
+        if lengths is not None and self.projection is not None:
+            y = y.masked_fill((torch.arange(y.shape[1], device=y.device) >= lengths.unsqueeze(1)).unsqueeze(-1), 0.0)
+        return y, _join(states)
+
+    def _packed(
+        self, x: PackedSequence, h0: HiddenState | None, dt: Interval, lengths: object
+    ) -> tuple[PackedSequence, HiddenState]:
+        if lengths is not None:
+            raise ValueError("`lengths` are inside a PackedSequence already; leave them out.")
+        if isinstance(dt, PackedSequence):
+            if not torch.equal(dt.batch_sizes, x.batch_sizes):
+                raise ValueError("`dt` must be packed with the same lengths and order as `x`.")
+            dt = pad_packed_sequence(dt, batch_first=self.batch_first)[0]
+        padded, counts = pad_packed_sequence(x, batch_first=self.batch_first)
+        y, state = self(padded, h0, dt, counts)
+        packed = pack_padded_sequence(y, counts, batch_first=self.batch_first, enforce_sorted=False)
+        if x.sorted_indices is None:
+            packed = PackedSequence(packed.data, packed.batch_sizes)
+        return packed, state
+
+    def _project(self, y: Tensor) -> Tensor:
+        return y if self.projection is None else self.projection(y)
+
+    def _split(self, h: HiddenState | None, x: Tensor) -> list[State]:
+        """Return one state for each cell from the layer's (L, B, ·) tensors."""
+        cells = [self._cell(index) for index in range(len(self.cells))]
+        if h is None:
+            return [cell.initial_state(x) for cell in cells]
+        sizes = cells[0].state_sizes
+        parts = (h,) if isinstance(h, Tensor) else tuple(h)
+        if len(parts) != len(sizes):
+            kind = "a tensor" if len(sizes) == 1 else f"a tuple of {len(sizes)} tensors"
+            raise ValueError(f"`h0` must be {kind}, as this layer returns it; got {len(parts)} part(s).")
+        for part, size in zip(parts, sizes, strict=True):
+            needed = [len(cells), x.shape[0], size]
+            if list(part.shape) != needed:
+                raise wrong_shape("h0", "(layers·directions, B, H)", needed, part.shape, "Pass what the layer returned.")
+        return [tuple(part[index] for part in parts) for index in range(len(cells))]
+
+    def _add_batch(self, h: HiddenState | None) -> HiddenState | None:
+        if h is None:
+            return None
+        for part in (h,) if isinstance(h, Tensor) else h:
+            if part.dim() != 2:
+                raise wrong_shape(
+                    "h0", "(layers·directions, H)", [len(self.cells), self.hidden_size], part.shape, "One series has no B."
+                )
+        return _map(lambda part: part.unsqueeze(1), h)
+
+    def extra_repr(self) -> str:
+        """Return the settings that no submodule shows."""
+        return f"{self.input_size} -> {self.output_size}, batch_first={self.batch_first}"
+
+
+def _map(function: Callable[[Tensor], Tensor], h: HiddenState) -> HiddenState:
+    return function(h) if isinstance(h, Tensor) else tuple(function(part) for part in h)
+
+
+def _join(states: list[State]) -> HiddenState:
+    """Return the layer's (L, B, ·) tensors from one state for each cell."""
+    parts = tuple(torch.stack(part) for part in zip(*states, strict=True))
+    return parts[0] if len(parts) == 1 else parts
