@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return ``'; did you mean `x`?'`` for the known word closest to `word`, or an empty text."""
-    matches = difflib.get_close_matches(word.lower(), list(known), n=1, cutoff=0.5)
-    return f"; did you mean `{matches[0]}`?" if matches else ""
+    spelled = {name.lower(): name for name in known}
+    matches = difflib.get_close_matches(word.lower(), spelled, n=1, cutoff=0.5)
+    return f"; did you mean `{spelled[matches[0]]}`?" if matches else ""
 
 
 def unknown_choice(argument: str, given: object, choices: Iterable[object]) -> ValueError:

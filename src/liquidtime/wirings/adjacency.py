@@ -1,0 +1,166 @@
+"""A graph of neurons given by its matrices: what every wiring builds, and the wiring of any graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime._checks import check_size, named_arguments
+from liquidtime.errors import wrong_shape
+from liquidtime.wirings.wiring import Layers, Wiring, one_layer
+
+Polarity = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Adjacency(Wiring):
+    """The graph with exactly these synapses.
+
+        adjacency[i, j] = +1: neuron i excites neuron j,   -1: it inhibits it,   0: no synapse
+
+    Args:
+        adjacency: (H, H) polarity of the synapse from neuron i (row) to neuron j (column).
+        sensory: (D, H) polarity of the synapse from input i (row) to neuron j (column).
+        output_size: number of motor neurons, H if None.
+        layers: the neurons of each layer in the order in which signals flow, each neuron in exactly one;
+            None puts all of them in one.
+
+    Raises:
+        ValueError: matrices of other shapes or entries, outputs beyond H, layers that are no partition.
+
+    """
+
+    adjacency: Polarity
+    sensory: Polarity
+    output_size: int
+    layers: Layers
+
+    @named_arguments
+    def __init__(
+        self,
+        adjacency: Any,
+        sensory: Any,
+        output_size: int | None = None,
+        layers: Iterable[Iterable[int]] | None = None,
+    ) -> None:
+        adjacency, sensory = _polarity("adjacency", adjacency), _polarity("sensory", sensory)
+        H, D = adjacency.shape[0], sensory.shape[0]
+        if adjacency.shape != (H, H) or H == 0:
+            raise ValueError(
+                f"`adjacency` must be square, of shape (H, H) with H at least 1; got {adjacency.shape}. "
+                "Rows are the neurons that synapses leave, columns those that they reach."
+            )
+        if sensory.shape != (D, H):
+            raise wrong_shape(
+                "sensory", "(D, H)", ("D", H), sensory.shape, "One row an input, one column a neuron."
+            )
+        outputs = H if output_size is None else check_size("output_size", output_size)
+        if outputs > H:
+            raise ValueError(f"`output_size` must be at most the number of neurons, {H}; got {outputs}")
+        parts = one_layer(H) if layers is None else _partition(layers, H)
+        self._set(
+            adjacency=_read_only(adjacency),
+            sensory=_read_only(sensory),
+            output_size=outputs,
+            layers=parts,
+            units=H,
+            input_size=D,
+        )
+
+    @property
+    def synapse_count(self) -> int:
+        """Number of synapses between neurons."""
+        return int(np.count_nonzero(self.adjacency))
+
+    @property
+    def sensory_synapse_count(self) -> int:
+        """Number of synapses from the inputs."""
+        return int(np.count_nonzero(self.sensory))
+
+    def build(self, input_size: int) -> Adjacency:
+        """Return itself, if it has `input_size` inputs."""
+        if check_size("input_size", input_size) != self.input_size:
+            raise ValueError(
+                f"`wiring` was made for {self.input_size} inputs; got input_size {input_size}. "
+                f"Give it {self.input_size} inputs, or build a wiring for {input_size}."
+            )
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the matrices as nested lists; `wirings.from_dict` is the inverse."""
+        return {
+            "type": "Adjacency",
+            "adjacency": self.adjacency.tolist(),
+            "sensory": self.sensory.tolist(),
+            "output_size": self.output_size,
+            "layers": [list(layer) for layer in self.layers],
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Adjacency) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return (
+            f"Adjacency(units={self.units}, input_size={self.input_size}, output_size={self.output_size}, "
+            f"synapses={self.synapse_count}, sensory_synapses={self.sensory_synapse_count})"
+        )
+
+    def __reduce__(self) -> tuple[type[Adjacency], tuple[Any, ...]]:
+        # Through the constructor: a copied array would be writeable again.
+        return Adjacency, (np.array(self.adjacency), np.array(self.sensory), self.output_size, self.layers)
+
+    def _key(self) -> tuple[object, ...]:
+        shape = (self.input_size, self.units)
+        return shape, self.adjacency.tobytes(), self.sensory.tobytes(), self.output_size, self.layers
+
+
+def _polarity(argument: str, given: Any) -> Polarity:
+    try:
+        matrix = np.asarray(given)
+    except ValueError:
+        raise ValueError(f"`{argument}` must be a matrix; its rows have different lengths.") from None
+    if matrix.dtype.kind not in "iuf":
+        raise TypeError(f"`{argument}` must be a matrix of -1, 0 and 1; got {matrix.dtype}")
+    if matrix.ndim != 2:
+        raise ValueError(f"`{argument}` must be a matrix; got shape {matrix.shape}")
+    bad = ~np.isin(matrix, (-1, 0, 1))
+    if bad.any():
+        i, j = (int(index) for index in np.argwhere(bad)[0])
+        raise ValueError(
+            f"`{argument}` must have entries -1, 0 and 1 only; {int(bad.sum())} of {matrix.size} are not. "
+            f"The first is {matrix[i, j]} at [{i}, {j}]. Weights belong to the network."
+        )
+    return matrix.astype(np.int8)
+
+
+def _read_only(matrix: Polarity) -> Polarity:
+    # Memory of a bytes object, unlike an array's own, cannot be made writeable again.
+    return np.frombuffer(matrix.tobytes(), dtype=np.int8).reshape(matrix.shape)
+
+
+def _partition(layers: Iterable[Iterable[int]], units: int) -> Layers:
+    parts = tuple(tuple(check_size("layers", i, least=0) for i in layer) for layer in layers)
+    listed = [i for layer in parts for i in layer]
+    beyond = sorted({i for i in listed if i >= units})
+    twice = sorted({i for i in listed if listed.count(i) > 1})
+    missing = sorted(set(range(units)) - set(listed))
+    for fault, neurons in (
+        ("are no neurons", beyond),
+        ("are in several places", twice),
+        ("are in none", missing),
+    ):
+        if neurons:
+            raise ValueError(
+                f"`layers` must have each neuron of 0…{units - 1} exactly once; {neurons} {fault}. "
+                "Leave `layers` out for a single layer."
+            )
+    if not all(parts):
+        raise ValueError(f"`layers` must not have an empty layer; layer {parts.index(())} is. Leave it out.")
+    return parts

@@ -1,0 +1,114 @@
+"""What every wiring is: an immutable recipe from which a graph of neurons is built."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transform
+
+from liquidtime._checks import check_size, named_arguments
+
+if TYPE_CHECKING:
+    from liquidtime.wirings.adjacency import Adjacency
+
+NeuronType: TypeAlias = Literal["motor", "command", "inter"]
+Layers: TypeAlias = tuple[tuple[int, ...], ...]
+
+W = TypeVar("W", bound="Wiring")
+
+
+class Wiring(ABC):
+    """Which neuron feeds which, and whether it excites or inhibits.
+
+    A wiring is a value: it is never changed by use, two with the same arguments are equal, and one may serve
+    any number of layers. Neurons are numbered 0…H-1, the outputs (motor neurons) first.
+
+    Attributes:
+        units: number H of neurons.
+        output_size: number of motor neurons; they have the numbers 0…output_size-1.
+        input_size: number D of inputs the graph was made for, None where `build` takes any.
+        layers: numbers of the neurons of each layer, in the order in which signals flow.
+
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    units: int
+    output_size: int
+    input_size: int | None
+    layers: Layers
+
+    @abstractmethod
+    def build(self, input_size: int) -> Adjacency:
+        """Return the graph for `input_size` inputs; the same one at every call.
+
+        Raises:
+            ValueError: a wiring that was made for another number of inputs.
+
+        """
+
+    def neuron_type(self, i: int) -> NeuronType:
+        """Return what neuron `i` is.
+
+        "motor" for the outputs, "command" for the layer before them where there are three layers or more,
+        else "inter".
+        """
+        i = check_size("i", i, least=0)
+        if i >= self.units:
+            raise ValueError(f"`i` must be a neuron in 0…{self.units - 1}; got {i}")
+        if i < self.output_size:
+            return "motor"
+        return "command" if len(self.layers) >= 3 and i in self.layers[-2] else "inter"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recipe in plain values: its type and arguments; `wirings.from_dict` is the inverse."""
+        return {"type": type(self).__name__} | {
+            field.name: getattr(self, field.name) for field in fields(self)
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict()` as JSON text; `wirings.from_json` is the inverse."""
+        return json.dumps(self.to_dict())
+
+    def __copy__(self: W) -> W:
+        return self
+
+    def __deepcopy__(self: W, memo: dict[int, Any]) -> W:
+        return self
+
+    def _set(self, **values: Any) -> None:
+        """Set attributes while the value is being made; afterwards assignment raises."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass_transform(frozen_default=True)
+def recipe(cls: type[W]) -> type[W]:
+    """Make a frozen dataclass of a wiring; for an unknown argument it names the nearest one."""
+    made = dataclass(frozen=True)(cls)
+    type.__setattr__(made, "__init__", named_arguments(made.__init__))
+    return made
+
+
+def one_layer(units: int) -> Layers:
+    """Return the layers of a wiring that has a single one."""
+    return (tuple(range(units)),)
+
+
+def check_outputs(outputs: int | None, units: int) -> int:
+    """Return the number of motor neurons, `units` if None, or refuse it."""
+    if outputs is None:
+        return units
+    outputs = check_size("outputs", outputs)
+    if outputs > units:
+        raise ValueError(f"`outputs` must be at most `units` = {units}; got {outputs}")
+    return outputs
+
+
+def check_seed(seed: object) -> int:
+    """Return a seed that every generator takes, or refuse it."""
+    checked = check_size("seed", seed, least=0)
+    if checked >= 2**32:
+        raise ValueError(f"`seed` must be less than 2**32; got {checked}")
+    return checked
