@@ -1,3 +1,57 @@
-"""Closed-form continuous-time and liquid neural networks for irregularly sampled time series."""
+"""Closed-form continuous-time and liquid neural networks for irregularly sampled time series.
+
+Names are imported when they are first used, so that `import liquidtime` and the command line start at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from liquidtime import cells, closed_form, compat, layers, solvers, wirings
+    from liquidtime.closed_form import compile_ltc
+    from liquidtime.layers import LTC, CfC, Recurrent
+    from liquidtime.times import elapsed, equidistant
+
+_HOMES = {
+    "CfC": "layers",
+    "LTC": "layers",
+    "Recurrent": "layers",
+    "compile_ltc": "closed_form",
+    "elapsed": "times",
+    "equidistant": "times",
+}
+_MODULES = ("cells", "closed_form", "compat", "layers", "solvers", "wirings")
+
+__all__ = [
+    "LTC",
+    "CfC",
+    "Recurrent",
+    "cells",
+    "closed_form",
+    "compat",
+    "compile_ltc",
+    "elapsed",
+    "equidistant",
+    "layers",
+    "solvers",
+    "wirings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"liquidtime.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"liquidtime.{name}")
+    else:
+        raise AttributeError(f"module 'liquidtime' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -20,7 +20,9 @@ def unknown_choice(argument: str, given: object, choices: Iterable[object]) -> V
     return ValueError(f"`{argument}` must be one of {listed}; got {given!r}{nearest(str(given), names)}")
 
 
-def wrong_shape(argument: str, axes: str, needed: Sequence[int | str], got: Sequence[int], hint: str = "") -> ValueError:
+def wrong_shape(
+    argument: str, axes: str, needed: Sequence[int | str], got: Sequence[int], hint: str = ""
+) -> ValueError:
     """Return the error for a tensor of another shape, e.g. axes ``"(B, T)"`` needed ``(32, 49)``."""
     sizes = "(" + ", ".join(str(size) for size in needed) + ("," if len(needed) == 1 else "") + ")"
     names = f"{axes} = {sizes}" if axes != sizes else axes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from torch import Tensor, nn
 
 from liquidtime._checks import check_choice, check_rate, check_size
@@ -44,7 +46,7 @@ class Backbone(nn.Module):
         self.activation = activation
         self.dropout_placement = dropout_placement
         widths = [in_features] + [self.out_features] * depth
-        self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in zip(widths, widths[1:], strict=False))
+        self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in itertools.pairwise(widths))
         self.dropout = nn.Dropout(check_rate("backbone_dropout", dropout))
         for layer in self.layers:
             nn.init.xavier_uniform_(layer.weight, gain)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from liquidtime.cells.cfc import CfCCell
 class CfCNoGateCell(CfCCell):
     """The closed-form continuous-time cell without the second gate; heads and options are those of `CfCCell`.
 
-        h' = g1 + s·g2
+    h' = g1 + s·g2
     """
 
     def combine(self, x: Tensor, h: Tensor, dt: Tensor) -> Tensor:

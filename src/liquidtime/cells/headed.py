@@ -64,7 +64,7 @@ class HeadedCell(Cell):
             init_gain,
         )
         self.heads = nn.Linear(self.backbone.out_features, heads * H)
-        for head in self.heads.weight.data.split(H):
+        for head in torch.split(self.heads.weight.data, H):
             nn.init.xavier_uniform_(head, init_gain)
         nn.init.zeros_(self.heads.bias)
         mask = None
@@ -81,7 +81,7 @@ class HeadedCell(Cell):
         """Return the heads of backbone([x ; h]), each (B, H), in the type of h, so that autocast keeps the state's."""
         b = self.backbone(torch.cat([x, h], dim=-1))
         weight = self.heads.weight if self.mask is None else self.heads.weight * self.mask
-        return F.linear(b, weight, self.heads.bias).to(h.dtype).split(self.hidden_size, dim=-1)
+        return torch.split(F.linear(b, weight, self.heads.bias).to(h.dtype), self.hidden_size, dim=-1)
 
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: x (B, D), state ((B, H),), dt (B,) to the new hidden state (B, H), which is the output."""

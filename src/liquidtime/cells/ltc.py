@@ -66,7 +66,7 @@ class LTCCell(Cell):
     def drive(self, x: Tensor) -> Drive:
         """Return the right-hand side dv/dt = push(v) - rate(v)·v with the input x (B, D) held.
 
-            rate = (gl + Σ w·s) / cm;   push = (gl·vl + Σ w·s·E) / cm
+        rate = (gl + Σ w·s) / cm;   push = (gl·vl + Σ w·s·E) / cm
         """
         inputs = x * self.input_weight + self.input_bias
         leak, capacitance = F.softplus(self.leak), F.softplus(self.capacitance)
@@ -93,4 +93,3 @@ class LTCCell(Cell):
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
         return f"solver={self.solver.name}, unfolds={self.unfolds}"
-

@@ -44,16 +44,20 @@ class MixedMemory(Cell):
         H = cell.hidden_size
         if structure == "input":
             if input_size is None:
-                raise ValueError('`input_size` must be given with structure "input"; the cell sees the memory\'s output')
+                raise ValueError(
+                    '`input_size` must be given with structure "input"; the cell sees the memory\'s output'
+                )
             if cell.input_size != H:
                 raise ValueError(
-                    f"`cell` must have as many inputs as hidden units with structure \"input\"; got {cell.input_size} "
+                    f'`cell` must have as many inputs as hidden units with structure "input"; got {cell.input_size} '
                     f"inputs and {H} units. Make it with input_size {H}."
                 )
             self.input_size = check_size("input_size", input_size)
         else:
             if input_size not in (None, cell.input_size):
-                raise ValueError(f"`input_size` is the cell's {cell.input_size} with structure \"hidden\"; got {input_size}")
+                raise ValueError(
+                    f'`input_size` is the cell\'s {cell.input_size} with structure "hidden"; got {input_size}'
+                )
             self.input_size = cell.input_size
         self.structure = structure
         self.output_size = cell.output_size

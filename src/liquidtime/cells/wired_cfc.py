@@ -35,9 +35,7 @@ class WiredCfCCell(Cell):
     order: Tensor
     place: Tensor
 
-    def __init__(
-        self, input_size: int, wiring: Wiring, kind: type[HeadedCell] = CfCCell, **options: Any
-    ) -> None:
+    def __init__(self, input_size: int, wiring: Wiring, kind: type[HeadedCell] = CfCCell, **options: Any) -> None:
         super().__init__()
         D = check_size("input_size", input_size)
         graph = wiring.build(D)
@@ -47,7 +45,9 @@ class WiredCfCCell(Cell):
         self.sources = [_sources(graph, index) for index in range(len(graph.layers))]
         self.cells = nn.ModuleList()
         for index, layer in enumerate(graph.layers):
-            block = np.concatenate([_block(graph, source, layer) for source in self.sources[index]] + [_own(graph, layer)])
+            block = np.concatenate(
+                [_block(graph, source, layer) for source in self.sources[index]] + [_own(graph, layer)]
+            )
             polarity = torch.tensor(block.T, dtype=torch.get_default_dtype())  # (n, inputs + n)
             self.cells.append(
                 kind(len(block) - len(layer), len(layer), backbone_layers=0, polarity=polarity, **options)
@@ -58,7 +58,7 @@ class WiredCfCCell(Cell):
 
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: x (B, D), state ((B, H),) in the order of neuron ids, dt (B,)."""
-        values = list(state[0][:, self.order].split(self.layer_sizes, dim=-1))
+        values = list(torch.split(state[0][:, self.order], self.layer_sizes, dim=-1))
         for index, cell in enumerate(self.cells):
             read = [x if source == SENSORS else values[source] for source in self.sources[index]]
             values[index], _ = cell(torch.cat(read, dim=-1), (values[index],), dt)
@@ -90,4 +90,3 @@ def _own(graph: Adjacency, layer: tuple[int, ...]) -> npt.NDArray[np.int8]:
     block[missing, missing] = 1
     own: npt.NDArray[np.int8] = block
     return own
-

@@ -96,7 +96,7 @@ class CfC(Recurrent):
         def make_cell(width: int) -> Cell:
             if wiring is not None:
                 return WiredCfCCell(width, wiring, kind, **options)
-            return kind(width, H, **options)  # type: ignore[call-arg]
+            return kind(width, H, **options)
 
         super().__init__(
             remembering(make_cell, H, mixed_memory, forget_bias),

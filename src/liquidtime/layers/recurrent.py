@@ -211,7 +211,9 @@ class Recurrent(nn.Module):
         for part, size in zip(parts, sizes, strict=True):
             needed = [len(cells), x.shape[0], size]
             if list(part.shape) != needed:
-                raise wrong_shape("h0", "(layers·directions, B, H)", needed, part.shape, "Pass what the layer returned.")
+                raise wrong_shape(
+                    "h0", "(layers·directions, B, H)", needed, part.shape, "Pass what the layer returned."
+                )
         return [tuple(part[index] for part in parts) for index in range(len(cells))]
 
     def _add_batch(self, h: HiddenState | None) -> HiddenState | None:
@@ -220,7 +222,11 @@ class Recurrent(nn.Module):
         for part in (h,) if isinstance(h, Tensor) else h:
             if part.dim() != 2:
                 raise wrong_shape(
-                    "h0", "(layers·directions, H)", [len(self.cells), self.hidden_size], part.shape, "One series has no B."
+                    "h0",
+                    "(layers·directions, H)",
+                    [len(self.cells), self.hidden_size],
+                    part.shape,
+                    "One series has no B.",
                 )
         return _map(lambda part: part.unsqueeze(1), h)
 

@@ -7,8 +7,6 @@ from liquidtime.solvers.rk4 import RK4
 from liquidtime.solvers.semi_implicit import SemiImplicit
 from liquidtime.solvers.solver import Solver
 
-SOLVERS: dict[str, Solver] = {
-    solver.name: solver for solver in (SemiImplicit(), Euler(), RK4(), Hold(), Midpoint())
-}
+SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (SemiImplicit(), Euler(), RK4(), Hold(), Midpoint())}
 
 __all__ = ["RK4", "SOLVERS", "Euler", "Hold", "Midpoint", "SemiImplicit", "Solver"]

@@ -11,7 +11,7 @@ from liquidtime.solvers.solver import Solver
 class Euler(Solver):
     """The explicit Euler step, order 1; unstable where h·rate > 2.
 
-        x' = x + h·(push - rate·x)
+    x' = x + h·(push - rate·x)
     """
 
     name: ClassVar[str] = "euler"

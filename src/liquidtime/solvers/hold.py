@@ -12,7 +12,7 @@ from liquidtime.solvers.solver import Solver
 class Hold(Solver):
     """The exact solution with the presynaptic activity held over the step, order 1, stable for every h.
 
-        x' = x∞ + (x - x∞)·exp(-h·rate),   x∞ = push / rate
+    x' = x∞ + (x - x∞)·exp(-h·rate),   x∞ = push / rate
     """
 
     name: ClassVar[str] = "hold"

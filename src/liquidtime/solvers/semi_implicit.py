@@ -11,7 +11,7 @@ from liquidtime.solvers.solver import Solver
 class SemiImplicit(Solver):
     """The fused step of the liquid networks, order 1, stable for every h: rates held at x, x itself implicit.
 
-        x' = (x + h·push) / (1 + h·rate) = x + h·(push - rate·x) / (1 + h·rate)
+    x' = (x + h·push) / (1 + h·rate) = x + h·(push - rate·x) / (1 + h·rate)
     """
 
     name: ClassVar[str] = "semi_implicit"

@@ -14,9 +14,19 @@ from liquidtime.wirings.auto_ncp import AutoNCP
 from liquidtime.wirings.fully_connected import FullyConnected
 from liquidtime.wirings.ncp import NCP
 from liquidtime.wirings.random import Random
-from liquidtime.wirings.wiring import Wiring
+from liquidtime.wirings.wiring import Wiring, neurons_of
 
-__all__ = ["NCP", "Adjacency", "AutoNCP", "FullyConnected", "Random", "Wiring", "from_dict", "from_json"]
+__all__ = [
+    "NCP",
+    "Adjacency",
+    "AutoNCP",
+    "FullyConnected",
+    "Random",
+    "Wiring",
+    "from_dict",
+    "from_json",
+    "neurons_of",
+]
 
 _TYPES: dict[str, type[Wiring]] = {
     "Adjacency": Adjacency,
@@ -40,9 +50,7 @@ def from_dict(d: Mapping[str, Any]) -> Wiring:
     if not isinstance(d, Mapping):
         raise TypeError(f"`d` must be a dict with a wiring's type and arguments; got {type(d).__name__}")
     if "type" not in d:
-        raise ValueError(
-            f"`d` must have the key 'type', one of {', '.join(_TYPES)}; got the keys {sorted(d)}"
-        )
+        raise ValueError(f"`d` must have the key 'type', one of {', '.join(_TYPES)}; got the keys {sorted(d)}")
     name = d["type"]
     check_choice("type", name, _TYPES)
     arguments = {key: value for key, value in d.items() if key != "type"}

@@ -50,9 +50,7 @@ class NCP(Wiring):
 
     def __post_init__(self) -> None:
         """Check the sizes and number the neurons."""
-        inter, command, motor = (
-            check_size(name, getattr(self, name)) for name in ("inter", "command", "motor")
-        )
+        inter, command, motor = (check_size(name, getattr(self, name)) for name in ("inter", "command", "motor"))
         self._set(
             inter=inter,
             command=command,
@@ -115,7 +113,5 @@ def _fan_out(
 def _check_reach(argument: str, given: object, layer: str, neurons: int) -> int:
     checked = check_size(argument, given, least=0)
     if checked > neurons:
-        raise ValueError(
-            f"`{argument}` must be at most `{layer}` = {neurons}, the {layer} neurons; got {checked}"
-        )
+        raise ValueError(f"`{argument}` must be at most `{layer}` = {neurons}, the {layer} neurons; got {checked}")
     return checked

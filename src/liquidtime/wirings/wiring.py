@@ -63,9 +63,7 @@ class Wiring(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe in plain values: its type and arguments; `wirings.from_dict` is the inverse."""
-        return {"type": type(self).__name__} | {
-            field.name: getattr(self, field.name) for field in fields(self)
-        }
+        return {"type": type(self).__name__} | {field.name: getattr(self, field.name) for field in fields(self)}
 
     def to_json(self) -> str:
         """Return `to_dict()` as JSON text; `wirings.from_json` is the inverse."""
@@ -112,3 +110,18 @@ def check_seed(seed: object) -> int:
     if checked >= 2**32:
         raise ValueError(f"`seed` must be less than 2**32; got {checked}")
     return checked
+
+
+def neurons_of(hidden_size: int | None, wiring: Wiring | None) -> int:
+    """Return how many neurons a network with these two arguments has, or refuse them where they disagree."""
+    if isinstance(hidden_size, Wiring):
+        raise TypeError("`hidden_size` must be a whole number or None; got a wiring. Pass it as wiring=...")
+    if wiring is None:
+        return check_size("hidden_size", hidden_size)
+    if not isinstance(wiring, Wiring):
+        raise TypeError(f"`wiring` must be a Wiring of liquidtime.wirings; got {type(wiring).__name__}")
+    if hidden_size is not None and hidden_size != wiring.units:
+        raise ValueError(
+            f"`hidden_size` must be the wiring's number of neurons, {wiring.units}, or None; got {hidden_size}"
+        )
+    return wiring.units

@@ -147,14 +147,15 @@ def _refuse_unknown(rows: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> Non
 
 
 def _steps(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the (B, T - 1) differences; whole numbers are subtracted as such, so that unsigned ones cannot wrap."""
     if rows.dtype.kind == "M":
-        whole: npt.NDArray[Any] = np.diff(rows.view(np.int64), axis=1)
-        return whole
+        rows = rows.view(np.int64)
     if rows.dtype.kind in "iu":
         later, earlier = rows[:, 1:], rows[:, :-1]
         size = np.where(later >= earlier, later - earlier, earlier - later).astype(np.float64)
-        return np.where(later >= earlier, size, -size)
-    return np.diff(rows.astype(np.float64), axis=1)
+        return np.asarray(np.where(later >= earlier, size, -size))
+    with np.errstate(invalid="ignore"):  # padding may hold anything
+        return np.diff(rows.astype(np.float64), axis=1)
 
 
 def _refuse_decreasing(steps: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> None:
