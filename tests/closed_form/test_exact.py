@@ -145,6 +145,21 @@ def test_the_tolerance_is_kept(tolerance):
     assert (np.abs(cumulative(g, t, np.array([]), tolerance) - integral(t)) <= tolerance * t).all()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_breaks_spare_the_search_for_jumps(seed):
+    signal, sizes = held(seed), []
+
+    def counted(s):
+        sizes.append(s.size)
+        return signal(s)
+
+    exact(counted, 6.0, 1.0, A=0.0, w_tau=0.1, breaks=signal.times)
+    assert len(sizes) == 3  # the pieces and their two halves, once
+    sizes.clear()
+    exact(counted, 6.0, 1.0, A=0.0, w_tau=0.1)
+    assert len(sizes) > 30
+
+
 def test_a_pulse_is_found_through_breaks():
     def pulse(s):
         return np.where(np.abs(s - 31.4567) < 1e-5, 50.0, -50.0)
