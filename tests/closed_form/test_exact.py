@@ -90,9 +90,7 @@ def test_a_solver_confirms_random_signals(seed):
 def test_a_solver_confirms_piecewise_constant_signals(seed):
     signal, t = held(seed), np.linspace(0, 5, 33)
     ours = exact(signal, t, 2.0, A=-1.0, w_tau=0.2)
-    np.testing.assert_allclose(
-        ours, solve(signal, t, 2.0, -1.0, 0.2, sigmoid, signal.times[1:]), rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose(ours, solve(signal, t, 2.0, -1.0, 0.2, sigmoid, signal.times[1:]), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -109,9 +107,7 @@ def test_quadrature_equals_the_closed_form(seed):
 def test_a_constant_signal_decays_exponentially():
     t = np.array([0.0, 0.5, 3.0])
     expected = (2.0 - 0.5) * np.exp(-(0.3 + sigmoid(0.8)) * t) + 0.5
-    np.testing.assert_allclose(
-        exact(PiecewiseConstant([0], [0.8]), t, 2.0, A=0.5, w_tau=0.3), expected, atol=1e-15
-    )
+    np.testing.assert_allclose(exact(PiecewiseConstant([0], [0.8]), t, 2.0, A=0.5, w_tau=0.3), expected, atol=1e-15)
     np.testing.assert_allclose(exact(lambda s: 0.8, t, 2.0, A=0.5, w_tau=0.3), expected, atol=1e-15)
 
 

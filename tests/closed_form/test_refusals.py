@@ -43,9 +43,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "text"), CASES, ids=[f"{k}-{case[2][:30]}" for k, case in enumerate(CASES)]
-)
+@pytest.mark.parametrize(("call", "error", "text"), CASES, ids=[f"{k}-{case[2][:30]}" for k, case in enumerate(CASES)])
 def test_refused(call, error, text):
     with pytest.raises(error, match=re.escape(text)):
         call()

@@ -71,9 +71,7 @@ def test_fully_connected(seed):
 def test_random(seed):
     sizes = [(1, None), (8, 4), (19, 1), (13, None)]
     for (units, outputs), sparsity, D in itertools.product(sizes, (0.0, 0.3, 0.5, 0.9, 0.99), INPUTS):
-        assert_same(
-            wirings.Random(units, outputs, sparsity, seed), peer.Random(units, outputs, sparsity, seed), D
-        )
+        assert_same(wirings.Random(units, outputs, sparsity, seed), peer.Random(units, outputs, sparsity, seed), D)
 
 
 @pytest.mark.parametrize(

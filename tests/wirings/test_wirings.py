@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from liquidtime import wirings
 
-LANE_KEEPING = wirings.NCP(
-    12, 6, 1, sensory_fanout=6, inter_fanout=4, recurrent_command_synapses=4, motor_fanin=6
-)
+LANE_KEEPING = wirings.NCP(12, 6, 1, sensory_fanout=6, inter_fanout=4, recurrent_command_synapses=4, motor_fanin=6)
 SMALL = wirings.Adjacency([[0, 1, -1], [0, 0, 1], [1, 0, 0]], [[1, 0, 0], [0, -1, 0]], 1, [[2, 1], [0]])
 ALL = [
     LANE_KEEPING,

@@ -34,9 +34,7 @@ def as_numbers(argument: str, given: object) -> Array:
     bad = ~np.isfinite(numbers)
     if bad.any():
         first = numbers[bad][0]
-        raise ValueError(
-            f"`{argument}` must be finite; {int(bad.sum())} of {bad.size} are not, the first is {first}"
-        )
+        raise ValueError(f"`{argument}` must be finite; {int(bad.sum())} of {bad.size} are not, the first is {first}")
     return numbers
 
 
