@@ -150,6 +150,7 @@ class _Run:
         self.optimizer = _optimizer(self.parameters, settings)
         self.average = WeightAverage(model, settings.average, settings.average_decay, settings.average_start)
         self.state = RunState()
+        self.good = LastGood(model)
         self.random: RandomState | None = None
         self.checkpoint: Path | None = None
         self.log: RunLog
@@ -167,6 +168,7 @@ class _Run:
             self.state, self.random = load_checkpoint(
                 checkpoint, self.settings, self.model, self.optimizer, self.average
             )
+            self.good.keep()
             if self.state.stopped == "finished" and self.state.epoch < self.settings.epochs:
                 self.state.stopped = ""
 
@@ -184,7 +186,6 @@ class _Run:
         if state.step and self.random is not None:
             self.random.restore()
         self.random = None
-        good = LastGood(self.model)
         rate = settings.learning_rate
         while group := list(itertools.islice(iterator, settings.accumulate)):
             rate = settings.learning_rate * rate_factor(
@@ -197,19 +198,19 @@ class _Run:
                 every=settings.schedule_every,
                 warm_up=settings.warm_up,
             )
-            self.step(group, rate, good)
+            self.step(group, rate)
             state.step += 1
             state.total_steps += 1
             self.line.update(state.epoch, state.step / steps if steps else 0.0, self._mean_loss(), rate)
             wanted = settings.checkpoint_every > 0 and state.total_steps % settings.checkpoint_every == 0
             if self.stop.signal or (wanted and state.step != steps):
-                self.save_or_stop(good)
+                self.save_or_stop()
         if state.step == 0:
             raise ValueError(f"`batches` returned no batch for epoch {state.epoch}; the training part is empty.")
         self.finish_epoch(rate, time.perf_counter() - begun)
-        self.save_or_stop(good)
+        self.save_or_stop()
 
-    def step(self, group: list[Any], rate: float, good: LastGood) -> None:
+    def step(self, group: list[Any], rate: float) -> None:
         settings, state = self.settings, self.state
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
@@ -237,10 +238,10 @@ class _Run:
         if fault is None and not math.isfinite(norm):
             fault = f"the norm of the gradient is {norm}"
         if fault is not None:
-            raise self.diverged(fault, row_ids(group), good)
+            raise self.diverged(fault, row_ids(group))
         if settings.clip_norm > 0:
             CLIPPING[settings.clip](gradients, settings.clip_norm)
-        good.keep()
+        self.good.keep()
         self.optimizer.step()
         self.average.after_step()
         if state.first_loss is None:
@@ -248,9 +249,9 @@ class _Run:
         state.loss_total += total
         state.loss_weight += weight
 
-    def diverged(self, fault: str, ids: list[Any], good: LastGood) -> TrainingDiverged:
+    def diverged(self, fault: str, ids: list[Any]) -> TrainingDiverged:
         culprit = first_not_finite(self.model)
-        good.restore()
+        self.good.restore()
         return TrainingDiverged(fault, self.state.epoch, self.state.total_steps, ids, culprit)
 
     def finish_epoch(self, rate: float, seconds: float) -> None:
@@ -298,16 +299,16 @@ class _Run:
         self.line.validated(value, state.best_metric)
         return {f"val_{name}": number for name, number in metrics.items()}
 
-    def save_or_stop(self, good: LastGood) -> None:
-        saved = self.checkpoint is not None and self._save(self.checkpoint, good)
+    def save_or_stop(self) -> None:
+        saved = self.checkpoint is not None and self._save(self.checkpoint)
         if self.stop.signal and self.folder is not None and not self.state.stopped:
             stopped = TrainingInterrupted(self.stop.signal, self.state.total_steps, self.folder, saved)
             print(stopped, file=sys.stderr)
             raise stopped
 
-    def _save(self, checkpoint: Path, good: LastGood) -> bool:
+    def _save(self, checkpoint: Path) -> bool:
         if not all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters):
-            raise self.diverged("a weight is not finite", [], good)
+            raise self.diverged("a weight is not finite", [])
         try:
             save_checkpoint(checkpoint, self.state, self.settings, self.model, self.optimizer, self.average)
         except SaveFailed as error:

@@ -49,7 +49,7 @@ def cross_entropy(
     if C < 2:
         raise ValueError(f"`logits` must have at least 2 classes on the last axis; got shape {tuple(logits.shape)}")
     _same_shape("target", target, logits.shape[:-1])
-    flat, wanted = logits.reshape(-1, C).float(), target.reshape(-1)
+    flat, wanted = _wide(logits).reshape(-1, C), target.reshape(-1)
     if mask is not None:
         _same_shape("mask", mask, logits.shape[:-1])
         flat, wanted = flat[mask.reshape(-1)], wanted[mask.reshape(-1)]
@@ -106,8 +106,12 @@ def _error(output: Tensor, target: Tensor, mask: Tensor | None, power: int) -> L
     if mask is not None:
         _same_shape("mask", mask, output.shape)
         output, target = output[mask], target[mask]
-    difference = output.float() - target if output.dtype in (torch.bfloat16, torch.float16) else output - target
-    return Loss(difference.abs().pow(power).sum(), float(output.numel()))
+    return Loss((_wide(output) - target).abs().pow(power).sum(), float(output.numel()))
+
+
+def _wide(output: Tensor) -> Tensor:
+    """Sums over a batch need more digits than half precision has."""
+    return output.float() if output.dtype in (torch.bfloat16, torch.float16) else output
 
 
 def _same_shape(name: str, given: Tensor, shape: torch.Size) -> None:
