@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from liquidtime.data.concatenate import arranged
 from liquidtime.data.series_set import SeriesSet
@@ -38,8 +38,10 @@ def aligned(
             f"`data` must have channels of training ({', '.join(channels[:5])}); it has none of them, but "
             f"{', '.join(data.channels[:5])}"
         )
-    _compare("channels", channels, data.channels)
-    _compare("static features", static_names, data.static_names)
+    warned = [
+        *_compared("channels", channels, data.channels),
+        *_compared("static features", static_names, data.static_names),
+    ]
     for name in (*data.channels, *data.static_names):
         if name in (*channels, *static_names) and (name in categories) != (name in data.categories):
             was = "categorical" if name in categories else "a number"
@@ -52,7 +54,10 @@ def aligned(
             strange = [label for label in data.categories.get(name, ()) if label not in categories[name]]
             count = int((columns[:, place] == -1).sum()) if strange else 0
             if count:
-                _warn(f"{count} values of {name!r} are categories unknown in training, taken as none: {_list(strange)}")
+                text = f"{count} values of {name!r} are categories unknown in training, taken as none: {_list(strange)}"
+                warned.append(text)
+    for text in warned:
+        warnings.warn(text, UserWarning, stacklevel=3)
     return data._with(
         values=values,
         static=static,
@@ -68,20 +73,16 @@ def _check_unit(given: str | None, known: str | None) -> None:
         raise ValueError(f"`data` must have times in the unit of training, {known!r}; got {given!r}. {hint}")
 
 
-def _compare(kind: str, known: Sequence[str], given: Sequence[str]) -> None:
+def _compared(kind: str, known: Sequence[str], given: Sequence[str]) -> Iterator[str]:
     absent, extra = (
         [name for name in known if name not in given],
         [name for name in given if name not in known],
     )
     if absent:
-        _warn(f"{len(absent)} {kind} of training are missing and count as not observed: {_list(absent)}")
+        yield f"{len(absent)} {kind} of training are missing and count as not observed: {_list(absent)}"
     if extra:
-        _warn(f"{len(extra)} {kind} were not there in training and are left out: {_list(extra)}")
+        yield f"{len(extra)} {kind} were not there in training and are left out: {_list(extra)}"
 
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, UserWarning, stacklevel=5)

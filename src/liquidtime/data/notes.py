@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,7 +22,7 @@ class Note:
         what: the finding in one sentence without its count, e.g. "times out of order, sorted".
         count: how many rows, values, series or channels it concerns.
         of: how many there are.
-        first: the first offenders, each in words, e.g. "series 7 at position 3".
+        first: the first offenders, each in words, e.g. "series 7 at position 3", and "…" if there are more.
     """
 
     kind: Literal["repaired", "dropped", "kept"]
@@ -31,7 +32,7 @@ class Note:
     first: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        examples = f" ({', '.join(self.first)}{', …' if self.count > len(self.first) else ''})" if self.first else ""
+        examples = f" ({', '.join(self.first)})" if self.first else ""
         return f"{self.kind}: {self.count:,} of {self.of:,} {self.what}{examples}"
 
 
@@ -58,12 +59,8 @@ class Findings:
 
 def first_words(names: Iterable[Any]) -> tuple[str, ...]:
     """Return the first few names as texts."""
-    found: list[str] = []
-    for name in names:
-        if len(found) == _SHOWN:
-            break
-        found.append(str(name))
-    return tuple(found)
+    found = [str(name) for name in itertools.islice(names, _SHOWN + 1)]
+    return (*found[:_SHOWN], "…") if len(found) > _SHOWN else tuple(found)
 
 
 def first_places(
@@ -86,4 +83,4 @@ def first_places(
         position = int(np.count_nonzero(codes[:row] == code))
         words = f"{say(int(row))} in " if say else ""
         places.append(f"{words}series {ids[code]} at position {position}")
-    return tuple(places)
+    return (*places, "…") if np.count_nonzero(bad) > _SHOWN else tuple(places)

@@ -78,9 +78,9 @@ def note_repeats(
         of: number of values in all.
     """
     places = []
-    for row, name in zip(repeats.rows[:3], names, strict=False):
+    for row, name in zip(repeats.rows[:3], names[:3], strict=True):
         step = steps.step[row]
         code = int(np.searchsorted(steps.offsets, step, side="right")) - 1
         places.append(f"{name} in series {ids[code]} at position {step - steps.offsets[code]}")
     what = "values repeat a channel at one time, averaged (of a category, the last kept)"
-    findings.add(Note("repaired", what, repeats.count, of, tuple(places)))
+    findings.add(Note("repaired", what, repeats.count, of, (*places, "…") if repeats.count > 3 else tuple(places)))
