@@ -167,10 +167,22 @@ class SeriesEncoder:
             ValueError: times in another unit, none of the channels, or a category where a number was, or vice versa.
 
         """
+        return self.encode(self.steps(data))
+
+    def steps(self, data: SeriesSet) -> SeriesSet:
+        """Return the set with the channels of training, gathered in bins if the encoder has them.
+
+        Raises:
+            ValueError: as `transform`.
+
+        """
         self._check_fitted()
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
+        return bin_series(data, self.bin_width) if self.bin_width else data
+
+    def encode(self, data: SeriesSet) -> Encoded:
+        """Encode what `steps` returned."""
         static = self.encode_static(data.static)
-        data = bin_series(data, self.bin_width) if self.bin_width else data
         N, layout = len(data.times), self.layout_
         x = np.zeros((N, len(layout.inputs)), dtype=np.float32)
         first = np.repeat(data.offsets[:-1], data.lengths)
