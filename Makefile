@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test lint types layers tests clean
 
 demo: $(READY)
-	$(BIN)/python examples/bit_stream_xor.py
+	$(BIN)/liquidtime demo
 
 test: lint types layers tests
 

@@ -7,9 +7,9 @@ import shutil
 import subprocess
 
 import pytest
-from report.example import report
 
 from liquidtime.report import render
+from report.example import report
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs `chromium` on PATH")

@@ -5,12 +5,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from report.example import report, series_set
 
 from liquidtime.report import ModelResult, SeriesView, render, write_report
 from liquidtime.report.drawing import thinned
 from liquidtime.report.page import number, share
 from liquidtime.report.score_plots import reliability
+from report.example import report, series_set
 
 HOSTILE = "<script>alert('x')</script>\"'&$a_b$"
 

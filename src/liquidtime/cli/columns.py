@@ -56,7 +56,7 @@ class Columns:
         """
         from liquidtime.data import from_long, from_wide
 
-        rest = {
+        rest: Any = {
             "id": self.id, "time": self.time, "time_unit": self.time_unit, "static": self.static,
             "categorical": self.categorical, "missing": self.missing, "strict": strict,
         }  # fmt: skip
@@ -81,7 +81,8 @@ class Columns:
         values = () if self.channel is not None else tuple(name for name in channels if name in frame.columns)
         if self.channel is None and not values:
             raise ValueError(
-                f"the table must have columns of training ({', '.join(channels[:5])}); it has {', '.join(frame.columns[:8])}"
+                f"the table must have columns of training ({', '.join(channels[:5])}); it has "
+                f"{', '.join(frame.columns[:8])}"
             )
         here = dataclasses.replace(
             self,
@@ -94,7 +95,8 @@ class Columns:
 
     def changed(self, **given: str | None) -> Columns:
         """Return these columns with those that were given in place of their own."""
-        return dataclasses.replace(self, **{name: value for name, value in given.items() if value is not None})
+        new: Any = {name: value for name, value in given.items() if value is not None}
+        return dataclasses.replace(self, **new)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -103,7 +105,8 @@ class Columns:
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Columns:
         """Return what `to_dict` wrote."""
-        return Columns(**{name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()})
+        fields: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+        return Columns(**fields)
 
 
 def labels_of(frame: polars.DataFrame, columns: Columns, target: str) -> polars.DataFrame:

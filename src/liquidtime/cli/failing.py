@@ -82,6 +82,13 @@ def _line(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _say_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
     if issubclass(category, UserWarning):
         _line(f"warning: {' '.join(str(message).split())}")

@@ -67,7 +67,8 @@ class Printer:
         table.add_column("")
         for model in figures:
             table.add_column(Text(model), overflow="fold")
-        for metric in next(iter(figures.values())):
+        known = next(iter(figures.values()))
+        for metric in [*(name for name in SHORT if name in known), *(name for name in known if name not in SHORT)]:
             cells = [_cell(row[metric]) if metric in row else "–" for row in figures.values()]
             table.add_row(SHORT.get(metric, metric), *cells)
         self.console.print(table)
@@ -79,4 +80,6 @@ class Printer:
 
 
 def _cell(found: Mapping[str, float]) -> str:
-    return f"{found['value']:.3f} \\[{found['low']:.3f}, {found['high']:.3f}]"
+    return (
+        f"{found['value']:.3f} \\[{found['low']:.3f}, {found['high']:.3f}]"  # the backslash keeps rich from reading it
+    )

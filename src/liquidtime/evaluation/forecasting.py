@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data import SeriesSet
+from liquidtime.data.alignment import aligned
 from liquidtime.estimators import CfCForecaster
 from liquidtime.estimators.baselines import LastValue, MeanSoFar
 from liquidtime.evaluation.comparison import Comparison
@@ -57,6 +58,8 @@ def forecast_test(model: CfCForecaster, name: str, data: SeriesSet, seen: float 
         ValueError: no series has two samples with a value behind the cut.
 
     """
+    encoder = model.encoder_
+    data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
     places = [data.channels.index(channel) for channel in model.channels_]
     rows = np.flatnonzero(data.lengths >= 2)
     kept = np.clip((data.lengths * seen).astype(np.int64), 1, np.maximum(data.lengths - 1, 1))

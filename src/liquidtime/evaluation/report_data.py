@@ -18,7 +18,7 @@ from liquidtime.evaluation.forecasting import ForecastTest
 from liquidtime.insight import gate_times
 from liquidtime.report import Curve, Figure, ModelResult, ReportData, SeriesView
 
-_SHOWN = 3
+_SHOWN = 2
 """Best and worst series that are drawn, of each."""
 _GATE_SERIES = 64
 Estimator = CfCClassifier | CfCRegressor | CfCForecaster
@@ -93,7 +93,7 @@ def _views(model: Any, test: SeriesSet, result: Comparison) -> list[SeriesView]:
         off = 1.0 - prediction[np.arange(len(prediction)), result.target]
     else:
         off = np.abs(prediction - result.target).reshape(len(prediction), -1).mean(axis=1)
-    kinds, rows = _extremes(off, test.lengths)
+    kinds, rows = _extremes(off, test.lengths, result.target if isinstance(model, CfCClassifier) else None)
     if not rows:
         return []
     evolution = model.evolve(test[rows])
@@ -101,7 +101,8 @@ def _views(model: Any, test: SeriesSet, result: Comparison) -> list[SeriesView]:
     for place, (kind, row) in enumerate(zip(kinds, rows, strict=True)):
         one = test[row]
         steps = slice(evolution.offsets[place], evolution.offsets[place + 1])
-        evolving, labels, truth = evolution.outputs[steps], (), None
+        evolving, truth = evolution.outputs[steps], None
+        labels: tuple[str, ...] = ()
         if isinstance(model, CfCClassifier):
             names = [str(label) for label in model.classes_]
             code = int(result.target[row])
@@ -141,12 +142,28 @@ def _forecast_views(model: Any, test: SeriesSet, result: ForecastTest) -> list[S
     return views
 
 
-def _extremes(off: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> tuple[list[str], list[int]]:
-    """Return the kinds and rows of the least and the most wrong series that have a sample, each once."""
+def _extremes(off: npt.NDArray[Any], lengths: npt.NDArray[Any], groups: Any = None) -> tuple[list[str], list[int]]:
+    """Return the kinds and rows of the least and the most wrong series that have a sample, each once.
+
+    Args:
+        off: (n,) how wrong.
+        lengths: (n,) samples of each.
+        groups: (n,) classes, of which different ones are taken first; None for none.
+    """
     order = [int(row) for row in np.argsort(off, kind="stable") if lengths[row] > 0]
     shown = min(_SHOWN, len(order) // 2)
-    worst = order[::-1][:shown]
-    return ["best"] * shown + ["worst"] * shown, order[:shown] + worst
+    best = _spread(order, groups)[:shown]
+    worst = _spread([row for row in order[::-1] if row not in best], groups)[:shown]
+    return ["best"] * len(best) + ["worst"] * len(worst), best + worst
+
+
+def _spread(order: list[int], groups: Any) -> list[int]:
+    """Return the rows with the first of each group in front."""
+    if groups is None:
+        return order
+    first = {groups[row]: row for row in reversed(order)}
+    leading = [row for row in order if first[groups[row]] == row]
+    return leading + [row for row in order if row not in leading]
 
 
 def _number(value: Any) -> str:

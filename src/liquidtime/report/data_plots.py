@@ -43,17 +43,19 @@ def histogram(name: str, numbers: Array, label: str, counted: str, log: bool | N
         axes.grid(False, axis="x")
         if log:
             axes.set_xscale("log")
-            plain_decades(axes)
+            plain_ticks(axes, float(np.log10(high / low)))
         if mark is not None and low <= mark[0] <= high:
             axes.axvline(mark[0], color=INK, linestyle="--", linewidth=1.2)
             axes.set_title(f"dashed: {mark[1]}, {mark[0]:.4g}", fontsize=9)
     return figure.svg
 
 
-def plain_decades(axes: Any) -> None:
-    """Write 0.1, 1, 10 on a logarithmic axis, and nothing between where that would be crowded."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def plain_ticks(axes: Any, decades: float) -> None:
+    """Write 0.1, 1, 10 on a logarithmic axis; where it has few decades also 2 and 5 of each."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+    if decades < 2.5:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
@@ -77,10 +79,10 @@ def _curves(name: str, curves: Sequence[Curve], training: str | None, validation
         for place, curve in enumerate(curves):
             epochs = np.arange(1, len(curve.history) + 1)
             for key, colour, words in ((training, FAINT, "training"), (validation, SERIES[0], "validation")):
-                heights = [record.get(key) for record in curve.history] if key else []
+                heights: list[Any] = [record.get(key) for record in curve.history] if key else []
                 if not heights or any(height is None for height in heights):
                     continue
-                style = {"color": colour, "alpha": alpha, "label": words if place == 0 else None}
+                style: Any = {"color": colour, "alpha": alpha, "label": words if place == 0 else None}
                 axes.plot(epochs, np.array(heights, dtype=float), marker="o", markersize=2.5, **style)
                 if key == validation and curve.best_epoch is not None and curve.best_epoch < len(heights):
                     axes.plot(
@@ -89,7 +91,7 @@ def _curves(name: str, curves: Sequence[Curve], training: str | None, validation
                     )  # fmt: skip
         axes.set_xlabel("epoch")
         axes.set_ylabel(label)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.locator_params(axis="x", integer=True)
         if axes.get_legend_handles_labels()[0]:
             axes.legend()
     return figure.svg

@@ -16,6 +16,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import numpy.typing as npt
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
@@ -29,7 +30,7 @@ WIDTH = 4.7
 SQUARE = (3.7, 4.1)
 MOST_POINTS = 400
 
-_STYLE = {
+_STYLE: Any = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.size": 10,
@@ -43,7 +44,7 @@ _STYLE = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.facecolor": "none",
-    "axes.prop_cycle": matplotlib.cycler(color=SERIES),
+    "axes.prop_cycle": cycler(color=SERIES),
     "figure.facecolor": "none",
     "grid.color": GRID,
     "grid.linewidth": 0.8,
@@ -92,12 +93,14 @@ def drawing(
     name: str, alt: str, size: tuple[float, float] = (WIDTH, 2.6), ratios: Sequence[float] = (1.0,)
 ) -> Iterator[Drawing]:
     """Draw a figure within the block; afterwards its `svg` is there."""
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
+    style: Any = {**_STYLE, "svg.hashsalt": name}
+    with matplotlib.rc_context(style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page's fonts will have it
         figure = Drawing(name, alt, size, ratios)
         yield figure
         buffer = io.StringIO()
-        FigureCanvasSVG(figure.canvas).print_svg(buffer, metadata={"Date": None})
+        canvas: Any = FigureCanvasSVG(figure.canvas)
+        canvas.print_svg(buffer, metadata={"Date": None})
         figure.svg = inline(buffer.getvalue(), name, alt)
 
 

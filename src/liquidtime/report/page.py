@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from liquidtime.report.contents import Figure, ReportData
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ def render(data: ReportData) -> str:
     figures: dict[str, list[str]] = {
         "data": [
             histogram("intervals", data.intervals, f"interval between samples{in_unit}", "intervals"),
-            histogram("lengths", data.lengths, "samples in a series", "series"),
+            histogram("lengths", data.lengths, "samples in a series", "series", log=_skewed(data.lengths)),
         ],
         "curves": learning_curves(data.curves, data.monitor) if data.curves else [],
         "scores": _scores(data),
@@ -95,6 +97,11 @@ def render(data: ReportData) -> str:
     )
 
 
+def _skewed(lengths: Any) -> bool:
+    """Return whether a few numbers are so large that the others would be one bar on a plain axis."""
+    return bool(len(lengths) and lengths.min() > 0 and lengths.max() > 20 * max(1.0, float(np.median(lengths))))
+
+
 def _scores(data: ReportData) -> list[str]:
     from liquidtime.report.score_plots import calibration, precision_recall, residuals, roc, value_calibration
 
@@ -102,7 +109,7 @@ def _scores(data: ReportData) -> list[str]:
         return [
             roc(data.target, data.models, data.classes),
             precision_recall(data.target, data.models, data.classes),
-            calibration(data.target, data.models, data.classes),
+            calibration(data.target, data.models, data.classes, data.target_name),
         ]
     name = data.target_name or "value"
     return [residuals(data.target, data.models[0], name), value_calibration(data.target, data.models, name)]

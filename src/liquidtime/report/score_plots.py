@@ -53,9 +53,10 @@ def precision_recall(target: Array, models: Sequence[ModelResult], classes: Sequ
     return figure.svg
 
 
-def calibration(target: Array, models: Sequence[ModelResult], classes: Sequence[str]) -> str:
+def calibration(target: Array, models: Sequence[ModelResult], classes: Sequence[str], name: str = "") -> str:
     """Draw how often it happened against the probability given, in ten groups of equal size, with 95 % intervals."""
     multiple = len(classes) > 2
+    event = "the class named" if multiple else f"{name} = {classes[1]}" if name else classes[1]
     alt = "Share of cases in which it happened, against the probability that was given, in groups of equal size."
     with drawing("calibration", alt, SQUARE) as figure:
         (axes,) = figure.axes
@@ -71,7 +72,7 @@ def calibration(target: Array, models: Sequence[ModelResult], classes: Sequence[
                 elinewidth=1, linewidth=1.2, label=model.name, zorder=3 - 0.1 * place,
             )  # fmt: skip
         axes.set(
-            xlabel="probability of the class named" if multiple else f"probability of {classes[1]}",
+            xlabel=f"probability of {event}",
             ylabel="share that was right" if multiple else "share that happened",
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.02),
         )  # fmt: skip
@@ -123,7 +124,7 @@ def value_calibration(target: Array, models: Sequence[ModelResult], name: str) -
             parts = [part for part in np.array_split(np.argsort(predicted, kind="stable"), 10) if len(part)]
             means = [[predicted[part].mean(), truth[part].mean()] for part in parts]
             axes.plot(*np.transpose(means), marker="o", markersize=4, color=SERIES[place], label=model.name)
-        low, high = axes.get_xlim()
+        low = axes.get_xlim()[0]
         axes.axline((low, low), slope=1.0, color=FAINT, linewidth=1, linestyle=":", label="perfect")
         axes.set(xlabel=f"predicted {name}, mean of a group", ylabel=f"true {name}, mean")
         figure.legend_below()
