@@ -7,8 +7,6 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from cli.tables import WIDE, lt, write_tables
 
 MAIN = "import sys; from liquidtime.cli import main; sys.argv[0] = 'liquidtime'; main()"
@@ -38,8 +36,8 @@ def process(*words):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
-@pytest.mark.parametrize(("asked", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_stopped_run_goes_on_to_the_same_model(tmp_path, asked, code):
+def stop(tmp_path, asked):
+    """Start a run, stop it after its second epoch; return exit code and standard error."""
     write_tables(tmp_path, S=40)
     run = process(*words_of(tmp_path, tmp_path / "stopped"))
     log = tmp_path / "stopped.run" / "metrics.jsonl"
@@ -49,12 +47,19 @@ def test_a_stopped_run_goes_on_to_the_same_model(tmp_path, asked, code):
         time.sleep(0.01)
     run.send_signal(asked)
     _, err = run.communicate(timeout=60)
-    assert run.returncode == code
     assert f"training stopped by {asked.name}" in err
     assert "Go on with the same command and --resume." in err
     assert "Traceback" not in err
     assert not (tmp_path / "stopped").exists()
+    return run.returncode
 
+
+def test_ctrl_c_ends_cleanly(tmp_path):
+    assert stop(tmp_path, signal.SIGINT) == 130
+
+
+def test_a_stopped_run_goes_on_to_the_same_model(tmp_path):
+    assert stop(tmp_path, signal.SIGTERM) == 143
     refused, _, err = lt(*words_of(tmp_path, tmp_path / "stopped"))
     assert (refused, "Add --resume to go on with it" in err) == (2, True)
     refused, _, err = lt(*words_of(tmp_path, tmp_path / "stopped", "--resume", "--seed", 5))

@@ -34,7 +34,10 @@ CASES = {
     ),
     "a misspelt file": (["wied.csv", *WIDE, *TARGET], "did you mean `wide.csv`?"),
     "a misspelt task": (["wide.csv", *WIDE, *TARGET, "--task", "clasify"], "did you mean `classify`?"),
-    "a misspelt network": (["wide.csv", *WIDE, *REGRESS, "--network", "cf"], "did you mean `cfc`?"),
+    "a misspelt network": (
+        ["wide.csv", *WIDE, *REGRESS, "--values", "hr,temp", "--network", "cf"],
+        "did you mean `cfc`?",
+    ),
     "a misspelt unit": (["wide.csv", *WIDE, *TARGET, "--time-unit", "mins"], "did you mean `min`?"),
     "no target": (["wide.csv", *WIDE], "--task classify needs --target"),
     "a target for a forecast": (["wide.csv", *WIDE, "--task", "forecast", *TARGET], "leave out --target"),

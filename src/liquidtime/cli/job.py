@@ -78,16 +78,19 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         job: what to do.
         printer: where to say what is going on.
     """
-    from liquidtime.data import read_frame
+    from liquidtime.data import align_labels, check_target, read_frame
     from liquidtime.evaluation import compare, forecast_test, hold_out, report_data
 
     started = time.monotonic()
     _refuse_early(job.out)
     frame = read_frame(job.data)
+    labels = _labels(job, frame)
     data = job.columns.read(frame, target=job.target, strict=job.strict)
     y = None
-    if job.target is not None:
-        data, y = _labelled(job, data, frame)
+    if labels is not None and job.target is not None:
+        column = job.columns.id if job.labels is None else job.labels_id or job.columns.id
+        data, y = align_labels(data, labels, id=column, target=job.target, strict=job.strict)
+        y = check_target(y, len(data), job.task)
     about = data.describe()
     printer.data(about, f"{job.data.name}, as understood:")
     train, test = hold_out(len(data), job.test_share, job.seed, y if job.task == "classify" else None)
@@ -152,16 +155,20 @@ def _refuse_early(out: Path) -> None:
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
 
 
-def _labelled(job: Job, data: SeriesSet, frame: Any) -> tuple[SeriesSet, npt.NDArray[Any]]:
-    from liquidtime.data import align_labels, check_target, read_frame
+def _labels(job: Job, frame: Any) -> Any:
+    """Return the table of labels, with its columns checked before anything else is read; None for forecasts."""
+    import narwhals as nw
 
-    assert job.target is not None
+    from liquidtime.data import read_frame
+    from liquidtime.data.columns import check_column
+
+    if job.target is None:
+        return None
     if job.labels is None:
-        table, column = labels_of(frame, job.columns, job.target), job.columns.id
-    else:
-        table, column = read_frame(job.labels), job.labels_id or job.columns.id
-    data, y = align_labels(data, table, id=column, target=job.target, strict=job.strict)
-    return data, check_target(y, len(data), job.task)
+        return labels_of(frame, job.columns, job.target)
+    table = read_frame(job.labels)
+    check_column(nw.from_native(table), "--target", job.target)
+    return table
 
 
 def _estimator(job: Job) -> Any:
