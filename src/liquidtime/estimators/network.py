@@ -1,4 +1,4 @@
-"""From encoded series to outputs: a recurrent layer, pooling over time, and a linear read-out."""
+"""From encoded series to outputs: a recurrent layer, pooling over time, and a read-out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import silu
 
-from liquidtime._checks import check_rate
+from liquidtime._checks import check_rate, check_size
 from liquidtime._types import HiddenState
+from liquidtime.estimators.piecewise import PiecewiseLinear
 from liquidtime.layers import Recurrent
 
 
@@ -39,7 +41,8 @@ class SeriesNetwork(nn.Module):
     """A recurrent layer whose states are pooled over time and read out.
 
         y_1 … y_k = recurrent(x_1 … x_k, dt_1 … dt_k)
-        out_k = W·drop([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; x_k ; history_k ; static ]) + b
+        z_k = drop([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; pieces([ x_k ; history_k ; static ]) ])
+        out_k = V·drop(silu(W·z_k + b)) + c
 
     The output after sample k depends on samples up to k alone: `forward` gives that after the last sample of each
     series, `prefixes` that after every sample, and `step` takes one sample at a time; their numbers agree. A series
@@ -47,20 +50,26 @@ class SeriesNetwork(nn.Module):
 
     Args:
         recurrent: the layer, batch first and forward in time only.
-        static_size: F.
-        history_size: G, the running statistics; 0 for none.
+        pieces: encodes what the read-out sees besides the states.
         outputs: K.
-        dropout: of what the read-out sees, in training.
+        read_out_units: width of the read-out's hidden layer.
+        dropout: of the read-out's two layers, in training.
     """
 
     def __init__(
-        self, recurrent: Recurrent, static_size: int, history_size: int, outputs: int, dropout: float = 0.0
+        self,
+        recurrent: Recurrent,
+        pieces: PiecewiseLinear,
+        outputs: int,
+        read_out_units: int = 64,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self.recurrent = recurrent
-        width = 3 * recurrent.output_size + recurrent.input_size + history_size + static_size
+        self.pieces = pieces
         self.dropout = nn.Dropout(check_rate("dropout", dropout))
-        self.read_out = nn.Linear(width, outputs)
+        self.hidden = nn.Linear(3 * recurrent.output_size + pieces.pieces, check_size("read_out_units", read_out_units))
+        self.read_out = nn.Linear(self.hidden.out_features, outputs)
 
     def forward(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
         """Return (B, K), the outputs after each series' last sample.
@@ -118,5 +127,7 @@ class SeriesNetwork(nn.Module):
         return self._read(y, after.total / after.samples, after.largest, x, history, static), after
 
     def _read(self, last: Tensor, mean: Tensor, largest: Tensor, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
-        out: Tensor = self.read_out(self.dropout(torch.cat([last, mean, largest, x, history, static], dim=-1)))
+        seen = self.pieces(torch.cat([x, history, static], dim=-1))
+        z = self.dropout(torch.cat([last, mean, largest, seen], dim=-1))
+        out: Tensor = self.read_out(self.dropout(silu(self.hidden(z))))
         return out
