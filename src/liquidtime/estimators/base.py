@@ -58,6 +58,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         num_layers: recurrent layers, each reading the one below.
         read_out_units: width of the read-out's hidden layer.
         dropout: of the read-out, in training.
+        channel_dropout: the share of channels that the recurrent layer does not see of a series, in training.
         bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is.
         epochs: passes over the training series; None: 10, or as many as 320 steps take.
         batch_size: series in a batch; None: a 32nd of the series, between 8 and 128.
@@ -83,6 +84,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         num_layers: int = 1,
         read_out_units: int = 64,
         dropout: float = 0.3,
+        channel_dropout: float = 0.3,
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
@@ -100,6 +102,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         self.num_layers = num_layers
         self.read_out_units = read_out_units
         self.dropout = dropout
+        self.channel_dropout = channel_dropout
         self.bin_width = bin_width
         self.epochs = epochs
         self.batch_size = batch_size
@@ -125,6 +128,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             if getattr(self, name) is not None:
                 check_size(name, getattr(self, name))
         check_rate("dropout", self.dropout)
+        check_rate("channel_dropout", self.channel_dropout)
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
         cell_maker(self.network, self.hidden_size, self.backbone_units)
@@ -195,7 +199,15 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             encoder.input_size_,
             num_layers=self.num_layers,
         )
-        return SeriesNetwork(layer, copy.deepcopy(self._pieces), outputs, self.read_out_units, self.dropout)
+        return SeriesNetwork(
+            layer,
+            copy.deepcopy(self._pieces),
+            outputs,
+            self.read_out_units,
+            self.dropout,
+            self.channel_dropout,
+            encoder.layout_.channel_of,
+        )
 
     def _series(self, X: Any) -> SeriesSet:
         """Return X as a set of series like that of `fit`."""

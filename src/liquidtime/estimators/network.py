@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -54,7 +55,11 @@ class SeriesNetwork(nn.Module):
         outputs: K.
         read_out_units: width of the read-out's hidden layer.
         dropout: of the read-out's two layers, in training.
+        channel_dropout: the share of channels whose every input is 0 for a whole series, in training.
+        channel_of: (D,) the channel of each input.
     """
+
+    channel_of: Tensor
 
     def __init__(
         self,
@@ -63,11 +68,16 @@ class SeriesNetwork(nn.Module):
         outputs: int,
         read_out_units: int = 64,
         dropout: float = 0.0,
+        channel_dropout: float = 0.0,
+        channel_of: Sequence[int] = (),
     ) -> None:
         super().__init__()
         self.recurrent = recurrent
         self.pieces = pieces
         self.dropout = nn.Dropout(check_rate("dropout", dropout))
+        self.channel_dropout = check_rate("channel_dropout", channel_dropout)
+        places = torch.tensor(list(channel_of) or range(recurrent.input_size))
+        self.register_buffer("channel_of", places, persistent=False)
         self.hidden = nn.Linear(3 * recurrent.output_size + pieces.pieces, check_size("read_out_units", read_out_units))
         self.read_out = nn.Linear(self.hidden.out_features, outputs)
 
@@ -81,7 +91,7 @@ class SeriesNetwork(nn.Module):
             static: (B, F).
             history: (B, G) after the last sample.
         """
-        y, _ = self.recurrent(x, dt=dt, lengths=lengths)
+        y, _ = self.recurrent(self._thinned(x), dt=dt, lengths=lengths)
         some = (lengths > 0).unsqueeze(-1)  # (B, 1)
         inside = (torch.arange(x.shape[1], device=x.device) < lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
         rows, last = torch.arange(len(x), device=x.device), (lengths - 1).clamp(min=0)
@@ -91,14 +101,14 @@ class SeriesNetwork(nn.Module):
 
     def prefixes(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
         """Return (B, T, K), the outputs after every sample; arguments as `forward`, but history (B, T, G)."""
-        y, _ = self.recurrent(x, dt=dt, lengths=lengths)
+        y, _ = self.recurrent(self._thinned(x), dt=dt, lengths=lengths)
         count = torch.arange(1, x.shape[1] + 1, device=x.device).unsqueeze(-1)  # (T, 1)
         spread = static.unsqueeze(1).expand(-1, x.shape[1], -1)
         return self._read(y, y.cumsum(dim=1) / count, y.cummax(dim=1).values, x, history, spread)
 
     def states(self, x: Tensor, dt: Tensor, lengths: Tensor) -> NetworkState:
         """Return the state after each series' last sample, from which `step` goes on; arguments as `forward`."""
-        y, h = self.recurrent(x, dt=dt, lengths=lengths)
+        y, h = self.recurrent(self._thinned(x), dt=dt, lengths=lengths)
         inside = (torch.arange(x.shape[1], device=x.device) < lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
         largest = y.masked_fill(~inside, -torch.inf).amax(dim=1)
         return NetworkState(h, y.sum(dim=1), largest, lengths.unsqueeze(-1).to(y.dtype))
@@ -125,6 +135,14 @@ class SeriesNetwork(nn.Module):
         else:
             after = NetworkState(h, state.total + y, torch.maximum(state.largest, y), state.samples + 1)
         return self._read(y, after.total / after.samples, after.largest, x, history, static), after
+
+    def _thinned(self, x: Tensor) -> Tensor:
+        """Return x (B, T, D) without the channels that are dropped from each series, in training."""
+        if not self.training or self.channel_dropout == 0.0:
+            return x
+        channels = int(self.channel_of.max()) + 1
+        kept = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
+        return x * kept[:, self.channel_of].unsqueeze(1)
 
     def _read(self, last: Tensor, mean: Tensor, largest: Tensor, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
         seen = self.pieces(torch.cat([x, history, static], dim=-1))
