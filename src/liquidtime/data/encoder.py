@@ -167,7 +167,9 @@ class SeriesEncoder:
             ValueError: times in another unit, none of the channels, or a category where a number was, or vice versa.
 
         """
-        return self.encode(self.steps(data))
+        self._check_fitted()
+        data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
+        return self.encode(self._binned(data))
 
     def steps(self, data: SeriesSet) -> SeriesSet:
         """Return the set with the channels of training, gathered in bins if the encoder has them.
@@ -178,6 +180,9 @@ class SeriesEncoder:
         """
         self._check_fitted()
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
+        return self._binned(data)
+
+    def _binned(self, data: SeriesSet) -> SeriesSet:
         return bin_series(data, self.bin_width) if self.bin_width else data
 
     def encode(self, data: SeriesSet) -> Encoded:

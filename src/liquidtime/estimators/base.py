@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,11 +18,12 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
 from liquidtime._checks import check_rate, check_size
-from liquidtime.data import History, SeriesEncoder, SeriesSet
+from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.inputs import Prepared, Samples, as_series
 from liquidtime.estimators.members import PREDICT_BATCH, LossOf, Part, folds, member_folder, train_member
 from liquidtime.estimators.network import SeriesNetwork
 from liquidtime.estimators.networks import Network, cell_maker
+from liquidtime.estimators.piecewise import PiecewiseLinear
 from liquidtime.estimators.streaming import LiveSeries
 from liquidtime.layers import Recurrent
 from liquidtime.training import TrainSettings
@@ -54,7 +56,9 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: H.
         backbone_units: U, of the CfC family.
         num_layers: recurrent layers, each reading the one below.
-        dropout: of what the read-out sees, in training.
+        read_out_units: width of the read-out's hidden layer.
+        dropout: of the read-out, in training.
+        channel_dropout: the share of channels that the recurrent layer does not see of a series, in training.
         bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is.
         epochs: passes over the training series; None: 10, or as many as 320 steps take.
         batch_size: series in a batch; None: a 32nd of the series, between 8 and 128.
@@ -78,7 +82,9 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         hidden_size: int = 64,
         backbone_units: int = 128,
         num_layers: int = 1,
+        read_out_units: int = 64,
         dropout: float = 0.3,
+        channel_dropout: float = 0.3,
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
@@ -94,7 +100,9 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         self.hidden_size = hidden_size
         self.backbone_units = backbone_units
         self.num_layers = num_layers
+        self.read_out_units = read_out_units
         self.dropout = dropout
+        self.channel_dropout = channel_dropout
         self.bin_width = bin_width
         self.epochs = epochs
         self.batch_size = batch_size
@@ -114,12 +122,13 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_settings(self) -> None:
-        for name in ("hidden_size", "backbone_units", "num_layers", "n_estimators"):
+        for name in ("hidden_size", "backbone_units", "num_layers", "read_out_units", "n_estimators"):
             check_size(name, getattr(self, name))
         for name in ("epochs", "batch_size"):
             if getattr(self, name) is not None:
                 check_size(name, getattr(self, name))
         check_rate("dropout", self.dropout)
+        check_rate("channel_dropout", self.channel_dropout)
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
         cell_maker(self.network, self.hidden_size, self.backbone_units)
@@ -150,6 +159,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             run: `folder` and `resume`.
         """
         S, members = len(part.prepared), self.n_estimators
+        self._pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out())
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         fraction = 0.0 if validation is not None else self.validation_fraction
         self.networks_, self.results_ = [], []
@@ -189,7 +199,15 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             encoder.input_size_,
             num_layers=self.num_layers,
         )
-        return SeriesNetwork(layer, encoder.static_size_, len(History(encoder).names), outputs, self.dropout)
+        return SeriesNetwork(
+            layer,
+            copy.deepcopy(self._pieces),
+            outputs,
+            self.read_out_units,
+            self.dropout,
+            self.channel_dropout,
+            encoder.layout_.channel_of,
+        )
 
     def _series(self, X: Any) -> SeriesSet:
         """Return X as a set of series like that of `fit`."""

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesSet, check_target
@@ -49,7 +50,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         hidden_size: int = 64,
         backbone_units: int = 128,
         num_layers: int = 1,
+        read_out_units: int = 64,
         dropout: float = 0.3,
+        channel_dropout: float = 0.3,
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
@@ -67,7 +70,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             hidden_size,
             backbone_units,
             num_layers,
+            read_out_units,
             dropout,
+            channel_dropout,
             bin_width,
             epochs,
             batch_size,
@@ -123,13 +128,13 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
     def _held_out(self, X: Any, y: Any) -> Part:
         data = as_series(self, X, reset=False)
-        labels = check_labels_length(y, len(data))
+        labels = _one_dimensional(y, len(data))
         places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
         strange = labels[self.classes_[places] != labels]
         if len(strange):
             raise ValueError(
                 f"`validation` must have classes of training ({', '.join(map(str, self.classes_[:10]))}); "
-                f"{len(strange)} of its labels are others, the first is {strange[0]!r}"
+                f"{len(strange)} of its labels are others, the first is {str(strange[0])!r}"
             )
         return Part(Prepared.of(self.encoder_, data), torch.from_numpy(places))
 
@@ -186,15 +191,17 @@ def _probabilities(logits: Tensor) -> Tensor:
 def _labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None: one class a series.")
-    labels = check_labels_length(y, len(data))
+    labels = _one_dimensional(y, len(data))
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
+    if len(set(labels.tolist())) == 1:
+        raise ValueError(f"`y` must have at least two classes; got one class, {str(labels[0])!r}, {len(labels)} times")
     return check_target(labels, len(data), "classify")
 
 
-def check_labels_length(y: Any, S: int) -> npt.NDArray[Any]:
+def _one_dimensional(y: Any, S: int) -> npt.NDArray[Any]:
     """Return the labels as an (S,) array; a column (S, 1) is taken with scikit-learn's warning."""
-    from sklearn.utils.validation import column_or_1d
-
     labels = column_or_1d(y, warn=True)
     if len(labels) != S:
         raise ValueError(f"`y` must have one class a series, {S}; got {len(labels)}")

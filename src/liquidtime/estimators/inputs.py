@@ -99,6 +99,16 @@ class Prepared:
     def __len__(self) -> int:
         return len(self.encoded)
 
+    def seen_by_read_out(self) -> npt.NDArray[np.float32]:
+        """Return (S or N, D + G + F): the input and the history after each series or step, and the static features."""
+        encoded = self.encoded
+        if self.every_step:
+            return np.concatenate([encoded.x, self.history, np.repeat(encoded.static, encoded.lengths, axis=0)], axis=1)
+        some = encoded.lengths > 0
+        last = np.zeros((len(encoded), encoded.x.shape[1]), dtype=np.float32)
+        last[some] = encoded.x[encoded.offsets[1:][some] - 1]
+        return np.concatenate([last, self.history, encoded.static], axis=1)
+
     def sample(self, batch: Batch) -> Sample:
         """Return a batch with its history."""
         rows = batch.rows.numpy()

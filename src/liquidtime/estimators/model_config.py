@@ -23,6 +23,7 @@ _FIELDS = {
     "encoder": dict,
     "learned": dict,
     "members": int,
+    "pieces": int,
     "features": (int, type(None)),
     "feature_names": (list, type(None)),
     "series": int,
@@ -88,8 +89,10 @@ def read_config(raw: bytes) -> dict[str, Any]:
     for name, kind in _FIELDS.items():
         if not _is(config[name], kind):
             raise ModelFolderError(f"config.json has a `{name}` of type {type(config[name]).__name__}")
-    if config["members"] < 1:
-        raise ModelFolderError(f"config.json has {config['members']} members; a model has at least one")
+    if config["members"] < 1 or config["pieces"] < 0:
+        raise ModelFolderError(
+            f"config.json has {config['members']} members and {config['pieces']} pieces; at least 1 and 0 are needed"
+        )
     _check_encoder(config["encoder"])
     return config
 
@@ -117,14 +120,15 @@ def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
     return params
 
 
-def check_sizes(params: Mapping[str, Any], members: int, D: int, read_out: int, elements: int) -> None:
+def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, outputs: int, elements: int) -> None:
     """Refuse a configuration that needs more weights than its file holds, before anything is made of it.
 
     Args:
         params: of the estimator.
         members: networks.
         D: inputs of a network.
-        read_out: weights of its read-out that do not depend on its hidden size.
+        pieces: of its read-out.
+        outputs: likewise.
         elements: numbers in the file.
     """
     H, U, layers = params["hidden_size"], params["backbone_units"], params["num_layers"]
@@ -134,11 +138,13 @@ def check_sizes(params: Mapping[str, Any], members: int, D: int, read_out: int, 
         return  # refused by name when the network is made
     elif params["network"] in ("ltc", "lstm", "gru", "rnn"):
         U = H
-    least = members * (U * (D + H) + (layers - 1) * H * U + read_out)
+    R = params["read_out_units"]
+    least = members * (U * (D + H) + (layers - 1) * H * U + R * (3 * H + pieces + outputs))
     if least > elements:
         raise ModelFolderError(
             f"config.json asks for at least {least:,} weights (`members` {members}, `num_layers` {layers}, "
-            f"`hidden_size` {H}, `backbone_units` {U}), but model.safetensors holds {elements:,} numbers"
+            f"`hidden_size` {H}, `backbone_units` {U}, `read_out_units` {R}, `pieces` {pieces}), but "
+            f"model.safetensors holds {elements:,} numbers"
         )
 
 

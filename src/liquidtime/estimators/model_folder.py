@@ -26,6 +26,7 @@ from liquidtime.estimators.model_config import (
     stored_params,
     versions,
 )
+from liquidtime.estimators.piecewise import PiecewiseLinear
 from liquidtime.training import isolated_rng
 from liquidtime.training.artifact import (
     MANIFEST,
@@ -72,6 +73,7 @@ def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | 
         "encoder": encoder["config"],
         "learned": model._learned(),
         "members": len(model.networks_),
+        "pieces": model._pieces.pieces,
         "features": getattr(model, "n_features_in_", None),
         "feature_names": _listed(getattr(model, "feature_names_in_", None)),
         "series": model.n_series_,
@@ -149,7 +151,8 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
     outputs = model._relearn(config["learned"])
     D, G, F = model.encoder_.input_size_, len(History(model.encoder_).names), model.encoder_.static_size_
     elements = sum(tensor.numel() for part in parts.values() for tensor in part.values())
-    check_sizes(params, config["members"], D, outputs * (D + G + F), elements)
+    check_sizes(params, config["members"], D, config["pieces"], outputs, elements)
+    model._pieces = PiecewiseLinear(config["pieces"])
     model.networks_ = []
     for member in range(config["members"]):
         with isolated_rng(0):
@@ -159,7 +162,9 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
             if tensor.dtype is not torch.float32 or not bool(torch.isfinite(tensor).all()):
                 raise ModelFolderError(f"{WEIGHTS} has {name!r} of member {member} with other than finite float32")
         load_model_tensors(made, own, f"{WEIGHTS}, member {member},")
+        made.pieces.check(D + G + F)
         model.networks_.append(made)
+    model._pieces = model.networks_[0].pieces
     model.results_, model.seed_, model.n_series_ = [], config["seed"], config["series"]
     model.metrics_, model._live = config["metrics"], {}
     if config["features"] is not None:
