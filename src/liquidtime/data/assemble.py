@@ -11,7 +11,7 @@ import numpy.typing as npt
 from liquidtime.data.notes import Findings, Note, first_places
 from liquidtime.data.time_units import Ticks, unknown
 
-_BLOCK = 2**20
+_BLOCK = 2**18  # rows handled at once, to keep what is made on the way small
 
 
 @dataclass(frozen=True)
