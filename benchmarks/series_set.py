@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import multiprocessing.connection
 import os
 import threading
 import time
@@ -108,6 +109,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=5_300_000)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    # polars' allocator keeps what was freed for a while, which would hide what a reader takes.
+    os.environ["_RJEM_MALLOC_CONF"] = "dirty_decay_ms:0,muzzy_decay_ms:0"
     context = multiprocessing.get_context("spawn")
     results = []
     for shuffled in (False, True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -110,8 +111,12 @@ def from_long(
         channel_codes = (np.cumsum(stay) - 1).astype(channel_codes.dtype)[channel_codes]
     channels = tuple(name for name, wanted in zip(names, stay, strict=True) if wanted)
 
+    del measured, kept, table
     steps = find_steps(codes, ticks, labels, findings)
-    del codes, ticks, measured, kept, table
+    del codes, ticks
+    values = steps.sort(values)
+    channel_codes = steps.sort(channel_codes)
+    steps = replace(steps, order=None)  # not needed any more, and large
     matrix = _fill(steps, channel_codes, values, channels, categories, labels, findings)
     times, origins = to_times(steps.ticks, steps.offsets)
     return SeriesSet(
@@ -178,7 +183,7 @@ def _fill(
     ids: npt.NDArray[Any],
     findings: Findings,
 ) -> npt.NDArray[np.float32]:
-    channel_codes, values = steps.sort(channel_codes), steps.sort(values)
+    """Return (N, C) values from those of the rows, in the order of the steps; repeats are noted."""
     flags = np.array([name in categories for name in channels], dtype=bool)
     matrix, repeats = scatter(steps, channel_codes, values, len(channels), flags)
     names = [channels[channel_codes[row]] for row in repeats.rows[:3]]

@@ -85,8 +85,7 @@ class SeriesStream:
         Args:
             t: its time, a number in the encoder's unit or a time stamp, not before the one before.
             values: a mapping from channel names to values, or (C,) in the order of the encoder's `channels_`,
-                categories by their position;
-                NaN, None and channels left out are not observed.
+                categories by their position; NaN, None and channels left out are not observed.
 
         Returns:
             (D,) the input and the scaled time since the previous step; see `revises`.
