@@ -115,7 +115,7 @@ def _check_same_maths(cell: nn.Module) -> None:
 
 
 def _check_fits(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
-    for name in own.keys() | given.keys():
+    for name in sorted(own.keys() | given.keys()):
         needed = tuple(own[name].shape) if name in own else "nothing"
         got = tuple(given[name].shape) if name in given else "nothing"
         if needed != got:
