@@ -63,20 +63,37 @@ class LTCCell(Cell):
         self.output_weight = nn.Parameter(torch.ones(self.output_size))
         self.output_bias = nn.Parameter(torch.zeros(self.output_size))
 
+    def positive(self, parameter: Tensor) -> Tensor:
+        """Return the conductance or capacitance that a parameter stands for."""
+        return F.softplus(parameter)
+
+    def currents(self, x: Tensor) -> Drive:
+        """Return the right-hand side cm·dv/dt = current(v) - conductance(v)·v with the input x (B, D) held.
+
+        conductance = gl + Σ w·s;   current = gl·vl + Σ w·s·E
+        """
+        inputs = x * self.input_weight + self.input_bias
+        leak = self.positive(self.leak)
+        conductance, current = self.sensory(inputs, self.sensory.conductances(self.positive))
+        conductance, current = conductance + leak, current + leak * self.rest
+        w = self.recurrent.conductances(self.positive)
+
+        def flows(v: Tensor) -> tuple[Tensor, Tensor]:
+            from_neurons, current_of_neurons = self.recurrent(v, w)
+            return conductance + from_neurons, current + current_of_neurons
+
+        return flows
+
     def drive(self, x: Tensor) -> Drive:
         """Return the right-hand side dv/dt = push(v) - rate(v)·v with the input x (B, D) held.
 
-        rate = (gl + Σ w·s) / cm;   push = (gl·vl + Σ w·s·E) / cm
+        rate = conductance / cm;   push = current / cm
         """
-        inputs = x * self.input_weight + self.input_bias
-        leak, capacitance = F.softplus(self.leak), F.softplus(self.capacitance)
-        conductance, current = self.sensory(inputs, self.sensory.conductances())
-        conductance, current = conductance + leak, current + leak * self.rest
-        w = self.recurrent.conductances()
+        flows, capacitance = self.currents(x), self.positive(self.capacitance)
 
         def rates(v: Tensor) -> tuple[Tensor, Tensor]:
-            from_neurons, current_of_neurons = self.recurrent(v, w)
-            return (conductance + from_neurons) / capacitance, (current + current_of_neurons) / capacitance
+            conductance, current = flows(v)
+            return conductance / capacitance, current / capacitance
 
         return rates
 
