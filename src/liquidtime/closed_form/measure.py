@@ -21,9 +21,8 @@ MATTERS = 0.01
 ROUNDING = 1e-9
 """… or by more than this share of the size of the states, where the error itself is smaller still."""
 MOST_UNFOLDS = 4096
-REPEATS, REPEATS_FINE = 5, 2
-FINE = 2
-"""The place of the fine solver among the layers that are timed."""
+REPEATS, LONG = 5, 0.25
+"""How often a run is timed; one of more than so many seconds is steady enough to be timed once."""
 
 
 def liquid_cells(layer: nn.Module) -> list[Any]:
@@ -194,11 +193,10 @@ def _one_step(cell: nn.Module, given: Tensor, before: Tensor, dt: Tensor) -> Ten
 def _best_times(layers: list[nn.Module], x: Tensor, h0: Any, dt: Any, lengths: Any) -> list[float]:
     """Return the best of several times of each layer's run, taken in turn so that all meet the same machine."""
     best = [math.inf] * len(layers)
-    for layer in layers[:FINE]:
-        layer(x, h0, dt=dt, lengths=lengths)
-    for repeat in range(REPEATS):
+    layers[0](x, h0, dt=dt, lengths=lengths)
+    for _ in range(REPEATS):
         for index, layer in enumerate(layers):
-            if index == FINE and repeat >= REPEATS_FINE:
+            if LONG < best[index] < math.inf:
                 continue
             start = time.perf_counter()
             layer(x, h0, dt=dt, lengths=lengths)
