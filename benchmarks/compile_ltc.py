@@ -1,6 +1,6 @@
 """How far is a compiled liquid network from its differential equation, and how much faster?
 
-python benchmarks/compile_ltc.py [--seeds 5] [--out compile_ltc.json]
+python benchmarks/compile_ltc.py --out results/compile_ltc.json --page docs/compiling.md
 
 The network is the size of the paper's lane-keeping one: an NCP of 19 neurons and 253 synapses on 64 inputs, with
 random initial parameters. Inputs are standard normal. Errors are in float64 against RK4 with 512 steps an interval.
@@ -42,6 +42,8 @@ ORDERS: dict[str, tuple[Solver, tuple[int, ...]]] = {
 TIME_CONSTANTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
 INTERVALS = (0.1, 0.5, 1.0)
 BATCHES = (1, 64)
+SPEEDUPS = (("speedup", "own_solver"), ("speedup_fine", "reference"))
+MARK = "```text figures\n"
 
 
 def mean_square(error: Tensor) -> float:
@@ -108,55 +110,71 @@ def speed(B: int) -> dict[str, Any]:
     }
 
 
-def show(result: dict[str, Any]) -> None:
+def table(result: dict[str, Any]) -> str:
+    """Return what a person reads of a result, means over the networks."""
     runs = result["seeds"]
 
     def mean(*keys: str) -> float:
-        values = []
-        for run in runs:
-            for key in keys:
-                run = run[key]
-            values.append(run)
+        values = list(runs)
+        for key in keys:
+            values = [value[key] for value in values]
         return sum(values) / len(values)
 
-    def table(title: str, field: str, columns: tuple[float, ...]) -> None:
-        print(f"\n{title}")
-        print(f"{'':20}" + "".join(f"{column:>10g}" for column in columns))
-        for name in METHODS:
-            print(f"{name:20}" + "".join(f"{mean(field, str(column), name):>10.1e}" for column in columns))
+    def by_interval(field: str, columns: tuple[float, ...]) -> list[str]:
+        head = f"{'':20}" + "".join(f"{column:>10g}" for column in columns)
+        rows = [f"{name:20}" + "".join(f"{mean(field, str(c), name):>10.1e}" for c in columns) for name in METHODS]
+        return [head, *rows]
 
-    print(f"{len(runs)} networks, median time constant {mean('time_constant'):.3f}, "
-          f"state variance {mean('state_variance'):.3f}")  # fmt: skip
-    table("mean squared error of a step, interval in time constants", "mse_by_time_constants", TIME_CONSTANTS)
-    table("mean squared error of a step, interval dt", "mse_by_dt", INTERVALS)
-    print("\nmean squared error on recorded activity")
-    for name in ("paper as printed", "paper, repaired"):
-        print(f"{name:20}{mean('mse_recorded', name):>10.1e}")
-    print("\norder of convergence")
-    for name in ORDERS:
-        print(f"{name:20}{mean('orders', name):>10.2f}")
+    lines = [
+        f"{len(runs)} networks, median time constant {mean('time_constant'):.3f}, "
+        f"state variance {mean('state_variance'):.3f}",
+        "",
+        "mean squared error of a step, interval in median time constants",
+        *by_interval("mse_by_time_constants", TIME_CONSTANTS),
+        "",
+        "mean squared error of a step, interval dt",
+        *by_interval("mse_by_dt", INTERVALS),
+        "",
+        "mean squared error of Algorithm 1 on recorded activity",
+        *(f"{name:20}{mean('mse_recorded', name):>10.1e}" for name in ("paper as printed", "paper, repaired")),
+        "",
+        "order of convergence",
+        *(f"{name:20}{mean('orders', name):>10.2f}" for name in ORDERS),
+    ]
     for B, reports in result["speed"].items():
-        own, fine = (next(iter(reports.values()))[key] for key in ("own_solver", "reference"))
-        print(f"\nspeed-up, {B} series of 32 samples, over {own} and over {fine}; mean squared error of the run")
+        lines += ["", f"{B} series of 32 samples: mean squared error of the run, speed-up over two solvers"]
         for name, report in reports.items():
-            print(f"{name:20}{report['speedup']:>10.2f}{report['speedup_fine']:>10.1f}{report['mse']:>10.1e}")
+            over = [f"{report[key]:.1f} over {report[of]}" for key, of in SPEEDUPS]
+            lines.append(f"{name:20}{report['mse']:>10.1e}   {over[0]:30}{over[1]}")
+    return "\n".join(lines)
+
+
+def on_page(page: str, text: str) -> str:
+    """Return a page with its block of figures replaced."""
+    before, mark, rest = page.partition(MARK)
+    _, fence, after = rest.partition("```\n")
+    if not mark or not fence:
+        raise ValueError(f"`page` must have a block that starts with {MARK!r}")
+    return f"{before}{MARK}{text}\n{fence}{after}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5, help="number of networks")
     parser.add_argument("--out", type=Path, default=Path("compile_ltc.json"), help="where the JSON goes")
+    parser.add_argument("--page", type=Path, help="a page whose block of figures is replaced")
     arguments = parser.parse_args()
     with torch.no_grad():
-        seeds = [measure(seed) for seed in range(arguments.seeds)]
         result = {
             "torch": torch.__version__,
             "threads": torch.get_num_threads(),
-            "seeds": seeds,
+            "seeds": [measure(seed) for seed in range(arguments.seeds)],
             "speed": {str(B): speed(B) for B in BATCHES},
         }
-    show(result)
+    print(table(result))
     arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+    if arguments.page:
+        arguments.page.write_text(on_page(arguments.page.read_text(), table(result)))
 
 
 if __name__ == "__main__":
