@@ -40,7 +40,7 @@ def compile_ltc(
 
     The result is a new layer of the same type, trainable, with the same state_dict keys; `ltc` is not changed.
     Every liquid cell is compiled: of stacked layers, of both directions, inside a mixed memory.
-    Its `report` is an `ErrorReport`, measured against RK4 on `x`, see `measure`.
+    Its `report` is an `ErrorReport`, measured against RK4 on `x` with the parameters as they are now, see `measure`.
 
     Args:
         ltc: an `lt.LTC` layer, or another layer with liquid cells.
