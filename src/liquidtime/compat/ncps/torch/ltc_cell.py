@@ -47,10 +47,10 @@ class MembraneCell(cells.LTCCell):
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: x (B, D), state ((B, H),), dt (B,)."""
         (v,) = state
-        currents, cm, h = self.currents(x), self.positive(self.capacitance), dt.unsqueeze(-1) / self.unfolds
+        drive, h = self.drive(x), dt.unsqueeze(-1) / self.unfolds
         for _ in range(self.unfolds):
-            conductance, current = currents(v)
-            v = (cm * v + h * current) / (cm + h * (conductance + self.epsilon))
+            conductance, current = drive.flows(v)
+            v = (drive.capacitance * v + h * current) / (drive.capacitance + h * (conductance + self.epsilon))
         return self.read_out(v), (v,)
 
 
