@@ -36,7 +36,12 @@ SETTINGS = TrainSettings(
 DATA = rows(60)
 
 
+begun_pipe: list[int] = []
+
+
 def noisy(model, batch):
+    if begun_pipe:
+        os.write(begun_pipe.pop(), b"begun")
     shift = 0.01 * np.random.rand() + 0.01 * random.random()
     return cross_entropy(model(batch.x + shift), batch.y)
 
@@ -52,16 +57,22 @@ def run(folder: Path) -> None:
 
 
 def child(folder: Path, kill_at: str | None = None) -> int:
+    """Fork a run, and return when its first step is due."""
+    reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
+            begun_pipe.append(writer)
             if kill_at is not None:
                 kill_inside_save(kill_at)
             run(folder)
             code = 0
         finally:
             os._exit(code)
+    os.close(writer)
+    os.read(reader, 5)
+    os.close(reader)
     return pid
 
 
@@ -123,14 +134,15 @@ def main() -> None:
     home, rng = Path(sys.argv[1]), random.Random(int(sys.argv[2]))
     torch.set_num_threads(1)
     torch.optim.AdamW(network().parameters())  # what it imports late is imported once, before the forks
+    pid = child(home / "undisturbed")
     begun = time.perf_counter()
-    if wait(child(home / "undisturbed")) is not None:
+    if wait(pid) is not None:
         raise RuntimeError("the undisturbed run was killed")
     whole = time.perf_counter() - begun
     kills, in_save, steps, pace = 0, 0, [], whole / 20
     while kills < 15:
         pid = child(home / "random")
-        time.sleep(rng.uniform(0.2, 1.8) * pace)
+        time.sleep(rng.uniform(0.0, 2.0) * pace)
         os.kill(pid, signal.SIGKILL)
         if wait(pid) is None:  # it was through before the last kill: again, with less time between them
             shutil.rmtree(home / "random")

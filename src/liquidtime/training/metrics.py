@@ -193,11 +193,19 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "brier", False, True, False,
-            lambda y, p: _sklearn("brier_score_loss")(y, p if p.shape[1] > 2 else p[:, 1], labels=np.arange(p.shape[1])),
+            lambda y, p: _sklearn("brier_score_loss")(y, p[:, 1] if p.shape[1] == 2 else p, labels=range(p.shape[1])),
             _mean_of(_brier_rows),
         ),
-        Metric("mse", False, False, False, lambda y, p: _sklearn("mean_squared_error")(y, p), _mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1))),
-        Metric("mae", False, False, False, lambda y, p: _sklearn("mean_absolute_error")(y, p), _mean_of(lambda y, p: np.abs(y - p).mean(axis=1))),
+        Metric(
+            "mse", False, False, False,
+            lambda y, p: _sklearn("mean_squared_error")(y, p),
+            _mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1)),
+        ),
+        Metric(
+            "mae", False, False, False,
+            lambda y, p: _sklearn("mean_absolute_error")(y, p),
+            _mean_of(lambda y, p: np.abs(y - p).mean(axis=1)),
+        ),
         Metric("r2", True, False, False, lambda y, p: _sklearn("r2_score")(y, p), _weighted_r2),
     )
 }  # fmt: skip
