@@ -68,6 +68,8 @@ def child(folder: Path, kill_at: str | None = None) -> int:
                 kill_inside_save(kill_at)
             run(folder)
             code = 0
+        except SystemExit as stop:
+            code = int(stop.code)
         finally:
             os._exit(code)
     os.close(writer)
@@ -155,8 +157,17 @@ def main() -> None:
     wait(child(home / "random"))
     stages = {operation: wait(child(home / "stages", kill_at=operation)) for operation in OPERATIONS}
     wait(child(home / "stages"))
-    finals = {name: (home / name / "final.bin").read_bytes().hex() for name in ("undisturbed", "random", "stages")}
-    report = {"kills": kills, "in_save": in_save, "steps": steps, "stages": stages}
+    asked = {}
+    for number in (signal.SIGTERM, signal.SIGINT):
+        pid = child(home / "asked")
+        time.sleep(rng.uniform(0.0, 2.0) * pace)
+        os.kill(pid, number)
+        asked[number.name] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    wait(child(home / "asked"))
+    finals = {
+        name: (home / name / "final.bin").read_bytes().hex() for name in ("undisturbed", "random", "stages", "asked")
+    }
+    report = {"kills": kills, "in_save": in_save, "steps": steps, "stages": stages, "asked": asked}
     print(json.dumps({**report, "finals": finals}))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def test_killed_runs_end_with_the_bits_of_an_undisturbed_one(tmp_path):
-    """15 kills at random moments, and one before each operation of a save, then on to the end."""
+    """15 kills at random moments, and one before each operation of a save; SIGTERM and Ctrl-C; then on to the end."""
     script = Path(__file__).parent / "kill_run.py"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -25,7 +25,9 @@ def test_killed_runs_end_with_the_bits_of_an_undisturbed_one(tmp_path):
     assert report["steps"][-1] > 3
     assert len(report["stages"]) == 8
     assert set(report["stages"].values()) == {9}
+    assert report["asked"] == {"SIGTERM": 143, "SIGINT": 130}
     finals = report["finals"]
     assert len(finals["undisturbed"]) > 1000
     assert finals["random"] == finals["undisturbed"]
+    assert finals["asked"] == finals["undisturbed"]
     assert finals["stages"] == finals["undisturbed"]
