@@ -24,7 +24,7 @@ from liquidtime.training import TrainSettings, cross_entropy, train
 from training.task import batches_of, network, rows, validation
 
 SETTINGS = TrainSettings(
-    epochs=8,
+    epochs=6,
     learning_rate=0.02,
     schedule="one_cycle",
     accumulate=2,

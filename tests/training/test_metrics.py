@@ -131,12 +131,12 @@ def test_coverage_for_the_auc_of_two_normals():
     rng = np.random.default_rng(8)
     truth = norm.cdf(1.0 / np.sqrt(2))
     y = np.repeat([0, 1], [90, 60])
-    covered, trials = 0, 400
+    covered, trials = 0, 250
     for trial in range(trials):
         scores = norm.cdf(rng.normal(size=150) + y)
         interval = bootstrap_interval("auc", y, scores, resamples=400, seed=trial)
         covered += interval.low <= truth <= interval.high
-    assert 0.915 <= covered / trials <= 0.975
+    assert 0.91 <= covered / trials <= 0.98
 
 
 def test_coverage_for_a_mean():
