@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test lint types layers tests clean
 
 demo: $(READY)
-	$(BIN)/liquidtime demo
+	$(BIN)/python examples/bit_stream_xor.py
 
 test: lint types layers tests
 

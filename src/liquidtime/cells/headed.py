@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -88,6 +90,6 @@ class HeadedCell(Cell):
         h = self.combine(x, state[0], dt.unsqueeze(-1))
         return h, (h,)
 
+    @abstractmethod
     def combine(self, x: Tensor, h: Tensor, dt: Tensor) -> Tensor:
         """Return the new hidden state (B, H) from x (B, D), h (B, H) and dt (B, 1)."""
-        raise NotImplementedError
