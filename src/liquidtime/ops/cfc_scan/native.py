@@ -93,7 +93,7 @@ def cfc_scan_op(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Run the scan for a tracer: y, hn, mn, and what the backward run needs, each of them empty where there is none."""
     form = decode(list(code), forget_bias)
-    y, hn, mn, saved = run_forward(form, Inputs(x, h0, m0, dt, lengths, weights, masks), save, need_ddt)
+    y, hn, mn, saved = run_forward(form, Inputs(x, h0, m0, dt, lengths, weights, masks), save, need_ddt, zeroed=True)
     rest = saved or Saved(*(x.new_empty(0) for _ in Saved._fields))
     return (y, hn, x.new_empty(0) if mn is None else mn, *rest)
 

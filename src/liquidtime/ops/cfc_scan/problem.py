@@ -171,9 +171,16 @@ def _call(function: str, p: Problem, dtype: torch.dtype) -> None:
 
 
 def run_forward(
-    form: Form, inputs: Inputs, save: bool, need_ddt: bool
+    form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: bool = False
 ) -> tuple[Tensor, Tensor, Tensor | None, Saved | None]:
     """Run the kernel forward.
+
+    Args:
+        form: of the scan.
+        inputs: of the scan.
+        save: whether a backward run will follow.
+        need_ddt: whether it will want the gradient of dt.
+        zeroed: whether the unused end of what is saved, in a ragged batch, is 0 and not left as it was.
 
     Returns:
         (B, T, H) outputs, (B, H) last state, the last memory where there is one, and, with `save`, what the backward
@@ -194,7 +201,8 @@ def run_forward(
     saved = None
     if save:
         s = sizes_of(form, D, H, p.U, x.element_size(), need_ddt)
-        saved = Saved(*(x.new_empty(shape) for shape in saved_shapes(form, B, T, s)))
+        make = x.new_zeros if zeroed and inputs.lengths is not None else x.new_empty
+        saved = Saved(*(make(shape) for shape in saved_shapes(form, B, T, s)))
         _saved_pointers(p, form, saved)
     _call("lt_cfc_forward", p, x.dtype)
     return y, hn, mn, saved
