@@ -12,8 +12,8 @@ using liquidtime::CfcProblem;
 
 extern "C" {
 int64_t lt_vector_bytes();
-int64_t lt_cfc_packed_size(const CfcProblem*, int64_t);
-void lt_cfc_pack(const CfcProblem*, int64_t);
+int64_t lt_cfc_packed_size(const CfcProblem*, int64_t, int64_t);
+void lt_cfc_pack(const CfcProblem*, int64_t, int64_t);
 int lt_cfc_forward(const CfcProblem*, int64_t);
 int lt_cfc_backward(const CfcProblem*, int64_t);
 }
@@ -71,21 +71,22 @@ template <class T> bool run(const Shape& shape, int64_t kind, int64_t heads, int
   }
   p.gates = heap.make(N * saved * Hp);
   p.lstm_gates = heap.make(N * 4 * Hp), p.lstm_o = heap.make(N * Hp), p.lstm_m = heap.make(N * Hp);
-  T* packed = static_cast<T*>(std::aligned_alloc(64, (lt_cfc_packed_size(&p, wide) + 63) / 64 * 64));
+  T* packed = static_cast<T*>(std::aligned_alloc(64, (lt_cfc_packed_size(&p, wide, 0) + 63) / 64 * 64));
   p.packed = packed;
-  lt_cfc_pack(&p, wide);
+  lt_cfc_pack(&p, wide, 0);
   bool good = lt_cfc_forward(&p, wide) == 0;
   p.packed = nullptr;
   good = good && lt_cfc_forward(&p, wide) == 0;
   std::free(packed);
   p.dy = heap.make(B * p.T * H), p.dy_row = p.T * H, p.dy_step = H;
-  p.dhn = heap.make(B * H), p.dmn = heap.make(B * H);
   p.dx = heap.make(B * p.T * p.D), p.dh0 = heap.make(B * H), p.dm0 = heap.make(B * H), p.ddt = heap.make(B * p.T);
+  const int64_t middle = p.T / 2;  // in two runs, as a long sequence is
   p.dheads = heap.make(passes * N * heads * Hp), p.dlstm = heap.make(N * 4 * Hp);
   p.cell_input = heap.make(passes * N * (D0 + Hp)), p.lstm_input = heap.make(N * (p.D + Hp));
   p.dbias[L] = heap.make(heads * Hp), p.dbias[L + 1] = heap.make(4 * Hp);
   p.dA = heap.make(Hp), p.drate = heap.make(Hp), p.dB = heap.make(Hp);
-  good = good && lt_cfc_backward(&p, wide) == 0;
+  for (p.first = middle, p.last = p.T; p.last > 0; p.last = p.first, p.first = 0)
+    good = good && lt_cfc_backward(&p, wide) == 0;
   for (int64_t k = 0; k < B * H; ++k)
     good = good && std::isfinite(static_cast<T*>(p.hn)[k]) && std::isfinite(static_cast<T*>(p.dh0)[k]);
   return good;
