@@ -77,7 +77,7 @@ def render(data: ReportData) -> str:
         for place, view in enumerate(data.series)
     ]
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("liquidtime.report", "."),
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
