@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from cli.tables import WIDE, lt, write_tables
 
 MAIN = "import sys; from liquidtime.cli import main; sys.argv[0] = 'liquidtime'; main()"
@@ -84,14 +86,16 @@ def test_json_is_all_there_is_on_standard_output(tmp_path):
     assert "as understood" in err
 
 
-def test_help_is_quick():
-    """At most 0.3 s of processor time: what it takes on a machine with nothing else to do."""
-    for words in (["--help"], ["train", "--help"]):
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"]])
+def test_help_is_quick(words):
+    """Under 0.3 s of processor time, the best of five: what it takes where nothing else runs."""
+    taken = []
+    for _ in range(5):
         run = process(*words)
         _, status, used = os.wait4(run.pid, 0)
         run.returncode = os.waitstatus_to_exitcode(status)
+        with run.stdout, run.stderr:
+            assert "Usage" in run.stdout.read()
         assert run.returncode == 0
-        assert "Usage" in run.stdout.read()
-        run.stdout.close()
-        run.stderr.close()
-        assert used.ru_utime + used.ru_stime < 0.6
+        taken.append(used.ru_utime + used.ru_stime)
+    assert min(taken) < 0.3

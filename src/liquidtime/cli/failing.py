@@ -18,6 +18,7 @@ import typer
 
 P = ParamSpec("P")
 FAILED, BAD_INPUT = 1, 2
+HOW_TO_GO_ON = "Go on with the same command and --resume."
 
 
 def command(body: Callable[P, None]) -> Callable[P, None]:
@@ -35,10 +36,10 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
                 raise
             except SystemExit as stop:
                 if str(stop) != str(stop.code):  # a run that was asked to stop tells where it is
-                    _line(str(stop).replace("Go on with resume=True.", _how_to_go_on()))
+                    _line(str(stop).replace("Go on with resume=True.", HOW_TO_GO_ON))
                 raise typer.Exit(stop.code if isinstance(stop.code, int) else FAILED) from None
             except KeyboardInterrupt:
-                _line("stopped")
+                _line(f"stopped. {HOW_TO_GO_ON}" if body.__name__ == "train" else "stopped")
                 raise typer.Exit(130) from None
             except Exception as error:
                 if debug:
@@ -72,10 +73,6 @@ def _words(error: Exception) -> str:
     if isinstance(error, known) and text:
         return f"error: {text}"
     return f"error: {type(error).__name__}: {text} (run again with --debug to see where)"
-
-
-def _how_to_go_on() -> str:
-    return "Go on with the same command and --resume."
 
 
 def _line(text: str) -> None:

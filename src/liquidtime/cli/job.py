@@ -80,6 +80,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     """
     from liquidtime.data import align_labels, check_target, read_frame
     from liquidtime.evaluation import compare, forecast_test, hold_out, report_data
+    from liquidtime.training import FolderInUse
 
     started = time.monotonic()
     _refuse_early(job.out)
@@ -97,9 +98,18 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     printer.line(f"training on {len(train):,} series, testing on {len(test):,} that it does not see")
     model = _estimator(job)
     run_folder = job.out.absolute().with_name(f"{job.out.absolute().name}.run")
+    if job.resume and not run_folder.exists():
+        printer.line(f"there is no {run_folder.name} to resume; starting anew")
     _check_same(job, run_folder, data, y, train)
     inputs = (data[train],) if y is None else (data[train], y[train])
-    model.fit(*inputs, folder=run_folder, resume=job.resume)
+    try:
+        model.fit(*inputs, folder=run_folder, resume=job.resume)
+    except FolderInUse:
+        raise
+    except Exception:
+        if not any(run_folder.rglob("checkpoint*")):  # nothing to resume
+            shutil.rmtree(run_folder, ignore_errors=True)
+        raise
 
     printer.line("testing, beside baselines from the same training part")
     name = _name(job)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data import SeriesSet
+from liquidtime.data.columns import label_of
 from liquidtime.estimators import CfCClassifier, CfCRegressor
 from liquidtime.estimators.baselines import Guess, SummaryBoosting
 from liquidtime.training import METRICS, Interval, bootstrap_interval
@@ -114,10 +115,10 @@ def codes_of(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
     """
     labels = np.asarray(y)
-    places = {str(label): place for place, label in enumerate(classes.tolist())}
-    codes = np.array([places.get(str(label), -1) for label in labels.tolist()], dtype=np.int64)
+    places = {label_of(label): place for place, label in enumerate(classes.tolist())}
+    codes = np.array([places.get(label_of(label), -1) for label in labels.tolist()], dtype=np.int64)
     if (codes < 0).any():
-        strange = labels[codes < 0]
+        strange = labels[codes < 0].tolist()
         raise ValueError(
             f"`target` must have classes that the model knows ({', '.join(list(places)[:10])}); {len(strange)} of "
             f"{len(labels)} labels are others, the first is {strange[0]!r}"
