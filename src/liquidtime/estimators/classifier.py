@@ -175,13 +175,20 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         classes, kind = learned["classes"], learned["classes_dtype"]
         if not isinstance(classes, list) or len(classes) < 2:
             raise ValueError("`classes` must be a list of at least two")
-        dtype = np.dtype(str(kind)) if str(kind)[1:2] in tuple("biufUO") else None
-        if dtype is None or not all(isinstance(item, str | int | float | bool) for item in classes):
-            raise ValueError(f"`classes` must be numbers or texts of a plain type; got {kind!r}")
-        self.classes_ = np.array(classes, dtype=dtype)
+        self.classes_ = np.array(classes, dtype=_plain_dtype(classes, str(kind)))
         if len(np.unique(self.classes_)) != len(classes):
             raise ValueError("`classes` must be different from each other")
         return len(classes)
+
+
+def _plain_dtype(classes: list[Any], kind: str) -> Any:
+    """Return the type of stored classes: texts as wide as they are, or numbers of at most eight bytes."""
+    texts, numbers = (all(isinstance(item, allowed) for item in classes) for allowed in (str, int | float | bool))
+    if kind[1:2] in ("U", "O") and texts:
+        return object if kind[1:2] == "O" else np.str_
+    if kind[1:] in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8") and numbers:
+        return np.dtype(kind)
+    raise ValueError(f"`classes` must be numbers or texts of a plain type; got {kind!r}")
 
 
 def _probabilities(logits: Tensor) -> Tensor:
