@@ -15,7 +15,7 @@ BIN_WIDTH, BATCH_SIZE, NETWORKS, TEST_SHARE = 60.0, 64, 3, 0.3
 @command
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.")] = Path("demo-model"),
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training part.")] = 10,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training part.")] = 6,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
     as_json: AsJson = False,
     debug: Debug = False,
