@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
 
-.PHONY: demo test lint types layers tests clean
+.PHONY: demo test lint types layers tests sanitize clean
 
 demo: $(READY)
-	$(BIN)/liquidtime demo
+	$(BIN)/python examples/bit_stream_xor.py
 
-test: lint types layers tests
+test: lint types layers tests sanitize
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -21,10 +22,20 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
+# All with the kernels, which must be there; then, on the plain loops, what both of them compute.
 tests: $(READY)
-	$(BIN)/pytest -n 2
+	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2
+	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 tests/ops tests/cells tests/layers
 
-$(READY): pyproject.toml constraints.txt
+sanitize: build/sanitize/.passed
+
+build/sanitize/.passed: CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
+	cmake -S . -B build/sanitize -DLIQUIDTIME_SANITIZE=ON
+	cmake --build build/sanitize --target sanitize -j 2
+	build/sanitize/sanitize
+	touch $@
+
+$(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'

@@ -44,6 +44,17 @@ def test_every_number_is_that_of_the_definition(blocks, width, clip):
     assert len(encoder.layout_.inputs) == encoded.x.shape[1]
 
 
+@pytest.mark.parametrize("C", [2, 3])
+def test_encoding_leaves_the_data_alone(C):
+    data = random_set(0, [9], C, categorical=False)[:1]
+    narrow = SeriesSet(data.offsets, data.times, data.values[:, :1], ("a",))
+    for one in (data, narrow):
+        before = one.values.copy(), one.times.copy(), one.static.copy()
+        SeriesEncoder().fit_transform(one)
+        for array, kept in zip(before, (one.values, one.times, one.static), strict=True):
+            np.testing.assert_array_equal(array, kept)
+
+
 def test_columns_are_named():
     encoder = SeriesEncoder().fit(random_set(0, LENGTHS))
     assert encoder.layout_.inputs == (

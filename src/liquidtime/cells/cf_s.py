@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,8 @@ class CfSCell(HeadedCell):
 
     """
 
+    kind: ClassVar[str] = "cf_s"
+
     def __init__(self, input_size: int, hidden_size: int, **options: Any) -> None:
         super().__init__(input_size, hidden_size, 1, **options)
         self.A = nn.Parameter(torch.ones(self.hidden_size))
@@ -31,3 +33,7 @@ class CfSCell(HeadedCell):
         """Return the new hidden state (B, H)."""
         (u,) = self.head_values(x, h)
         return self.A - self.A * torch.exp(-dt * (self.w_tau.abs() + u.abs())) * u
+
+    def form_vectors(self) -> list[Tensor]:
+        """Return A and |wτ|."""
+        return [self.A, self.w_tau.abs()]

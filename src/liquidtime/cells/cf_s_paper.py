@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -28,6 +28,8 @@ class CfSPaperCell(HeadedCell):
 
     """
 
+    kind: ClassVar[str] = "cf_s_paper"
+
     def __init__(self, input_size: int, hidden_size: int, *, amplitude: str = "free", **options: Any) -> None:
         super().__init__(input_size, hidden_size, 1, **options)
         check_choice("amplitude", amplitude, AMPLITUDES)
@@ -43,3 +45,11 @@ class CfSPaperCell(HeadedCell):
         B = h - self.A if self.B is None else self.B
         decay = torch.exp(-dt * (F.softplus(self.w_tau) + torch.sigmoid(f)))
         return B * decay * torch.sigmoid(f_negated) + self.A
+
+    def form_options(self) -> dict[str, Any]:
+        """Return what B is."""
+        return {"state_amplitude": self.B is None}
+
+    def form_vectors(self) -> list[Tensor]:
+        """Return A, softplus(wτ) and, where it is learned, B."""
+        return [self.A, F.softplus(self.w_tau)] + ([] if self.B is None else [self.B])

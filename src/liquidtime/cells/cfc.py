@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -27,6 +27,8 @@ class CfCCell(HeadedCell):
 
     """
 
+    kind: ClassVar[str] = "gated"
+
     def __init__(
         self,
         input_size: int,
@@ -52,3 +54,7 @@ class CfCCell(HeadedCell):
         """Return the new hidden state (B, H)."""
         g1, g2, s = self.gates(x, h, dt)
         return (1 - s) * g1 + s * g2
+
+    def form_options(self) -> dict[str, Any]:
+        """Return what g1 and g2 pass."""
+        return {"head_activation": self.head_activation}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from liquidtime.cells.cfc import CfCCell
@@ -10,6 +12,8 @@ class CfCNoGateCell(CfCCell):
 
     h' = g1 + s·g2
     """
+
+    kind: ClassVar[str] = "no_gate"
 
     def combine(self, x: Tensor, h: Tensor, dt: Tensor) -> Tensor:
         """Return the new hidden state (B, H)."""

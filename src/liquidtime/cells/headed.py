@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +13,10 @@ from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.backbone import Backbone
 from liquidtime.cells.cell import Cell
+from liquidtime.cells.fused import Fused, is_linear, is_plain
 from liquidtime.errors import wrong_shape
+from liquidtime.ops.backend import native_is_live
+from liquidtime.ops.cfc_scan import MAX_LAYERS, Form
 
 
 class HeadedCell(Cell):
@@ -36,6 +40,7 @@ class HeadedCell(Cell):
 
     """
 
+    kind: ClassVar[str]  # of the scan that runs this very class; a subclass that does not state its own has none
     mask: Tensor | None
 
     @named_arguments
@@ -93,3 +98,41 @@ class HeadedCell(Cell):
     @abstractmethod
     def combine(self, x: Tensor, h: Tensor, dt: Tensor) -> Tensor:
         """Return the new hidden state (B, H) from x (B, D), h (B, H) and dt (B, 1)."""
+
+    def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        fused = self.fused()
+        done = None if fused is None else fused.scan(x, state, dt, lengths)
+        return super().scan(x, state, dt, lengths) if done is None else done
+
+    def fused(self) -> Fused | None:
+        """Return the cell as one operation over a sequence, or None where it is none."""
+        if not native_is_live() or "kind" not in type(self).__dict__ or not is_plain(self):
+            return None
+        backbone = self.backbone
+        maps = [*backbone.layers, self.heads]
+        if type(backbone) is not Backbone or len(maps) > MAX_LAYERS or not all(is_linear(part) for part in maps):
+            return None
+        weights = [w for part in maps for w in (part.weight, part.bias)]
+        if self.mask is not None:
+            weights[-2] = weights[-2] * self.mask
+        rate = backbone.dropout.p if backbone.dropout.training else 0.0
+        dropping = rate > 0 and len(backbone.layers) > 0
+        every = backbone.dropout_placement == "every"
+        form = Form(
+            kind=type(self).kind,
+            heads=self.heads.out_features // self.hidden_size,
+            layers=len(backbone.layers),
+            activation=backbone.activation,
+            masked=tuple(every or index > 0 for index in range(len(backbone.layers))) if dropping else (),
+            **self.form_options(),
+        )
+        return Fused(form, [*weights, *self.form_vectors()], backbone.out_features, rate)
+
+    def form_options(self) -> dict[str, Any]:
+        """Return the settings of `Form` that only this kind of cell has."""
+        return {}
+
+    def form_vectors(self) -> list[Tensor]:
+        """Return the vectors (H,) that this kind of cell has behind its heads."""
+        return []

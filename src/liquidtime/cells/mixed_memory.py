@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 from torch import Tensor
@@ -7,6 +8,8 @@ from torch import Tensor
 from liquidtime._checks import check_choice, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
+from liquidtime.cells.fused import Fused, is_linear, is_plain, joined
+from liquidtime.cells.headed import HeadedCell
 from liquidtime.cells.lstm import LSTMCell
 
 STRUCTURES = ("hidden", "input")
@@ -75,6 +78,23 @@ class MixedMemory(Cell):
         else:
             y, after = self.cell(o, (h, *rest), dt)
         return y, (*after, m)
+
+    def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        fused = self.fused()
+        done = None if fused is None else fused.scan(x, state, dt, lengths)
+        return super().scan(x, state, dt, lengths) if done is None else done
+
+    def fused(self) -> Fused | None:
+        """Return the cell and its memory as one operation over a sequence, or None where they are none."""
+        inner = self.cell.fused() if isinstance(self.cell, HeadedCell) else None
+        maps = (self.lstm.input_map, self.lstm.recurrent_map)
+        if inner is None or type(self) is not MixedMemory or type(self.lstm) is not LSTMCell or not is_plain(self):
+            return None
+        if not all(is_linear(part) for part in maps):
+            return None
+        form = dataclasses.replace(inner.form, memory=self.structure, forget_bias=self.lstm.forget_bias)
+        return dataclasses.replace(inner, form=form, weights=[*inner.weights, joined(*maps), maps[0].bias])
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""

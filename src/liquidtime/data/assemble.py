@@ -11,7 +11,7 @@ import numpy.typing as npt
 from liquidtime.data.notes import Findings, Note, first_places
 from liquidtime.data.time_units import Ticks, unknown
 
-_BLOCK = 2**20
+_BLOCK = 2**18  # rows handled at once, to keep what is made on the way small
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Steps:
         ticks: (N,) the time of each sample.
     """
 
-    order: npt.NDArray[np.int64] | None
+    order: npt.NDArray[np.integer[Any]] | None
     step: npt.NDArray[np.integer[Any]]
     offsets: npt.NDArray[np.int64]
     ticks: Ticks
@@ -61,27 +61,42 @@ def find_steps(codes: npt.NDArray[Any], ticks: Ticks, ids: npt.NDArray[Any], fin
         ids: (S,) the ids.
         findings: takes the note, or refuses.
     """
-    order: npt.NDArray[np.int64] | None = None
-    if (codes[1:] < codes[:-1]).any():
-        order = np.argsort(codes, kind="stable")
-        codes, ticks = codes[order], ticks.rows(order)
-    back = np.zeros(len(codes), dtype=bool)
-    back[1:] = (codes[1:] == codes[:-1]) & (ticks.values[1:] < ticks.values[:-1])
-    if back.any():
-        places = first_places(back, codes, ids)
-        findings.add(Note("repaired", "times earlier than the row before, sorted", int(back.sum()), len(back), places))
-        again = np.lexsort((ticks.values, codes))
-        order = again if order is None else order[again]
-        codes, ticks = codes[again], ticks.rows(again)
-    new = np.ones(len(codes), dtype=bool)
-    new[1:] = (codes[1:] != codes[:-1]) | (ticks.values[1:] != ticks.values[:-1])
-    starts = np.flatnonzero(new)
-    lengths = np.bincount(codes[starts], minlength=len(ids))
     narrow: Any = np.int32 if len(codes) < 2**31 else np.int64
+    order: npt.NDArray[Any] | None = None
+    if (codes[1:] < codes[:-1]).any():
+        order = np.argsort(codes, kind="stable").astype(narrow)
+    if _note_disorder(codes, ticks, order, ids, findings):
+        order = None  # large, and the next one is made beside it
+        order = np.lexsort((ticks.values, codes)).astype(narrow)
+    new = np.ones(len(codes), dtype=bool)
+    new[1:] = False
+    for column in (codes, ticks.values):
+        arranged = column if order is None else column[order]
+        new[1:] |= arranged[1:] != arranged[:-1]
+        del arranged
+    starts = np.flatnonzero(new)
+    first = starts if order is None else order[starts]  # (N,) a row of each step
+    lengths = np.bincount(codes[first], minlength=len(ids))
     step: npt.NDArray[Any] = np.cumsum(new, dtype=narrow)
     step -= 1
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Steps(order, step, offsets, ticks.rows(starts))
+    return Steps(order, step, offsets, ticks.rows(first))
+
+
+def _note_disorder(
+    codes: npt.NDArray[Any], ticks: Ticks, order: npt.NDArray[Any] | None, ids: npt.NDArray[Any], findings: Findings
+) -> bool:
+    """Return whether times go back within a series, and note where; `order` has the rows of a series together."""
+    if order is not None:
+        codes, ticks = codes[order], ticks.rows(order)
+    back = np.zeros(len(codes), dtype=bool)
+    back[1:] = (codes[1:] == codes[:-1]) & (ticks.values[1:] < ticks.values[:-1])
+    if not back.any():
+        return False
+    places = first_places(back, codes, ids)
+    what = "times earlier than the row before, sorted"
+    findings.add(Note("repaired", what, int(back.sum()), len(back), places))
+    return True
 
 
 @dataclass(frozen=True)

@@ -28,3 +28,8 @@ def last_observed(
     last = np.maximum.accumulate(np.where(observed, np.arange(len(observed)), -1))
     known: npt.NDArray[Any] = last >= first
     return np.where(known, last, first), known
+
+
+def since_feature(elapsed: npt.NDArray[np.float64], time_scale: float) -> npt.NDArray[np.float32]:
+    """Return log(1 + elapsed / time_scale) in float32; the times were subtracted in float64."""
+    return np.log1p((elapsed / time_scale).astype(np.float32))

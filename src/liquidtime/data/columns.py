@@ -16,6 +16,8 @@ from liquidtime.errors import nearest
 Column: TypeAlias = "nw.Series[Any]"
 Frame: TypeAlias = "nw.DataFrame[Any]"
 
+_BLOCK = 2**19  # rows handled at once, to keep what is made on the way small
+
 
 def as_frame(argument: str, frame: Any) -> Frame:
     """Return any data frame, lazy frame or the file at a path as a narwhals frame; refuse an empty one."""
@@ -146,8 +148,12 @@ def factorise(column: Column) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
     if not is_text(column) or column.dtype == nw.Object:
         column = column.cast(nw.String)
     labels = sorted(column.unique().to_list())
-    codes = column.replace_strict(labels, list(range(len(labels))), return_dtype=nw.Int32)
-    return np.asarray(codes.to_numpy()), np.array(labels, dtype=np.str_)
+    numbers = list(range(len(labels)))
+    codes = np.empty(len(column), dtype=np.int32)
+    for low in range(0, len(column), _BLOCK):
+        part = column[low : low + _BLOCK].replace_strict(labels, numbers, return_dtype=nw.Int32)
+        codes[low : low + _BLOCK] = part.to_numpy()
+    return codes, np.array(labels, dtype=np.str_)
 
 
 def _factorise_whole(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:

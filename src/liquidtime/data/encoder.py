@@ -12,7 +12,7 @@ import numpy.typing as npt
 from liquidtime._checks import check_choice, named_arguments
 from liquidtime.data.alignment import aligned
 from liquidtime.data.bins import bin_series
-from liquidtime.data.carry import last_observed
+from liquidtime.data.carry import last_observed, since_feature
 from liquidtime.data.encoder_layout import Layout
 from liquidtime.data.notes import Note, first_words
 from liquidtime.data.scaling import Scaling, fit_scaling
@@ -189,27 +189,29 @@ class SeriesEncoder:
         """Encode what `steps` returned."""
         static = self.encode_static(data.static)
         N, layout = len(data.times), self.layout_
-        x = np.zeros((N, len(layout.inputs)), dtype=np.float32)
+        x = np.zeros((len(layout.inputs), N), dtype=np.float32)  # a channel in one piece; turned at the end
+        columns = np.array(data.values.T, order="C")  # a copy, scaled in place
         first = np.repeat(data.offsets[:-1], data.lengths)
         for place, name in enumerate(self.channels_):
-            column = data.values[:, place]
+            column = columns[place]
             observed = ~np.isnan(column)
             last, known = last_observed(observed, first)
             if "values" in self.blocks:
                 at = layout.value[name]
                 if name in self.categories_:
                     carried = np.where(known, column[last], -1.0)
-                    x[:, at] = carried[:, None] == np.arange(at.stop - at.start)
+                    x[at] = carried == np.arange(at.stop - at.start)[:, None]
                 else:
-                    x[:, at.start] = np.where(known, self.scaling_.column(place, column)[last], 0.0)
+                    column[observed] = self.scaling_.column(place, column[observed])
+                    x[at.start] = np.where(known, column[last], 0.0)
             if "mask" in self.blocks:
-                x[:, layout.mask + place] = observed
+                x[layout.mask + place] = observed
             if "since" in self.blocks:
-                x[:, layout.since + place] = np.log1p((data.times - data.times[last]) / self.time_scale_)
+                x[layout.since + place] = since_feature(data.times - data.times[last], self.time_scale_)
         dt = np.diff(data.times, prepend=0.0)
         dt[data.offsets[:-1][data.lengths > 0]] = 0.0
         scaled = (dt / self.time_scale_).astype(np.float32)
-        return Encoded(x, scaled, data.times, data.offsets, static, data.ids)
+        return Encoded(np.ascontiguousarray(x.T), scaled, data.times, data.offsets, static, data.ids)
 
     def encode_static(self, static: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Encode (S, F) static features in the order of training: NaN = not known becomes 0, and 1 in its flag."""

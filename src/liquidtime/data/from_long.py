@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -106,11 +107,16 @@ def from_long(
     if not kept.all():
         codes, ticks, channel_codes, values = codes[kept], ticks.rows(kept), channel_codes[kept], values[kept]
     stay = named & ~as_static
-    channel_codes = (np.cumsum(stay, dtype=np.int32) - np.int32(1))[channel_codes]
+    if not stay.all():
+        channel_codes = (np.cumsum(stay) - 1).astype(channel_codes.dtype)[channel_codes]
     channels = tuple(name for name, wanted in zip(names, stay, strict=True) if wanted)
 
+    del measured, kept, table
     steps = find_steps(codes, ticks, labels, findings)
     del codes, ticks
+    values = steps.sort(values)
+    channel_codes = steps.sort(channel_codes)
+    steps = replace(steps, order=None)  # not needed any more, and large
     matrix = _fill(steps, channel_codes, values, channels, categories, labels, findings)
     times, origins = to_times(steps.ticks, steps.offsets)
     return SeriesSet(
@@ -128,7 +134,7 @@ def from_long(
     )
 
 
-def _channels(column: Column) -> tuple[list[str], npt.NDArray[np.int32]]:
+def _channels(column: Column) -> tuple[list[str], npt.NDArray[np.integer[Any]]]:
     """Return the channel names, "" standing for null ones, and the channel of each row."""
     if column.null_count() > 0 or not (is_text(column) or column.dtype.is_integer()):
         column = column.cast(nw.String).fill_null("")
@@ -137,13 +143,13 @@ def _channels(column: Column) -> tuple[list[str], npt.NDArray[np.int32]]:
     names = sorted(set(stripped), key=stripped.index)
     if len(names) < len(stripped):
         codes = np.array([names.index(name) for name in stripped], dtype=np.int32)[codes]
-    return names, codes
+    return names, codes.astype(np.int16) if len(names) < 2**15 else codes
 
 
 def _values(
     column: Column,
     names: list[str],
-    channel_codes: npt.NDArray[np.int32],
+    channel_codes: npt.NDArray[np.integer[Any]],
     present: npt.NDArray[np.bool_],
     categorical: Sequence[str],
     measured: Measured,
@@ -170,14 +176,14 @@ def _check_categorical(categorical: Sequence[str], names: list[str]) -> None:
 
 def _fill(
     steps: Steps,
-    channel_codes: npt.NDArray[np.int32],
+    channel_codes: npt.NDArray[np.integer[Any]],
     values: npt.NDArray[np.float32],
     channels: tuple[str, ...],
     categories: dict[str, tuple[str, ...]],
     ids: npt.NDArray[Any],
     findings: Findings,
 ) -> npt.NDArray[np.float32]:
-    channel_codes, values = steps.sort(channel_codes), steps.sort(values)
+    """Return (N, C) values from those of the rows, in the order of the steps; repeats are noted."""
     flags = np.array([name in categories for name in channels], dtype=bool)
     matrix, repeats = scatter(steps, channel_codes, values, len(channels), flags)
     names = [channels[channel_codes[row]] for row in repeats.rows[:3]]

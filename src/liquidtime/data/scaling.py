@@ -43,7 +43,10 @@ class Scaling:
 
     def row(self, values: npt.NDArray[Any]) -> Scaled:
         """Scale (C,) values, one of each column; NaN stays NaN."""
-        return np.array([self.column(place, values[place : place + 1])[0] for place in range(len(values))], np.float32)
+        raw = values.astype(np.float64)
+        logged = self.unit > 0
+        bent = np.where(logged, _bend(raw, np.where(logged, self.unit, 1.0)), raw)
+        return ((np.clip(bent, self.low, self.high) - self.mean) / self.scale).astype(np.float32)
 
     def invert(self, position: int, scaled: npt.NDArray[Any]) -> Array:
         """Return the values of one column that scale to (N,) `scaled`, apart from clipping."""
@@ -52,12 +55,13 @@ class Scaling:
 
 
 def _scale(values: npt.NDArray[Any], unit: float, low: float, high: float, mean: float, scale: float) -> Scaled:
-    bent = _bend(values.astype(np.float64), unit)
+    raw = values.astype(np.float64)
+    bent = _bend(raw, unit) if unit > 0 else raw
     return ((np.clip(bent, low, high) - mean) / scale).astype(np.float32)
 
 
-def _bend(values: Array, unit: float) -> Array:
-    return np.log1p(np.maximum(values, 0.0) / unit) if unit > 0 else values
+def _bend(values: Array, unit: float | Array) -> Array:
+    return np.log1p(np.maximum(values, 0.0) / unit)
 
 
 def fit_scaling(
@@ -89,7 +93,7 @@ def fit_scaling(
             continue
         if heavy_tailed(column) if isinstance(log, bool) and log else not isinstance(log, bool) and name in log:
             unit[position] = _log_unit(column)
-        bent = _bend(column, unit[position])
+        bent = _bend(column, unit[position]) if unit[position] > 0 else column
         if clip is not None:
             q_low, q_high = np.quantile(bent, [clip, 1 - clip])
             if q_low < q_high:

@@ -269,7 +269,8 @@ def _check(data: SeriesSet) -> None:
     _check_times(data)
     which: Literal["values", "static"]
     for which in ("values", "static"):
-        if np.isinf(getattr(data, which)).any():
+        matrix = getattr(data, which)
+        if any(np.isinf(matrix[low : low + 2**15]).any() for low in range(0, len(matrix), 2**15)):
             raise ValueError(f"`{which}` must be finite, or NaN for what was not observed; some are infinite")
     for name, labels in data.categories.items():
         column = data.values[:, data.channels.index(name)] if name in data.channels else None

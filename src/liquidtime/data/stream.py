@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data.bins import bin_of
+from liquidtime.data.carry import since_feature
 from liquidtime.data.columns import label_of
 from liquidtime.data.time_units import as_ticks
 from liquidtime.errors import nearest, wrong_shape
@@ -62,6 +63,9 @@ class SeriesStream:
         self.revises = False
         C = len(encoder.channels_)
         self._categorical = np.array([name in encoder.categories_ for name in encoder.channels_], dtype=bool)
+        self._layout = encoder.layout_
+        names = encoder.channels_ if "values" in encoder.blocks else ()
+        self._numeric = [self._layout.value[name].start for name in names if name not in encoder.categories_]
         given = self._numbers(static or {}, encoder.static_names_, "static")
         self.static = encoder.encode_static(given[None])[0]
         self._origin: Any = None
@@ -80,8 +84,8 @@ class SeriesStream:
 
         Args:
             t: its time, a number in the encoder's unit or a time stamp, not before the one before.
-            values: a mapping from channel names to values, or (C,) in the order of the encoder's `channels_`;
-                NaN, None and channels left out are not observed.
+            values: a mapping from channel names to values, or (C,) in the order of the encoder's `channels_`,
+                categories by their position; NaN, None and channels left out are not observed.
 
         Returns:
             (D,) the input and the scaled time since the previous step; see `revises`.
@@ -131,24 +135,21 @@ class SeriesStream:
     def _encode(self) -> tuple[npt.NDArray[np.float32], np.float32]:
         encoder, step = self.encoder, self._step
         assert step is not None
-        layout = encoder.layout_
+        layout = self._layout
         seen = ~np.isnan(self._now)
         carried = np.where(seen, self._now, self._carried)
         x = np.zeros(len(layout.inputs), dtype=np.float32)
         if "values" in encoder.blocks:
-            for place, name in enumerate(encoder.channels_):
-                at = layout.value[name]
-                if name in encoder.categories_:
-                    x[at] = carried[place] == np.arange(at.stop - at.start)
-                else:
-                    scaled = encoder.scaling_.column(place, carried[place : place + 1])
-                    x[at] = np.nan_to_num(scaled, nan=0.0)
+            x[self._numeric] = np.nan_to_num(encoder.scaling_.row(carried)[~self._categorical], nan=0.0)
+            for place in np.flatnonzero(self._categorical):
+                at = layout.value[encoder.channels_[place]]
+                x[at] = carried[place] == np.arange(at.stop - at.start)
         C = len(seen)
         if "mask" in encoder.blocks:
             x[layout.mask : layout.mask + C] = seen
         if "since" in encoder.blocks:
             when = np.where(seen, step, np.where(np.isnan(self._when), self._first, self._when))
-            x[layout.since : layout.since + C] = np.log1p((step - when) / encoder.time_scale_)
+            x[layout.since : layout.since + C] = since_feature(step - when, encoder.time_scale_)
         dt = 0.0 if self._before is None else (step - self._before) / encoder.time_scale_
         return x, np.float32(dt)
 

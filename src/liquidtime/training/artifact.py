@@ -187,9 +187,9 @@ def tensors_from_bytes(data: bytes) -> dict[str, Tensor]:
         raise DamagedFolder(f"not a safetensors file: {error}") from error
 
 
-def json_to_bytes(values: Any) -> bytes:
-    """Return values as readable JSON with sorted keys."""
-    return (json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+def json_to_bytes(values: Any, *, indent: int | None = None) -> bytes:
+    """Return values as JSON with sorted keys, one value a line where there is an indent."""
+    return (json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def _manifest_bytes(files: Mapping[str, bytes]) -> bytes:

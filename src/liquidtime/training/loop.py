@@ -34,7 +34,7 @@ from liquidtime.training.objective import Loss
 from liquidtime.training.progress import ProgressLine
 from liquidtime.training.run_folder import CHECKPOINT, held_folder
 from liquidtime.training.schedule import rate_factor
-from liquidtime.training.seeds import RandomState, derive_seed, isolated_rng, kept_rng, seed_everything
+from liquidtime.training.seeds import RandomState, derive_seed, isolated_rng, seed_everything
 from liquidtime.training.settings import AUTOCAST, OPTIMIZERS, WITH_MOMENTUM, TrainSettings
 from liquidtime.training.signals import StopRequest, TrainingInterrupted, stop_requests
 
@@ -176,7 +176,7 @@ class _Run:
         state, settings = self.state, self.settings
         begun = time.perf_counter()
         self.model.train()
-        seed_everything(derive_seed(settings.seed, state.epoch))
+        seed_everything(derive_seed(settings.seed, state.epoch))  # what validation drew has no effect
         generator = torch.Generator().manual_seed(derive_seed(settings.seed, state.epoch, 1))
         source = self.batches(state.epoch, generator)
         steps = math.ceil(len(source) / settings.accumulate) if isinstance(source, Sized) else None
@@ -280,7 +280,7 @@ class _Run:
     def _validated(self, validate: Validate) -> dict[str, float]:
         state, settings = self.state, self.settings
         self.model.eval()
-        with kept_rng(), torch.no_grad():
+        with torch.no_grad():
             metrics = {name: float(value) for name, value in validate(self.model).items()}
         if settings.monitor not in metrics:
             listed = ", ".join(f"`{name}`" for name in metrics) or "nothing"

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn import metrics as sk
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
@@ -88,16 +87,24 @@ class Metric:
         return y.astype(np.float64).reshape(len(y), -1), p.reshape(len(y), -1)
 
 
+def _sklearn(name: str) -> Callable[..., Any]:
+    """Return one of scikit-learn's metrics, imported when it is first used: it takes as long to import as torch."""
+    from sklearn import metrics
+
+    function: Callable[..., Any] = getattr(metrics, name)
+    return function
+
+
 def _auc(y: Any, p: Array) -> float:
     if p.shape[1] == 2:
-        return float(sk.roc_auc_score(y, p[:, 1]))
-    return float(sk.roc_auc_score(y, p, multi_class="ovr", labels=np.arange(p.shape[1])))
+        return float(_sklearn("roc_auc_score")(y, p[:, 1]))
+    return float(_sklearn("roc_auc_score")(y, p, multi_class="ovr", labels=np.arange(p.shape[1])))
 
 
 def _average_precision(y: Any, p: Array) -> float:
     if p.shape[1] == 2:
-        return float(sk.average_precision_score(y, p[:, 1]))
-    return float(np.mean([sk.average_precision_score(y == k, p[:, k]) for k in range(p.shape[1])]))
+        return float(_sklearn("average_precision_score")(y, p[:, 1]))
+    return float(np.mean([_sklearn("average_precision_score")(y == k, p[:, k]) for k in range(p.shape[1])]))
 
 
 def _one_vs_rest(one: Callable[[Array, Array], Array]) -> Callable[[Any, Any, Array], Array]:
@@ -176,21 +183,29 @@ METRICS: dict[str, Metric] = {
         Metric("average_precision", True, True, True, _average_precision, _one_vs_rest(_precision_of_levels)),
         Metric(
             "accuracy", True, True, False,
-            lambda y, p: sk.accuracy_score(y, p.argmax(axis=1)),
+            lambda y, p: _sklearn("accuracy_score")(y, p.argmax(axis=1)),
             _mean_of(lambda y, p: (p.argmax(axis=1) == y).astype(np.float64)),
         ),
         Metric(
             "log_loss", False, True, False,
-            lambda y, p: sk.log_loss(y, p, labels=np.arange(p.shape[1])),
+            lambda y, p: _sklearn("log_loss")(y, p, labels=np.arange(p.shape[1])),
             _mean_of(_surprise),
         ),
         Metric(
             "brier", False, True, False,
-            lambda y, p: sk.brier_score_loss(y, p if p.shape[1] > 2 else p[:, 1], labels=np.arange(p.shape[1])),
+            lambda y, p: _sklearn("brier_score_loss")(y, p[:, 1] if p.shape[1] == 2 else p, labels=range(p.shape[1])),
             _mean_of(_brier_rows),
         ),
-        Metric("mse", False, False, False, sk.mean_squared_error, _mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1))),
-        Metric("mae", False, False, False, sk.mean_absolute_error, _mean_of(lambda y, p: np.abs(y - p).mean(axis=1))),
-        Metric("r2", True, False, False, sk.r2_score, _weighted_r2),
+        Metric(
+            "mse", False, False, False,
+            lambda y, p: _sklearn("mean_squared_error")(y, p),
+            _mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1)),
+        ),
+        Metric(
+            "mae", False, False, False,
+            lambda y, p: _sklearn("mean_absolute_error")(y, p),
+            _mean_of(lambda y, p: np.abs(y - p).mean(axis=1)),
+        ),
+        Metric("r2", True, False, False, lambda y, p: _sklearn("r2_score")(y, p), _weighted_r2),
     )
 }  # fmt: skip

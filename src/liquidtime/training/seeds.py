@@ -78,18 +78,11 @@ def seed_everything(seed: int) -> None:
 
 
 @contextmanager
-def kept_rng() -> Iterator[None]:
-    """Put every random source back as it was when the block ends."""
+def isolated_rng(seed: int) -> Iterator[None]:
+    """Run a block from one seed; the caller's random state is as before when it ends."""
     before = RandomState.now()
     try:
+        seed_everything(seed)
         yield
     finally:
         before.restore()
-
-
-@contextmanager
-def isolated_rng(seed: int) -> Iterator[None]:
-    """Run a block from one seed; the caller's random state is as before when it ends."""
-    with kept_rng():
-        seed_everything(seed)
-        yield

@@ -1,0 +1,248 @@
+"""The kernel as an operation of PyTorch: by the short way in eager mode, as a custom operator when traced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from liquidtime.ops.cfc_scan.form import Form, decode
+from liquidtime.ops.cfc_scan.problem import (
+    Inputs,
+    Saved,
+    backbone_units,
+    run_backward,
+    run_forward,
+    saved_shapes,
+    sizes_of,
+)
+
+NO_SECOND_DERIVATIVE = (
+    "the native scan has no second derivatives. Run what needs them with "
+    "liquidtime.ops.using_backend('reference'), whose plain loop has them."
+)
+
+
+class _Backward(torch.autograd.Function):
+    """The backward run, which is not differentiable again and says so when that is asked for."""
+
+    @staticmethod
+    def forward(ctx: Any, run: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        result: tuple[Tensor | None, ...] = run(grads)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Any:
+        raise RuntimeError(NO_SECOND_DERIVATIVE)
+
+
+class _Scan(torch.autograd.Function):
+    """The scan in eager mode."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        form: Form,
+        x: Tensor,
+        h0: Tensor,
+        m0: Tensor | None,
+        dt: Tensor,
+        lengths: Tensor | None,
+        masks: Tensor | None,
+        *weights: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
+        y, hn, mn, saved = run_forward(form, inputs, True, ctx.needs_input_grad[4])
+        assert saved is not None
+        ctx.form = form
+        ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, *saved, *weights)
+        ctx.set_materialize_grads(False)
+        return y, hn, mn
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        x, h0, m0, dt, lengths, masks, y, z, pre, gates, lstm, *weights = ctx.saved_tensors
+        need_dx, need_ddt = ctx.needs_input_grad[1], ctx.needs_input_grad[4]
+
+        def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+            inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
+            saved = Saved(z, pre, gates, lstm)
+            g = run_backward(ctx.form, inputs, y, saved, incoming, need_dx, need_ddt)  # type: ignore[arg-type]
+            return (g.x, g.h0, g.m0, g.dt, *g.weights)
+
+        result = _Backward.apply(run, *grads) if torch.is_grad_enabled() else run(grads)  # type: ignore[no-untyped-call]
+        dx, dh0, dm0, ddt, *dweights = result
+        return (None, dx, dh0, dm0, ddt, None, None, *dweights)
+
+
+@torch.library.custom_op("liquidtime::cfc_scan", mutates_args=())
+def cfc_scan_op(
+    x: Tensor,
+    h0: Tensor,
+    m0: Tensor | None,
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    masks: Tensor | None,
+    code: Sequence[int],
+    forget_bias: float,
+    save: bool,
+    need_ddt: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Run the scan for a tracer: y, hn, mn, and what the backward run needs, each of them empty where there is none."""
+    form = decode(list(code), forget_bias)
+    y, hn, mn, saved = run_forward(form, Inputs(x, h0, m0, dt, lengths, weights, masks), save, need_ddt, zeroed=True)
+    rest = saved or Saved(*(x.new_empty(0) for _ in Saved._fields))
+    return (y, hn, x.new_empty(0) if mn is None else mn, *rest)
+
+
+@cfc_scan_op.register_fake
+def _(
+    x: Tensor,
+    h0: Tensor,
+    m0: Tensor | None,
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    masks: Tensor | None,
+    code: Sequence[int],
+    forget_bias: float,
+    save: bool,
+    need_ddt: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    form = decode(list(code), forget_bias)
+    B, T, D = x.shape
+    H, U = h0.shape[1], backbone_units(form, weights)
+    shapes: Any = [(0,)] * 4
+    if save:
+        shapes = saved_shapes(form, B, T, sizes_of(form, D, H, U, x.element_size(), need_ddt))
+    mn = (0,) if m0 is None else (B, H)
+    z, pre, gates, lstm = (x.new_empty(shape) for shape in shapes)
+    return x.new_empty(B, T, H), x.new_empty(B, H), x.new_empty(mn), z, pre, gates, lstm
+
+
+@torch.library.custom_op("liquidtime::cfc_scan_backward", mutates_args=())
+def cfc_scan_backward_op(
+    dy: Tensor | None,
+    dhn: Tensor | None,
+    dmn: Tensor | None,
+    x: Tensor,
+    h0: Tensor,
+    m0: Tensor | None,
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    masks: Tensor | None,
+    y: Tensor,
+    saved: Sequence[Tensor],
+    code: Sequence[int],
+    forget_bias: float,
+    need_dx: bool,
+    need_ddt: bool,
+) -> list[Tensor]:
+    """Run the scan backward for a tracer: dx, dh0, dm0, ddt (empty where not asked for), then the weights'."""
+    form = decode(list(code), forget_bias)
+    inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
+    g = run_backward(form, inputs, y, Saved(*saved), (dy, dhn, dmn), need_dx, need_ddt)
+    first = [x.new_empty(0) if t is None else t for t in (g.x, g.h0, g.m0, g.dt)]
+    return first + [t.clone(memory_format=torch.contiguous_format) for t in g.weights]
+
+
+@cfc_scan_backward_op.register_fake
+def _(
+    dy: Tensor | None,
+    dhn: Tensor | None,
+    dmn: Tensor | None,
+    x: Tensor,
+    h0: Tensor,
+    m0: Tensor | None,
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    masks: Tensor | None,
+    y: Tensor,
+    saved: Sequence[Tensor],
+    code: Sequence[int],
+    forget_bias: float,
+    need_dx: bool,
+    need_ddt: bool,
+) -> list[Tensor]:
+    B, T, D = x.shape
+    H = h0.shape[1]
+    shapes = [(B, T, D) if need_dx else (0,), (B, H), (0,) if m0 is None else (B, H), (B, T) if need_ddt else (0,)]
+    return [x.new_empty(shape) for shape in [*shapes, *(w.shape for w in weights)]]
+
+
+def _setup(ctx: Any, inputs: Any, output: Any) -> None:
+    x, h0, m0, dt, lengths, weights, masks, code, forget_bias, _, need_ddt = inputs
+    y, _, _, *saved = output
+    ctx.static = (list(code), forget_bias, ctx.needs_input_grad[0], need_ddt, len(weights))
+    ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, *saved, *weights)
+    ctx.set_materialize_grads(False)
+
+
+def _backward(ctx: Any, dy: Tensor | None, dhn: Tensor | None, dmn: Tensor | None, *_: Any) -> Any:
+    x, h0, m0, dt, lengths, masks, y, z, pre, gates, lstm, *weights = ctx.saved_tensors
+    code, forget_bias, need_dx, need_ddt, _ = ctx.static
+    dmn = None if m0 is None else dmn
+    grads = cfc_scan_backward_op(
+        dy, dhn, dmn, x, h0, m0, dt, lengths, weights, masks, y, [z, pre, gates, lstm], code, forget_bias, need_dx,
+        need_ddt,
+    )  # fmt: skip
+    dx, dh0, dm0, ddt, *dweights = grads
+    return (
+        dx if need_dx else None,
+        dh0,
+        None if m0 is None else dm0,
+        ddt if need_ddt else None,
+        None,
+        list(dweights),
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
+
+
+def _refuse(ctx: Any, *grads: Any) -> Any:
+    raise RuntimeError(NO_SECOND_DERIVATIVE)
+
+
+cfc_scan_op.register_autograd(_backward, setup_context=_setup)
+cfc_scan_backward_op.register_autograd(_refuse)
+
+
+def cfc_scan_native(
+    x: Tensor,
+    state: tuple[Tensor, ...],
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    form: Form,
+    masks: Tensor | None = None,
+    *,
+    traced: bool = False,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Run the scan on the kernel; arguments and result are those of `cfc_scan`.
+
+    With `traced` it is called as the custom operator `liquidtime::cfc_scan`, which a tracer can record; without, by
+    the shorter way of eager mode.
+    """
+    h0, m0 = state[0], state[1] if form.memory != "none" else None
+    training = torch.is_grad_enabled() and any(
+        t.requires_grad for t in (x, dt, *state, *weights, *(() if masks is None else (masks,)))
+    )
+    if traced:
+        need_ddt = training and dt.requires_grad
+        y, hn, mn, *_ = cfc_scan_op(
+            x, h0, m0, dt, lengths, list(weights), masks, form.encode(), form.forget_bias, training, need_ddt
+        )
+        return y, (hn,) if m0 is None else (hn, mn)
+    if training:
+        y, hn, last = _Scan.apply(form, x, h0, m0, dt, lengths, masks, *weights)  # type: ignore[no-untyped-call]
+    else:
+        y, hn, last, _ = run_forward(form, Inputs(x, h0, m0, dt, lengths, weights, masks), False, False)
+    return y, (hn,) if last is None else (hn, last)

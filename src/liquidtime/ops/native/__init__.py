@@ -1,0 +1,1 @@
+"""The compiled part: vectors, small products and threads in C++, and the door to them."""

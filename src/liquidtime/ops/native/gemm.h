@@ -1,0 +1,164 @@
+// Small products A·W on packed weights, a tile of rows × columns in registers.
+//
+// The columns of a product are grouped into blocks, so that what follows the product (an activation, a gate) runs while
+// its result is still in the first cache. Every column is summed in the same order whatever the number of rows, so
+// that a row of a batch gives bit for bit what it gives alone.
+#pragma once
+
+#include "simd.h"
+
+namespace LT_TARGET {
+
+constexpr int64_t tile_rows = 6;   // 6 rows × 2 vectors: 12 sums, which two multiply-add units of latency 4 need
+constexpr int64_t k_block = 256;  // a panel of 256 × 2 vectors is half of the first cache
+
+// A block of columns: `panels` panels of `width` vectors each.
+struct Block {
+  int64_t unit, panels, width, offset;  // first unit, …, start in the packed data
+};
+
+template <class T> LT_INLINE int64_t padded(int64_t n) { return (n + lanes<T> - 1) / lanes<T> * lanes<T>; }
+
+// Weights W (heads·units, K) packed so that a block's panels lie behind each other, K × width·lanes each.
+//
+// With several heads the panels of a block are the same units of each head; with one they are neighbours.
+template <class T> struct Packed {
+  T* data = nullptr;
+  int64_t K = 0, units = 0, heads = 0;
+
+  int64_t size() const { return heads * padded<T>(units) * K; }
+  int64_t blocks() const {
+    const int64_t vectors = padded<T>(units) / lanes<T>;
+    if (heads > 1) return (vectors + 1) / 2;
+    return vectors / 8 + (vectors % 8 / 2 ? 1 : 0) + vectors % 2;
+  }
+  Block block(int64_t index) const {
+    const int64_t V = lanes<T>, vectors = padded<T>(units) / V;
+    if (heads > 1) {
+      const int64_t width = index * 2 + 1 < vectors ? 2 : 1;
+      return {index * 2 * V, heads, width, index * 2 * V * heads * K};
+    }
+    const int64_t first = index * 8;
+    if (first + 8 <= vectors) return {first * V, 4, 2, first * V * K};
+    const int64_t start = vectors / 8 * 8, pairs = (vectors - start) / 2;
+    if (first == start && pairs > 0) return {start * V, pairs, 2, start * V * K};
+    return {(vectors - 1) * V, 1, 1, (vectors - 1) * V * K};
+  }
+
+  // element(head, unit, k) gives the weight; units behind the last are 0.
+  template <class F> void pack(F element) {
+    const int64_t V = lanes<T>;
+    for (int64_t b = 0; b < blocks(); ++b) {
+      const Block at = block(b);
+      T* out = data + at.offset;
+      for (int64_t p = 0; p < at.panels; ++p) {
+        const int64_t head = heads > 1 ? p : 0, unit = at.unit + (heads > 1 ? 0 : p * at.width * V);
+        for (int64_t k = 0; k < K; ++k)
+          for (int64_t j = 0; j < at.width * V; ++j) *out++ = unit + j < units ? element(head, unit + j, k) : T(0);
+      }
+    }
+  }
+};
+
+// A tile of MR rows and NP panels of NV vectors, over K terms. C is (panel, row, NV·lanes).
+template <class T, int MR, int NV, int NP>
+LT_INLINE void tile(int64_t K, const T* A, int64_t lda, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
+  constexpr int64_t V = lanes<T>;
+  Vec<T> acc[MR][NP * NV];
+#pragma GCC unroll 16
+  for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
+    for (int j = 0; j < NP * NV; ++j) acc[i][j] = Vec<T>{};
+  for (int64_t k = 0; k < K; ++k) {
+    Vec<T> w[NP * NV];
+#pragma GCC unroll 8
+    for (int p = 0; p < NP; ++p)
+#pragma GCC unroll 2
+      for (int v = 0; v < NV; ++v) w[p * NV + v] = load<T>(W + p * panel + (k * NV + v) * V);
+#pragma GCC unroll 16
+    for (int i = 0; i < MR; ++i) {
+      const Vec<T> a = splat<T>(A[i * lda + k]);
+#pragma GCC unroll 8
+      for (int j = 0; j < NP * NV; ++j) acc[i][j] += a * w[j];
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < MR; ++i)
+#pragma GCC unroll 8
+    for (int p = 0; p < NP; ++p)
+#pragma GCC unroll 2
+      for (int v = 0; v < NV; ++v) {
+        T* c = C + p * plane + (i * NV + v) * V;
+        store<T>(c, add ? load<T>(c) + acc[i][p * NV + v] : acc[i][p * NV + v]);
+      }
+}
+
+template <class T, int NV, int NP>
+LT_INLINE void rows_of(int64_t rows, int64_t K, const T* A, int64_t lda, const T* W, int64_t panel, T* C, int64_t plane,
+                       bool add) {
+  constexpr int64_t V = lanes<T>;
+  int64_t i = 0;
+  for (; i + tile_rows <= rows; i += tile_rows)
+    tile<T, tile_rows, NV, NP>(K, A + i * lda, lda, W, panel, C + i * NV * V, plane, add);
+  A += i * lda;
+  C += i * NV * V;
+  switch (rows - i) {
+    case 5: tile<T, 5, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
+    case 4: tile<T, 4, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
+    case 3: tile<T, 3, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
+    case 2: tile<T, 2, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
+    case 1: tile<T, 1, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
+    default: break;
+  }
+}
+
+// The panels of a block for the last one or two rows at once: with few rows one panel alone waits for its own sums.
+template <class T, int MR, int NV>
+LT_INLINE void few_rows(int64_t panels, int64_t K, const T* A, int64_t lda, const T* W, int64_t panel, T* C,
+                        int64_t plane, bool add) {
+  int64_t p = 0;
+  if (MR == 1)
+    for (; p + 4 <= panels; p += 4) tile<T, MR, NV, 4>(K, A, lda, W + p * panel, panel, C + p * plane, plane, add);
+  for (; p + 2 <= panels; p += 2) tile<T, MR, NV, 2>(K, A, lda, W + p * panel, panel, C + p * plane, plane, add);
+  for (; p < panels; ++p) tile<T, MR, NV, 1>(K, A, lda, W + p * panel, panel, C + p * plane, plane, add);
+}
+
+// C (panels, rows, width·lanes) = A (rows, K)·W over one block.
+template <class T, int NV>
+static void block_product(const Block& block, int64_t rows, int64_t K, const T* A, int64_t lda, const T* W, T* C) {
+  constexpr int64_t V = lanes<T>;
+  const int64_t panel = K * NV * V, plane = rows * NV * V;
+  for (int64_t k = 0; k < K || k == 0; k += k_block) {
+    const int64_t depth = K - k < k_block ? K - k : k_block;
+    const int64_t rest = rows % tile_rows, few = rest == 1 || rest == 2 ? rest : 0, most = rows - few;
+    const T* w = W + k * NV * V;
+    const bool add = k > 0;
+    if (most > 0) {
+      int64_t p = 0;
+      if (NV == 1)
+        for (; p + 2 <= block.panels; p += 2)
+          rows_of<T, NV, 2>(most, depth, A + k, lda, w + p * panel, panel, C + p * plane, plane, add);
+      for (; p < block.panels; ++p)
+        rows_of<T, NV, 1>(most, depth, A + k, lda, w + p * panel, panel, C + p * plane, plane, add);
+    }
+    const T* a = A + most * lda + k;
+    T* c = C + most * NV * V;
+    if (few == 1) few_rows<T, 1, NV>(block.panels, depth, a, lda, w, panel, c, plane, add);
+    if (few == 2) few_rows<T, 2, NV>(block.panels, depth, a, lda, w, panel, c, plane, add);
+  }
+}
+
+// Run A (rows, K)·W block by block and hand each to after(block, C) with C (panels, rows, width·lanes).
+template <class T, class F>
+LT_INLINE void product(const Packed<T>& W, int64_t rows, const T* A, int64_t lda, T* C, F after) {
+  for (int64_t b = 0; b < W.blocks(); ++b) {
+    const Block block = W.block(b);
+    if (block.width == 2)
+      block_product<T, 2>(block, rows, W.K, A, lda, W.data + block.offset, C);
+    else
+      block_product<T, 1>(block, rows, W.K, A, lda, W.data + block.offset, C);
+    after(block, static_cast<const T*>(C));
+  }
+}
+
+}  // namespace LT_TARGET

@@ -1,0 +1,81 @@
+"""Finds and loads the compiled library, and says why there is none."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+from torch import Tensor
+
+FILE_NAME = "libliquidtime_native.so"
+LARGE = 1 << 22  # bytes
+_HOW = "Install a C++17 compiler and CMake, then run `pip install --force-reinstall --no-deps liquidtime` (or `make`)."
+
+
+class NativeMissingError(RuntimeError):
+    """The compiled library is not there or cannot be loaded."""
+
+
+@functools.cache
+def load() -> ctypes.CDLL:
+    """Return the compiled library, loaded once.
+
+    Raises:
+        NativeMissingError: it was not built or does not load; the text says how to build it.
+
+    """
+    path = Path(__file__).with_name(FILE_NAME)
+    if not path.exists():
+        raise NativeMissingError(f"the native kernels are not built: there is no {FILE_NAME} in the package. {_HOW}")
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise NativeMissingError(f"the native kernels do not load: {error}. {_HOW}") from error
+    library.lt_target.restype = ctypes.c_char_p
+    library.lt_select.argtypes = [ctypes.c_char_p]
+    library.lt_vector_bytes.restype = ctypes.c_int64
+    library.lt_advise.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    library.lt_advise.restype = None
+    return library
+
+
+def is_built() -> bool:
+    """Return whether the compiled library can be used."""
+    try:
+        load()
+    except NativeMissingError:
+        return False
+    return True
+
+
+def target() -> str:
+    """Return the instruction set in use: "avx512", "avx2" or "baseline"."""
+    name: bytes = load().lt_target()
+    return name.decode()
+
+
+def select_target(name: str) -> None:
+    """Use another instruction set, for comparisons; what was packed for the one before must not be used again.
+
+    Raises:
+        ValueError: this machine cannot run it.
+
+    """
+    if load().lt_select(name.encode()):
+        raise ValueError(f"`name` must be an instruction set that this machine has; got {name!r}")
+
+
+def empty(like: Tensor, shape: Sequence[int]) -> Tensor:
+    """Return an uninitialised tensor, in large pages where it is large, of the type of `like`."""
+    made = like.new_empty(shape)
+    if made.nbytes >= LARGE:
+        load().lt_advise(made.data_ptr(), made.nbytes)
+    return made
+
+
+def padded(size: int, itemsize: int) -> int:
+    """Return `size` rounded up to whole vectors of numbers of `itemsize` bytes."""
+    lanes: int = load().lt_vector_bytes() // itemsize
+    return -(-size // lanes) * lanes

@@ -1,0 +1,127 @@
+// Vectors of one width per build target, and exp, tanh and sigmoid on them.
+//
+// A file that includes this is compiled once for each target with LT_TARGET (a namespace) and LT_BYTES (the width of a
+// vector register). Nothing here may be shared between targets, so everything lives in that namespace.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#define LT_INLINE static inline __attribute__((always_inline))
+
+namespace LT_TARGET {
+
+template <class T> struct Lane;
+
+template <> struct Lane<float> {
+  typedef float V __attribute__((vector_size(LT_BYTES)));
+  typedef int32_t I __attribute__((vector_size(LT_BYTES)));
+  typedef float Loose __attribute__((vector_size(LT_BYTES), aligned(4), may_alias));
+  static constexpr int mantissa = 23;
+  static constexpr int32_t one_bits = 0x3f800000;
+  static constexpr float magic = 12582912.0f;  // 1.5·2^23: adding it rounds to a whole number
+  static constexpr float ln2_hi = 0.693359375f, ln2_lo = -2.12194440e-4f;
+  static constexpr float exp_limit = 87.0f, tanh_limit = 20.0f;
+  static constexpr int terms = 7;
+};
+
+template <> struct Lane<double> {
+  typedef double V __attribute__((vector_size(LT_BYTES)));
+  typedef int64_t I __attribute__((vector_size(LT_BYTES)));
+  typedef double Loose __attribute__((vector_size(LT_BYTES), aligned(8), may_alias));
+  static constexpr int mantissa = 52;
+  static constexpr int64_t one_bits = 0x3ff0000000000000;
+  static constexpr double magic = 6755399441055744.0;  // 1.5·2^52
+  static constexpr double ln2_hi = 6.93145751953125e-1, ln2_lo = 1.42860682030941723212e-6;
+  static constexpr double exp_limit = 708.0, tanh_limit = 44.0;
+  static constexpr int terms = 14;
+};
+
+template <class T> using Vec = typename Lane<T>::V;
+template <class T> constexpr int64_t lanes = LT_BYTES / sizeof(T);
+
+template <class T> LT_INLINE Vec<T> load(const T* p) { return (Vec<T>)*reinterpret_cast<const typename Lane<T>::Loose*>(p); }
+template <class T> LT_INLINE void store(T* p, Vec<T> v) {
+  *reinterpret_cast<typename Lane<T>::Loose*>(p) = (typename Lane<T>::Loose)v;
+}
+template <class T> LT_INLINE Vec<T> splat(T s) { return s - Vec<T>{}; }
+
+// The first n lanes from p, the others 0.
+template <class T> LT_INLINE Vec<T> load_first(const T* p, int64_t n) {
+  if (n >= lanes<T>) return load<T>(p);
+  Vec<T> v{};
+  if (n > 0) std::memcpy(&v, p, n * sizeof(T));
+  return v;
+}
+template <class T> LT_INLINE void store_first(T* p, Vec<T> v, int64_t n) {
+  if (n >= lanes<T>) return store<T>(p, v);
+  if (n > 0) std::memcpy(p, &v, n * sizeof(T));
+}
+
+template <class T> LT_INLINE Vec<T> pick(typename Lane<T>::I yes, Vec<T> a, Vec<T> b) { return yes ? a : b; }
+template <class T> LT_INLINE Vec<T> absolute(Vec<T> x) { return pick<T>(x < 0, -x, x); }
+
+// NaN passes through, because no comparison with it holds.
+template <class T> LT_INLINE Vec<T> clamp(Vec<T> x, T limit) {
+  x = pick<T>(x > limit, splat<T>(limit), x);
+  return pick<T>(x < -limit, splat<T>(-limit), x);
+}
+
+// 1/k! for the Taylor polynomial of expm1 on |r| <= ln(2)/2, whose next term is below half an ulp.
+template <class T> struct Factorials {
+  T inverse[Lane<T>::terms + 1];
+  constexpr Factorials() : inverse() {
+    double f = 1.0;
+    for (int k = 0; k <= Lane<T>::terms; ++k) {
+      if (k > 0) f *= k;
+      inverse[k] = static_cast<T>(1.0 / f);
+    }
+  }
+};
+
+// exp(x) = s + s·p and expm1(x) = (s - 1) + s·p, with s a power of two.
+template <class T> LT_INLINE void exp_parts(Vec<T> x, Vec<T>& s, Vec<T>& p) {
+  using L = Lane<T>;
+  constexpr Factorials<T> c;
+  Vec<T> shifted = x * static_cast<T>(1.4426950408889634074) + L::magic;
+  typename L::I bits = (typename L::I)shifted;
+  Vec<T> n = shifted - L::magic;
+  Vec<T> r = (x - n * L::ln2_hi) - n * L::ln2_lo;
+  Vec<T> q = splat<T>(c.inverse[L::terms]);
+#pragma GCC unroll 16
+  for (int k = L::terms - 1; k >= 2; --k) q = q * r + c.inverse[k];
+  p = r * r * q + r;
+  s = (Vec<T>)((bits << L::mantissa) + L::one_bits);
+}
+
+template <class T> LT_INLINE Vec<T> vexp(Vec<T> x) {
+  Vec<T> s, p;
+  exp_parts<T>(clamp<T>(x, Lane<T>::exp_limit), s, p);
+  return s + s * p;
+}
+
+template <class T> LT_INLINE Vec<T> vtanh(Vec<T> x) {
+  Vec<T> s, p;
+  exp_parts<T>(clamp<T>(x + x, Lane<T>::tanh_limit), s, p);
+  Vec<T> t = (s - 1) + s * p;
+  return t / (t + 2);
+}
+
+template <class T> LT_INLINE Vec<T> vsigmoid(Vec<T> x) { return 1 / (1 + vexp<T>(-x)); }
+
+LT_INLINE float scalar_erf(float x) { return ::erff(x); }
+LT_INLINE double scalar_erf(double x) { return ::erf(x); }
+
+template <class T> LT_INLINE Vec<T> verf(Vec<T> x) {
+  for (int64_t k = 0; k < lanes<T>; ++k) x[k] = scalar_erf(x[k]);
+  return x;
+}
+
+template <class T> LT_INLINE T sum(Vec<T> v) {
+  T total = 0;
+  for (int64_t k = 0; k < lanes<T>; ++k) total += v[k];
+  return total;
+}
+
+}  // namespace LT_TARGET

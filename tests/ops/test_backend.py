@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+import liquidtime as lt
+from liquidtime.cells import CfCCell
+from liquidtime.ops import backend, live_backend, set_backend, using_backend
+from liquidtime.ops.fitness import Way, way_for
+from liquidtime.ops.native import library
+
+needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
+
+
+def start(name: str | None, code: str) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key != "LIQUIDTIME_BACKEND"}
+    if name is not None:
+        environment["LIQUIDTIME_BACKEND"] = name
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_run_that_should_have_the_kernel_has_it():
+    if os.environ.get("LIQUIDTIME_BACKEND") == "native":
+        assert live_backend() == "native"
+        cell = CfCCell(2, 3)
+        assert cell.fused() is not None
+    elif os.environ.get("LIQUIDTIME_BACKEND") == "reference":
+        assert live_backend() == "reference"
+    else:
+        assert live_backend() == ("native" if library.is_built() else "reference")
+
+
+def test_the_environment_chooses_the_backend():
+    code = "import liquidtime.ops as o; print(o.backend(), o.live_backend())"
+    assert start("reference", code).stdout.split() == ["reference", "reference"]
+    wrong = start("cuda", code)
+    assert wrong.returncode != 0
+    assert "`backend` must be one of 'auto', 'native', 'reference'; got 'cuda'" in wrong.stderr
+
+
+def test_asking_for_a_missing_kernel_says_how_to_build_it(monkeypatch):
+    before = backend()
+    monkeypatch.setattr(library, "FILE_NAME", "absent.so")
+    library.load.cache_clear()
+    try:
+        set_backend("auto")
+        assert live_backend() == "reference"
+        with pytest.raises(library.NativeMissingError, match=r"not built: there is no absent\.so.*pip install"):
+            set_backend("native")
+        assert backend() == "auto"
+    finally:
+        monkeypatch.undo()
+        library.load.cache_clear()
+        set_backend(before)
+
+
+@needs_kernel
+def test_the_backend_is_put_back():
+    before = backend()
+    with using_backend("reference"):
+        assert live_backend() == "reference"
+        with using_backend("native"):
+            assert live_backend() == "native"
+        assert live_backend() == "reference"
+    assert backend() == before
+    with pytest.raises(ValueError, match="did you mean `native`"):
+        set_backend("nativ")
+
+
+@needs_kernel
+def test_what_a_kernel_takes():
+    x = torch.zeros(2, 3, 4)
+    with using_backend("native"):
+        assert way_for(x, x) is Way.EAGER
+        assert way_for(x, x.double()) is Way.REFERENCE
+        assert way_for(x.half(), x.half()) is Way.REFERENCE
+        assert way_for(x.to("meta"), x) is Way.REFERENCE
+        assert torch.func.vmap(lambda part: torch.tensor(way_for(part) is Way.REFERENCE))(x).all()
+    with using_backend("reference"):
+        assert way_for(x, x) is Way.REFERENCE
+
+
+@needs_kernel
+@pytest.mark.parametrize("meddle", ["hook", "subclass", "map"])
+def test_a_cell_that_is_not_itself_any_more_runs_the_plain_loop(meddle):
+    class Louder(CfCCell):
+        def combine(self, x, h, dt):
+            return 2 * super().combine(x, h, dt)
+
+    class Doubled(nn.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    torch.manual_seed(0)
+    cell = (Louder if meddle == "subclass" else CfCCell)(2, 3)
+    seen = []
+    if meddle == "hook":
+        cell.backbone.layers[0].register_forward_hook(lambda *_: seen.append(1))
+    if meddle == "map":
+        cell.backbone.layers[0] = Doubled(5, 128)
+    x, dt = torch.randn(2, 5, 2), torch.rand(2, 5)
+    results = []
+    for name in ("native", "reference"):
+        with using_backend(name):
+            results.append(cell.scan(x, cell.initial_state(x), dt)[0])
+    assert torch.equal(*results)
+    assert len(seen) == (10 if meddle == "hook" else 0)
+
+
+@needs_kernel
+@pytest.mark.parametrize("mixed_memory", [False, True])
+def test_compile_and_export_take_a_layer_whole(mixed_memory):
+    torch.manual_seed(0)
+    layer = lt.CfC(3, 5, backbone_units=7, mixed_memory=mixed_memory)
+    x, dt, lengths = torch.randn(4, 6, 3), torch.rand(4, 6), torch.tensor([6, 2, 0, 4])
+    with using_backend("native"):
+        expected, _ = layer(x, dt=dt, lengths=lengths)
+        expected.square().sum().backward()
+        grads = [p.grad.clone() for p in layer.parameters()]
+        layer.zero_grad()
+        compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+        y, _ = compiled(x, dt=dt, lengths=lengths)
+        y.square().sum().backward()
+        assert torch.equal(y, expected)
+        for p, grad in zip(layer.parameters(), grads, strict=True):
+            torch.testing.assert_close(p.grad, grad)
+        program = torch.export.export(layer, (x,), {"dt": dt, "lengths": lengths})
+        assert "liquidtime.cfc_scan" in str(program.graph)
+        assert torch.equal(program.module()(x, dt=dt, lengths=lengths)[0], expected)
+
+
+@needs_kernel
+def test_autocast_keeps_the_kernel_in_its_own_type():
+    torch.manual_seed(0)
+    layer = lt.CfC(3, 5)
+    x = torch.randn(4, 6, 3)
+    with using_backend("native"):
+        expected, _ = layer(x)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y, _ = layer(x)
+            y.sum().backward()
+    assert torch.equal(y, expected)
+    mixed = [p.grad.clone() for p in layer.parameters()]
+    layer.zero_grad()
+    expected.sum().backward()
+    for p, grad in zip(layer.parameters(), mixed, strict=True):
+        torch.testing.assert_close(p.grad, grad)
+
+
+@needs_kernel
+def test_dropout_scales_what_it_keeps_and_follows_the_seed():
+    layer = lt.CfC(3, 16, backbone_units=64, backbone_dropout=0.5)
+    x = torch.randn(64, 2, 3)
+    with using_backend("native"):
+        torch.manual_seed(0)
+        first, _ = layer(x)
+        torch.manual_seed(0)
+        again, _ = layer(x)
+        other, _ = layer(x)
+        assert torch.equal(first, again)
+        assert not torch.equal(first, other)
+        layer.eval()
+        still, _ = layer(x)
+    with using_backend("reference"):
+        torch.testing.assert_close(still, layer(x)[0])
