@@ -29,8 +29,8 @@ from liquidtime.layers import Recurrent
 from liquidtime.training import TrainSettings
 from liquidtime.training.seeds import derive_seed
 
-STEPS = 320
-"""Optimiser steps that `epochs=None` gives a small set; a set with more batches is passed over ten times."""
+STEPS, EPOCHS = 200, 6
+"""With `epochs=None`: the optimiser steps that a small set gets, and the passes over a large one."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         dropout: of the read-out, in training.
         channel_dropout: the share of channels that the recurrent layer does not see of a series, in training.
         bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is.
-        epochs: passes over the training series; None: 10, or as many as 320 steps take.
-        batch_size: series in a batch; None: a 32nd of the series, between 8 and 128.
+        epochs: passes over the training series; None: 6, or as many as 200 steps take, at most 100.
+        batch_size: series in a batch; None: about a 25th of the series, a power of 2 in 8…128.
         learning_rate: the highest rate of one cycle.
         weight_decay: of AdamW.
         validation_fraction: series held back to choose the best epoch; each member holds back others. 0 trains on
@@ -79,8 +79,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         network: Network = "cfc",
-        hidden_size: int = 64,
-        backbone_units: int = 128,
+        hidden_size: int = 32,
+        backbone_units: int = 64,
         num_layers: int = 1,
         read_out_units: int = 64,
         dropout: float = 0.3,
@@ -88,9 +88,9 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 2e-3,
+        learning_rate: float = 1e-3,
         weight_decay: float = 1e-2,
-        validation_fraction: float = 0.1,
+        validation_fraction: float = 0.0,
         patience: int = 0,
         n_estimators: int = 1,
         random_state: Any = None,
@@ -167,9 +167,9 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             judged = (part, held) if len(held) else None
             if validation is not None:
                 judged = (validation, np.arange(len(validation.prepared)))
-            batch_size = self.batch_size or 2 ** min(7, max(3, round(math.log2(len(rows) / 32))))
+            batch_size = self.batch_size or 2 ** min(7, max(3, round(math.log2(len(rows) / 25))))
             settings = TrainSettings(
-                epochs=self.epochs or min(100, max(10, math.ceil(STEPS / math.ceil(len(rows) / batch_size)))),
+                epochs=self.epochs or min(100, max(EPOCHS, math.ceil(STEPS / math.ceil(len(rows) / batch_size)))),
                 seed=derive_seed(self.seed_, member) % 2**31,
                 learning_rate=self.learning_rate,
                 weight_decay=self.weight_decay,

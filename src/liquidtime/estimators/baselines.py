@@ -62,17 +62,19 @@ class SummaryBoosting:
 
     def fit(self, data: SeriesSet, y: Any) -> SummaryBoosting:
         """Grow the trees."""
-        self.trees.fit(summary_features(data), y)
+        features = summary_features(data)
+        self.known = ~np.isnan(features).all(axis=0)  # the trees cannot take a column without any number
+        self.trees.fit(features[:, self.known], y)
         return self
 
     def predict(self, data: SeriesSet) -> npt.NDArray[Any]:
         """Return (S,) classes or values."""
-        predicted: npt.NDArray[Any] = self.trees.predict(summary_features(data))
+        predicted: npt.NDArray[Any] = self.trees.predict(summary_features(data)[:, self.known])
         return predicted
 
     def predict_proba(self, data: SeriesSet) -> Values:
         """Return (S, C) probabilities."""
-        probabilities: Values = self.trees.predict_proba(summary_features(data))
+        probabilities: Values = self.trees.predict_proba(summary_features(data)[:, self.known])
         return probabilities
 
 
