@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from liquidtime import cells, closed_form, compat, layers, solvers, wirings
+    from liquidtime import cells, closed_form, compat, data, layers, solvers, wirings
     from liquidtime.closed_form import compile_ltc
+    from liquidtime.data import SeriesEncoder, SeriesSet
     from liquidtime.layers import LTC, CfC, Recurrent
     from liquidtime.times import elapsed, equidistant
 
@@ -20,20 +21,25 @@ _HOMES = {
     "CfC": "layers",
     "LTC": "layers",
     "Recurrent": "layers",
+    "SeriesEncoder": "data",
+    "SeriesSet": "data",
     "compile_ltc": "closed_form",
     "elapsed": "times",
     "equidistant": "times",
 }
-_MODULES = ("cells", "closed_form", "compat", "layers", "solvers", "wirings")
+_MODULES = ("cells", "closed_form", "compat", "data", "layers", "solvers", "wirings")
 
 __all__ = [
     "LTC",
     "CfC",
     "Recurrent",
+    "SeriesEncoder",
+    "SeriesSet",
     "cells",
     "closed_form",
     "compat",
     "compile_ltc",
+    "data",
     "elapsed",
     "equidistant",
     "layers",

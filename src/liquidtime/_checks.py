@@ -69,18 +69,24 @@ def values_are_known(given: Tensor) -> bool:
     return not torch._C._functorch.is_functorch_wrapped_tensor(given)
 
 
-def check_dt(dt: Tensor) -> None:
+def check_dt(dt: Tensor, lengths: Tensor | None = None) -> None:
     """Refuse a time interval that is negative, NaN or infinite; one reduction where all is well.
 
     Args:
         dt: (B, T) time since the previous sample.
+        lengths: (B,) samples of each series; what lies behind is not looked at.
+
     """
     if not values_are_known(dt):
         return
     good = (dt >= 0) & (dt < math.inf)
     if bool(good.all()):
         return
+    if lengths is not None:
+        good |= torch.arange(dt.shape[1], device=dt.device) >= lengths.unsqueeze(1)
     bad = (~good).nonzero()
+    if len(bad) == 0:
+        return
     row, step = (int(index) for index in bad[0])
     value = float(dt[row, step])
     kind = "NaN" if math.isnan(value) else "infinite" if math.isinf(value) else "negative"

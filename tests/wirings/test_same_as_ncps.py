@@ -46,6 +46,11 @@ def test_ncp(sizes, seed):
         assert_same(wirings.NCP(*sizes, seed=seed), peer.NCP(*sizes, seed=seed), input_size)
 
 
+@pytest.mark.parametrize("seed", [45, 178, 185])
+def test_ncp_limits_what_a_command_neuron_left_out_is_given(seed):
+    assert_same(wirings.NCP(6, 2, 2, 2, 1, 1, 1, seed), peer.NCP(6, 2, 2, 2, 1, 1, 1, seed), 3)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_auto_ncp(seed):
     sizes = [(28, 4), (4, 1), (16, 10), (19, 1), (64, 8)]

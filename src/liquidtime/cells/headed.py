@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import torch
@@ -95,9 +96,9 @@ class HeadedCell(Cell):
         h = self.combine(x, state[0], dt.unsqueeze(-1))
         return h, (h,)
 
+    @abstractmethod
     def combine(self, x: Tensor, h: Tensor, dt: Tensor) -> Tensor:
         """Return the new hidden state (B, H) from x (B, D), h (B, H) and dt (B, 1)."""
-        raise NotImplementedError
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""

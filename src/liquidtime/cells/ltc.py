@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from liquidtime._checks import check_choice, check_size, named_arguments
-from liquidtime._types import Drive, State
+from liquidtime._types import State
 from liquidtime.cells.cell import Cell
 from liquidtime.cells.fused import is_plain
 from liquidtime.cells.synapses import Synapses
@@ -67,22 +67,13 @@ class LTCCell(Cell):
         self.output_weight = nn.Parameter(torch.ones(self.output_size))
         self.output_bias = nn.Parameter(torch.zeros(self.output_size))
 
-    def drive(self, x: Tensor) -> Drive:
-        """Return the right-hand side dv/dt = push(v) - rate(v)·v with the input x (B, D) held.
+    def positive(self, parameter: Tensor) -> Tensor:
+        """Return the conductance or capacitance that a parameter stands for."""
+        return F.softplus(parameter)
 
-        rate = (gl + Σ w·s) / cm;   push = (gl·vl + Σ w·s·E) / cm
-        """
-        inputs = x * self.input_weight + self.input_bias
-        leak, capacitance = F.softplus(self.leak), F.softplus(self.capacitance)
-        conductance, current = self.sensory(inputs, self.sensory.conductances())
-        conductance, current = conductance + leak, current + leak * self.rest
-        w = self.recurrent.conductances()
-
-        def rates(v: Tensor) -> tuple[Tensor, Tensor]:
-            from_neurons, current_of_neurons = self.recurrent(v, w)
-            return (conductance + from_neurons) / capacitance, (current + current_of_neurons) / capacitance
-
-        return rates
+    def drive(self, x: Tensor) -> LTCDrive:
+        """Return the right-hand side dv/dt = push(v) - rate(v)·v with the input x (B, D) held."""
+        return LTCDrive(self, x)
 
     def read_out(self, v: Tensor) -> Tensor:
         """Return the outputs (B, output_size), an affine map of the motor neurons of v (B, H)."""
@@ -123,3 +114,35 @@ class LTCCell(Cell):
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
         return f"solver={self.solver.name}, unfolds={self.unfolds}"
+
+
+class LTCDrive:
+    """The right-hand side dv/dt = push(v) - rate(v)·v of the neurons of a cell with its input held.
+
+        rate = (gl + Σ w·s) / cm;   push = (gl·vl + Σ w·s·E) / cm
+
+    What does not depend on v is computed once.
+
+    Args:
+        cell: whose neurons.
+        x: (B, D) the input, before the cell's affine map; `inputs` is what the map gives.
+
+    """
+
+    def __init__(self, cell: LTCCell, x: Tensor) -> None:
+        self.inputs = x * cell.input_weight + cell.input_bias
+        self.leak, self.capacitance = cell.positive(cell.leak), cell.positive(cell.capacitance)
+        self.sensory, self.recurrent = cell.sensory, cell.recurrent
+        conductance, current = self.sensory(self.inputs, self.sensory.conductances(cell.positive))
+        self._conductance, self._current = conductance + self.leak, current + self.leak * cell.rest
+        self._w = self.recurrent.conductances(cell.positive)
+
+    def flows(self, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the conductance gl + Σ w·s and the current gl·vl + Σ w·s·E at v (B, H), each (B, H)."""
+        conductance, current = self.recurrent(v, self._w)
+        return self._conductance + conductance, self._current + current
+
+    def __call__(self, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (rate, push) at v (B, H), each (B, H)."""
+        conductance, current = self.flows(v)
+        return conductance / self.capacitance, current / self.capacitance

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -57,9 +59,9 @@ class Synapses(nn.Module):
         """Return s (B, n_pre, n_post), how far each synapse is open, from v (B, n_pre)."""
         return torch.sigmoid(self.gamma * (v.unsqueeze(-1) - self.mu))
 
-    def conductances(self) -> Tensor:
-        """Return w (n_pre, n_post), positive, 0 where there is no synapse."""
-        return F.softplus(self.w) * self.mask
+    def conductances(self, positive: Callable[[Tensor], Tensor] = F.softplus) -> Tensor:
+        """Return w (n_pre, n_post), made `positive`, 0 where there is no synapse."""
+        return positive(self.w) * self.mask
 
     def forward(self, v: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
         """Return the total conductance and current, each (B, n_post).

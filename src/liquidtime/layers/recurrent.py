@@ -124,8 +124,8 @@ class Recurrent(nn.Module):
             axes = "(B, T, D)" if self.batch_first else "(T, B, D)"
             raise ValueError(f"`x` must have shape {axes}, or (T, D) for one series; got {tuple(x.shape)}.")
         x = x if self.batch_first else x.transpose(0, 1)
-        full_dt = intervals(dt, x, batch_first=self.batch_first)
         counts = None if lengths is None else check_lengths(lengths, x.shape[0], x.shape[1], x.device)
+        full_dt = intervals(dt, x, counts, batch_first=self.batch_first)
         y, state = self._run(x, h0, full_dt, counts)
         return y if self.batch_first else y.transpose(0, 1), state
 

@@ -16,13 +16,14 @@ Interval: TypeAlias = Tensor | PackedSequence | float | int | None
 _HINT = "For absolute times pass lt.elapsed(times)."
 
 
-def intervals(dt: Interval, x: Tensor, *, batch_first: bool = True) -> Tensor:
+def intervals(dt: Interval, x: Tensor, lengths: Tensor | None = None, *, batch_first: bool = True) -> Tensor:
     """Return dt as (B, T), checked, in the type and on the device of x.
 
     Args:
         dt: None (= 1), a number, or a tensor of shape (), (T,), (B, T) or (B, T, 1); with `batch_first=False`
             (T, B) or (T, B, 1).
         x: (B, T, D) the samples, batch first already.
+        lengths: (B,) samples of each series; the intervals behind are not checked.
         batch_first: how a `dt` with two axes or more is laid out.
 
     """
@@ -45,7 +46,7 @@ def intervals(dt: Interval, x: Tensor, *, batch_first: bool = True) -> Tensor:
         if list(given.shape) != needed:
             raise wrong_shape("dt", axes, needed, given.shape, _HINT)
         full = given if batch_first else given.transpose(0, 1)
-    check_dt(full)
+    check_dt(full, lengths)
     return full.to(x.dtype)
 
 

@@ -83,20 +83,26 @@ class NCP(Wiring):
         inter, command, motor = (np.array(layer) for layer in self.layers)
         adjacency = np.zeros((self.units, self.units), dtype=np.int8)
         sensory = np.zeros((D, self.units), dtype=np.int8)
-        _fan_out(rng, sensory, inputs, inter, self.sensory_fanout, most=D)
+        _fan_out(rng, sensory, inputs, inter, self.sensory_fanout)
+        # Limited by the number of targets, not of sources: part of what makes the graphs those of `ncps`.
         _fan_out(rng, adjacency, inter, command, self.inter_fanout, most=self.command)
         for _ in range(self.recurrent_command_synapses):
             source, target = rng.choice(command), rng.choice(command)
             adjacency[source, target] = rng.choice((-1, 1))
         # Fan-in to the motor neurons is fan-out on the graph turned round.
-        _fan_out(rng, adjacency.T, motor, command, self.motor_fanin, most=self.motor)
+        _fan_out(rng, adjacency.T, motor, command, self.motor_fanin)
         return Adjacency(adjacency, sensory, self.motor, self.layers)
 
 
 def _fan_out(
-    rng: np.random.RandomState, synapses: Polarity, sources: Neurons, targets: Neurons, fanout: int, most: int
+    rng: np.random.RandomState,
+    synapses: Polarity,
+    sources: Neurons,
+    targets: Neurons,
+    fanout: int,
+    most: int | None = None,
 ) -> None:
-    """Draw `fanout` synapses from each source into `synapses`, then up to `most` to each target left out."""
+    """Draw `fanout` synapses from each source, then the mean fan-in, up to `most`, for targets left out."""
     left_out = dict.fromkeys(targets.tolist())
     for source in sources:
         drawn = rng.choice(targets, size=fanout, replace=False)
@@ -104,7 +110,7 @@ def _fan_out(
         for target in drawn.tolist():
             left_out.pop(target, None)
     mean = int(len(sources) * fanout / len(targets))
-    fanin = min(max(mean, 1), most)
+    fanin = max(mean, 1) if most is None else min(max(mean, 1), most)
     for target in left_out:
         drawn = rng.choice(sources, size=fanin, replace=False)
         synapses[drawn, target] = rng.choice((-1, 1), size=fanin)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from liquidtime._types import State
+from liquidtime.cells import Cell
+from liquidtime.compat.ncps.graphs import graph_of
+from liquidtime.compat.ncps.names import wired_cfc_cell
+from liquidtime.compat.ncps.torch.cfc_cell import CfCCell
+from liquidtime.compat.ncps.torch.wrapped_cell import WrappedCell
+
+
+class ChainedCell(Cell):
+    """Cells in a row, each with the new state of the one before as its input; the last one's is the output.
+
+    The state is theirs side by side, (B, H), in the order of the row.
+
+    Args:
+        cells: each with one state part, as many inputs as the one before has units.
+
+    """
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        super().__init__()
+        row = list(cells)
+        self.cells = nn.ModuleList(row)
+        self.sizes = [cell.hidden_size for cell in row]
+        self.input_size, self.output_size, self.state_sizes = row[0].input_size, self.sizes[-1], (sum(self.sizes),)
+
+    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: x (B, D), state ((B, H),), dt (B,)."""
+        after = []
+        for cell, h in zip(self.cells, torch.split(state[0], self.sizes, dim=-1), strict=True):
+            x, _ = cell(x, (h,), dt)
+            after.append(x)
+        return x, (torch.cat(after, dim=-1),)
+
+
+class WiredCfCCell(WrappedCell):
+    """One time step of a CfC with a wiring, as `ncps.torch.WiredCfCCell` takes it.
+
+    Each layer of neurons is a CfC without backbone that reads the layer before where the wiring has a synapse, and
+    all of itself. What ncps makes of a wiring is kept: the synapses' polarity, those inside a layer and those that
+    skip one are not used, the time heads are not masked, the state is in the order of the layers, and the output is
+    the whole last layer. A wired `lt.CfC` does all of this otherwise.
+
+    Args:
+        input_size: D; None takes the number that the wiring was built for.
+        wiring: of `liquidtime.compat.ncps.wirings`, of `ncps`, or of `liquidtime.wirings`.
+        mode: "default", "pure" or "no_gate".
+
+    """
+
+    def __init__(self, input_size: int | None, wiring: Any, mode: str = "default") -> None:
+        graph = graph_of(wiring, input_size)
+        cells, before = [], graph.sensory
+        for layer in graph.layers:
+            own = np.ones((len(layer), len(layer)))
+            mask = np.concatenate([before[:, list(layer)], own])
+            cells.append(
+                CfCCell(len(before), len(layer), mode, backbone_units=1, backbone_layers=0, sparsity_mask=mask).cell
+            )
+            before = graph.adjacency[list(layer)]
+        super().__init__(ChainedCell(cells), wired_cfc_cell)
+        self._wiring, self._graph = wiring, graph
+
+    def forward(self, input: Tensor, hx: Tensor, timespans: Tensor | float) -> tuple[Tensor, Tensor]:
+        """Take one step.
+
+        Args:
+            input: (B, D) the sample.
+            hx: (B, H) the state, layer after layer.
+            timespans: (B,) or (B, 1) time since the previous sample, or a number.
+
+        Returns:
+            The new state of the last layer, and (B, H) that of all.
+
+        """
+        return self.step("timespans", input, hx, timespans)
+
+    @property
+    def state_size(self) -> int:
+        """H, the number of neurons."""
+        return self._graph.units
+
+    @property
+    def layer_sizes(self) -> list[int]:
+        """How many neurons each layer has, in the order of the state."""
+        return list(cast(ChainedCell, self.cell).sizes)
+
+    @property
+    def num_layers(self) -> int:
+        """Number of layers of neurons."""
+        return len(self.layer_sizes)
+
+    @property
+    def sensory_size(self) -> int:
+        """D, the number of inputs."""
+        return self.cell.input_size
+
+    @property
+    def motor_size(self) -> int:
+        """Number of motor neurons that the wiring names; the output is the whole last layer all the same."""
+        return self._graph.output_size
+
+    @property
+    def output_size(self) -> int:
+        """The same as `motor_size`."""
+        return self.motor_size
+
+    @property
+    def synapse_count(self) -> int:
+        """Number of synapses between neurons."""
+        return self._graph.synapse_count
+
+    @property
+    def sensory_synapse_count(self) -> int:
+        """Number of synapses from the inputs."""
+        return self._graph.sensory_synapse_count

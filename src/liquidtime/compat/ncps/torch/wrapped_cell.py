@@ -1,0 +1,42 @@
+"""What the cells of this face share: they hold a cell of this library and read checkpoints of `ncps`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from liquidtime.cells import Cell
+from liquidtime.compat.ncps.torch.timespans import step_interval
+
+
+class WrappedCell(nn.Module):
+    """One time step in the conventions of `ncps`: the state is a tensor and comes back second.
+
+    Args:
+        cell: what does the step; its state has one part.
+        translate: takes a state dict of the `ncps` cell to one of `cell`, and leaves others as they are.
+
+    """
+
+    def __init__(self, cell: Cell, translate: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> None:
+        super().__init__()
+        self.cell = cell
+        self._translate = translate
+        self.register_load_state_dict_pre_hook(_read_checkpoint)  # type: ignore[no-untyped-call]
+
+    def step(self, argument: str, x: Tensor, h: Tensor, timespans: Tensor | float | None) -> tuple[Tensor, Tensor]:
+        """Take one step from x (B, D), h (B, H) and the time, which the caller names `argument`."""
+        y, (h,) = self.cell(x, (h,), step_interval(argument, timespans, x))
+        return y, h
+
+
+def _read_checkpoint(module: WrappedCell, state_dict: dict[str, Tensor], prefix: str, *_: Any) -> None:
+    own = {key.removeprefix(prefix): key for key in state_dict if key.startswith(prefix)}
+    given = {name: state_dict[key] for name, key in own.items() if not name.startswith("cell.")}
+    translated = module._translate(given)
+    if translated.keys() != given.keys():
+        for name in given:
+            del state_dict[own[name]]
+        state_dict |= {f"{prefix}cell.{name}": value for name, value in translated.items()}

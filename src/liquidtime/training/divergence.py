@@ -1,0 +1,85 @@
+"""What to do when a loss is NaN or explodes: say where, and give back the last good weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class TrainingDiverged(ArithmeticError):
+    """The loss or a gradient became NaN, infinite or far too large; the model has its last good weights again.
+
+    Args:
+        what: the fault, e.g. "the loss is nan".
+        epoch: from 0.
+        step: optimiser steps taken in all before this one.
+        ids: of the rows in the batches of this step, as the batches' `ids` give them.
+        culprit: the first parameter, or gradient, that is not finite; None where all are.
+    """
+
+    def __init__(self, what: str, epoch: int, step: int, ids: Sequence[Any], culprit: str | None) -> None:
+        self.epoch, self.step, self.ids, self.culprit = epoch, step, tuple(ids), culprit
+        rows = ", ".join(str(row) for row in self.ids[:8]) + (f" … ({len(self.ids)} in all)" if len(ids) > 8 else "")
+        first = f"The first that is not finite is {culprit}." if culprit else "All weights and gradients are finite."
+        super().__init__(
+            f"{what} at step {step} (epoch {epoch}), rows {rows or 'without `ids`'}. {first} The model has its last "
+            "good weights. Look at these rows, or lower `learning_rate` or set `clip_norm`."
+        )
+
+
+class LastGood:
+    """The last weights and buffers whose loss and gradients were seen to be finite and within limits."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self._model = model
+        self._kept = [tensor.detach().clone() for tensor in self._live()]
+
+    def _live(self) -> list[Tensor]:
+        return [*self._model.parameters(), *self._model.buffers()]
+
+    def keep(self) -> None:
+        """Take the weights as they are, before an update changes them."""
+        with torch.no_grad():
+            for kept, live in zip(self._kept, self._live(), strict=True):
+                kept.copy_(live)
+
+    def restore(self) -> None:
+        """Put the kept weights back into the model."""
+        with torch.no_grad():
+            for kept, live in zip(self._kept, self._live(), strict=True):
+                live.copy_(kept)
+
+
+def first_not_finite(model: nn.Module) -> str | None:
+    """Return the name of the first parameter, else the first gradient, that is not finite; None where all are."""
+    for name, parameter in model.named_parameters():
+        if not bool(torch.isfinite(parameter).all()):
+            return f"the parameter `{name}`"
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None and not bool(torch.isfinite(parameter.grad).all()):
+            return f"the gradient of `{name}`"
+    return None
+
+
+def loss_fault(loss: float, first: float, factor: float) -> str | None:
+    """Return what is wrong with a loss: NaN, infinite, or over factor·max(1, |first|); None where it is well."""
+    if not math.isfinite(loss):
+        return f"the loss is {loss}"
+    limit = factor * max(1.0, abs(first))
+    if factor > 0 and loss > limit:
+        return f"the loss exploded to {loss:.3g} (the first was {first:.3g})"
+    return None
+
+
+def row_ids(batches: Sequence[Any]) -> list[Any]:
+    """Return the `ids` of all batches that have them, in order."""
+    found: list[Any] = []
+    for batch in batches:
+        ids = batch.get("ids") if isinstance(batch, dict) else getattr(batch, "ids", None)
+        if ids is not None:
+            found.extend(ids.tolist() if hasattr(ids, "tolist") else ids)
+    return found

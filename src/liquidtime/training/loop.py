@@ -1,0 +1,363 @@
+"""The training loop: one for estimators, experiments and users."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sized
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from liquidtime.errors import nearest
+from liquidtime.training.artifact import SaveFailed, previous_of, remove_leftovers
+from liquidtime.training.average import WeightAverage
+from liquidtime.training.checkpoint import (
+    RunState,
+    load_checkpoint,
+    load_model_tensors,
+    model_tensors,
+    save_checkpoint,
+)
+from liquidtime.training.clipping import CLIPPING, total_norm
+from liquidtime.training.divergence import LastGood, TrainingDiverged, first_not_finite, loss_fault, row_ids
+from liquidtime.training.log import RunLog
+from liquidtime.training.objective import Loss
+from liquidtime.training.progress import ProgressLine
+from liquidtime.training.run_folder import CHECKPOINT, held_folder
+from liquidtime.training.schedule import rate_factor
+from liquidtime.training.seeds import RandomState, derive_seed, isolated_rng, seed_everything
+from liquidtime.training.settings import AUTOCAST, OPTIMIZERS, WITH_MOMENTUM, TrainSettings
+from liquidtime.training.signals import StopRequest, TrainingInterrupted, stop_requests
+
+Batch = TypeVar("Batch")
+Batches: TypeAlias = Callable[[int, torch.Generator], Iterable[Batch]]
+"""Maps (epoch, generator) to the batches of that epoch, in an order drawn from the generator only."""
+Objective: TypeAlias = Callable[[nn.Module, Batch], Loss | Tensor]
+"""Maps (model, batch) to a `Loss`, or to a scalar mean (each batch then weighs the same)."""
+Validate: TypeAlias = Callable[[nn.Module], Mapping[str, float]]
+"""Maps the model, in eval mode and without gradients, to metrics by name."""
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What came of a run.
+
+    Args:
+        history: one record an epoch: epoch, step, loss, rate, seconds, `val_…` for each validation metric.
+        epochs: epochs done.
+        steps: optimiser steps taken.
+        best_epoch: the epoch (from 0) with the best validation metric; None without validation.
+        best_metric: that metric.
+        stopped: "finished", or "early" by patience.
+    """
+
+    history: list[dict[str, Any]]
+    epochs: int
+    steps: int
+    best_epoch: int | None
+    best_metric: float | None
+    stopped: str
+
+
+def train(
+    model: nn.Module,
+    objective: Objective[Batch],
+    batches: Batches[Batch],
+    settings: TrainSettings | None = None,
+    *,
+    validate: Validate | None = None,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    tensorboard: bool = False,
+) -> TrainResult:
+    """Train a model in place.
+
+    Each step minimises Σ total / Σ weight over `accumulate` batches. With `validate` the model ends with the weights
+    of the best epoch, without it with the last. Everything random follows from `settings.seed`; the caller's random
+    state is as before. The same call twice gives the same bits on the same machine with the same number of threads.
+
+    Args:
+        model: its parameters with `requires_grad` are trained; it ends in the mode (train or eval) it came in.
+        objective: (model, batch) -> `Loss`. Batches of weight 0 teach nothing and change nothing.
+        batches: (epoch, generator) -> the epoch's batches. A batch may have `ids`, named where training diverges.
+        settings: see `TrainSettings`.
+        validate: (model) -> metrics, of which `settings.monitor` chooses the best epoch.
+        folder: where to keep checkpoints and the log; None keeps nothing.
+        resume: go on from the folder's checkpoint, if it has one; the result has the bits of an undisturbed run.
+        progress: show a progress line; None = only if standard error is a terminal.
+        tensorboard: write the log for TensorBoard as well.
+
+    Raises:
+        TrainingDiverged: a loss or gradient became NaN, infinite or far too large.
+        TrainingInterrupted: SIGTERM or Ctrl-C came during a run with a folder; it is saved.
+        FolderInUse: another run is at work in the folder.
+        FileExistsError: the folder has a run and `resume` is False.
+        ValueError: settings, batches or a checkpoint that do not belong together.
+
+    """
+    settings = settings if settings is not None else TrainSettings()
+    if settings.patience > 0 and validate is None:
+        raise ValueError("`patience` needs `validate`: without a validation part there is nothing to stop on.")
+    if resume and folder is None:
+        raise ValueError("`resume` needs the `folder` of the run.")
+    home = Path(folder) if folder is not None else None
+    was_training = model.training
+    with ExitStack() as stack:
+        stack.enter_context(isolated_rng(settings.seed))
+        stop = StopRequest()
+        if home is not None:
+            stack.enter_context(held_folder(home))
+            stop = stack.enter_context(stop_requests())
+        stack.callback(model.train, was_training)
+        run = _Run(model, objective, batches, settings, validate, home, stop)
+        if home is not None:
+            run.open(home / CHECKPOINT, resume)
+        run.log = RunLog(home, run.state.history, tensorboard)
+        stack.callback(run.log.close)
+        run.line = stack.enter_context(ProgressLine(progress, settings.epochs, settings.monitor if validate else ""))
+        while not run.state.stopped:
+            run.epoch()
+        return run.result()
+
+
+class _Run:
+    def __init__(
+        self,
+        model: nn.Module,
+        objective: Objective[Any],
+        batches: Batches[Any],
+        settings: TrainSettings,
+        validate: Validate | None,
+        folder: Path | None,
+        stop: StopRequest,
+    ) -> None:
+        self.model, self.objective, self.batches, self.settings = model, objective, batches, settings
+        self.validate, self.folder, self.stop = validate, folder, stop
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        if not self.parameters:
+            raise ValueError("`model` has no parameter with requires_grad; there is nothing to train.")
+        self.penalised = _matching(model, settings.l2_parameters)
+        self.optimizer = _optimizer(self.parameters, settings)
+        self.average = WeightAverage(model, settings.average, settings.average_decay, settings.average_start)
+        self.state = RunState()
+        self.good = LastGood(model)
+        self.random: RandomState | None = None
+        self.checkpoint: Path | None = None
+        self.log: RunLog
+        self.line: ProgressLine
+
+    def open(self, checkpoint: Path, resume: bool) -> None:
+        self.checkpoint = checkpoint
+        remove_leftovers(checkpoint)
+        present = checkpoint.exists() or previous_of(checkpoint).exists()
+        if present and not resume:
+            raise FileExistsError(
+                f"`folder` {checkpoint.parent} already has a run. Pass resume=True to go on with it, or choose another."
+            )
+        if present:
+            self.state, self.random = load_checkpoint(
+                checkpoint, self.settings, self.model, self.optimizer, self.average
+            )
+            self.good.keep()
+            if self.state.stopped == "finished" and self.state.epoch < self.settings.epochs:
+                self.state.stopped = ""
+
+    def epoch(self) -> None:
+        state, settings = self.state, self.settings
+        begun = time.perf_counter()
+        self.model.train()
+        seed_everything(derive_seed(settings.seed, state.epoch))  # what validation drew has no effect
+        generator = torch.Generator().manual_seed(derive_seed(settings.seed, state.epoch, 1))
+        source = self.batches(state.epoch, generator)
+        steps = math.ceil(len(source) / settings.accumulate) if isinstance(source, Sized) else None
+        iterator = iter(source)
+        for _ in itertools.islice(iterator, state.step * settings.accumulate):
+            pass  # what was done before the run stopped; drawing it again brings `generator` to the same place
+        if state.step and self.random is not None:
+            self.random.restore()
+        self.random = None
+        rate = settings.learning_rate
+        while group := list(itertools.islice(iterator, settings.accumulate)):
+            rate = settings.learning_rate * rate_factor(
+                settings.schedule,
+                state.epoch,
+                state.step,
+                steps,
+                epochs=settings.epochs,
+                decay=settings.decay,
+                every=settings.schedule_every,
+                warm_up=settings.warm_up,
+            )
+            self.step(group, rate)
+            state.step += 1
+            state.total_steps += 1
+            self.line.update(state.epoch, state.step / steps if steps else 0.0, self._mean_loss(), rate)
+            wanted = settings.checkpoint_every > 0 and state.total_steps % settings.checkpoint_every == 0
+            if self.stop.signal or (wanted and state.step != steps):
+                self.save_or_stop()
+        if state.step == 0:
+            raise ValueError(f"`batches` returned no batch for epoch {state.epoch}; the training part is empty.")
+        self.finish_epoch(rate, time.perf_counter() - begun)
+        self.save_or_stop()
+
+    def step(self, group: list[Any], rate: float) -> None:
+        settings, state = self.settings, self.state
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)
+        total = weight = 0.0
+        for batch in group:
+            with _autocast(self.parameters[0].device, settings.autocast):
+                loss = _as_loss(self.objective(self.model, batch))
+            if float(loss.weight) != 0:
+                loss.total.backward()  # type: ignore[no-untyped-call]
+                total += float(loss.total.detach())
+                weight += float(loss.weight)
+        if weight == 0:
+            return
+        mean = total / weight
+        fault = loss_fault(mean, mean if state.first_loss is None else state.first_loss, settings.explode_factor)
+        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        with torch.no_grad():
+            for gradient in gradients:
+                gradient.div_(weight)
+            for parameter in self.penalised:
+                if parameter.grad is not None:
+                    parameter.grad.add_(parameter, alpha=2.0 * settings.l2_penalty)
+        norm = float(total_norm(gradients))
+        if fault is None and not math.isfinite(norm):
+            fault = f"the norm of the gradient is {norm}"
+        if fault is not None:
+            raise self.diverged(fault, row_ids(group))
+        if settings.clip_norm > 0:
+            CLIPPING[settings.clip](gradients, settings.clip_norm)
+        self.good.keep()
+        self.optimizer.step()
+        self.average.after_step()
+        if state.first_loss is None:
+            state.first_loss = mean
+        state.loss_total += total
+        state.loss_weight += weight
+
+    def diverged(self, fault: str, ids: list[Any]) -> TrainingDiverged:
+        culprit = first_not_finite(self.model)
+        self.good.restore()
+        return TrainingDiverged(fault, self.state.epoch, self.state.total_steps, ids, culprit)
+
+    def finish_epoch(self, rate: float, seconds: float) -> None:
+        state, settings = self.state, self.settings
+        self.average.after_epoch(state.epoch)
+        record: dict[str, Any] = {
+            "epoch": state.epoch,
+            "step": state.total_steps,
+            "loss": self._mean_loss(),
+            "rate": rate,
+            "seconds": round(seconds, 6),
+        }
+        if self.penalised:
+            record["penalty"] = settings.l2_penalty * sum(float(p.detach().square().sum()) for p in self.penalised)
+        if self.validate is not None:
+            with self.average.applied():
+                record |= self._validated(self.validate)
+        state.history.append(record)
+        self.log.write(record)
+        state.epoch, state.step, state.loss_total, state.loss_weight = state.epoch + 1, 0, 0.0, 0.0
+        if settings.patience and state.without_better >= settings.patience:
+            state.stopped = "early"
+        elif state.epoch >= settings.epochs:
+            state.stopped = "finished"
+
+    def _validated(self, validate: Validate) -> dict[str, float]:
+        state, settings = self.state, self.settings
+        self.model.eval()
+        with torch.no_grad():
+            metrics = {name: float(value) for name, value in validate(self.model).items()}
+        if settings.monitor not in metrics:
+            listed = ", ".join(f"`{name}`" for name in metrics) or "nothing"
+            near = nearest(settings.monitor, metrics)
+            raise ValueError(f"`monitor` is {settings.monitor!r}, but `validate` returned {listed}{near}")
+        value = metrics[settings.monitor]
+        gain = 0.0 if state.best_metric is None else value - state.best_metric
+        if not settings.higher_is_better():
+            gain = -gain
+        if math.isfinite(value) and (state.best_metric is None or gain > settings.min_delta):
+            state.best_metric, state.best_epoch, state.without_better = value, state.epoch, 0
+            if settings.restore_best:
+                state.best = {name: tensor.clone() for name, tensor in model_tensors(self.model).items()}
+        else:
+            state.without_better += 1
+        self.line.validated(value, state.best_metric)
+        return {f"val_{name}": number for name, number in metrics.items()}
+
+    def save_or_stop(self) -> None:
+        saved = self.checkpoint is not None and self._save(self.checkpoint)
+        if self.stop.signal and self.folder is not None and not self.state.stopped:
+            stopped = TrainingInterrupted(self.stop.signal, self.state.total_steps, self.folder, saved)
+            print(stopped, file=sys.stderr)
+            raise stopped
+
+    def _save(self, checkpoint: Path) -> bool:
+        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters):
+            raise self.diverged("a weight is not finite", [])
+        try:
+            save_checkpoint(checkpoint, self.state, self.settings, self.model, self.optimizer, self.average)
+        except SaveFailed as error:
+            warnings.warn(f"{error.strerror} Training goes on.", stacklevel=4)
+            return False
+        return True
+
+    def result(self) -> TrainResult:
+        state = self.state
+        if state.best:
+            load_model_tensors(self.model, state.best, "the best epoch")
+        else:
+            self.average.apply()
+        return TrainResult(
+            state.history, state.epoch, state.total_steps, state.best_epoch, state.best_metric, state.stopped
+        )
+
+    def _mean_loss(self) -> float:
+        return self.state.loss_total / self.state.loss_weight if self.state.loss_weight else math.nan
+
+
+def _as_loss(given: Loss | Tensor) -> Loss:
+    loss = given if isinstance(given, Loss) else Loss(given, 1.0)
+    if not isinstance(loss.total, Tensor) or loss.total.dim() != 0:
+        came = tuple(loss.total.shape) if isinstance(loss.total, Tensor) else type(loss.total).__name__
+        raise TypeError(f"`objective` must return a Loss or a scalar tensor; got {came}")
+    if not loss.total.requires_grad:
+        raise ValueError("`objective` returned a loss without gradient; compute it from the model's output.")
+    return loss
+
+
+def _autocast(device: torch.device, precision: str) -> Any:
+    dtype = AUTOCAST[precision]
+    return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
+
+
+def _optimizer(parameters: list[nn.Parameter], settings: TrainSettings) -> torch.optim.Optimizer:
+    extra = {"momentum": settings.momentum} if settings.optimizer in WITH_MOMENTUM else {}
+    build: Any = OPTIMIZERS[settings.optimizer]
+    made: torch.optim.Optimizer = build(
+        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay, **extra
+    )
+    return made
+
+
+def _matching(model: nn.Module, patterns: tuple[str, ...]) -> list[nn.Parameter]:
+    """Return the trained parameters whose names match a pattern; one that matches none is a mistake."""
+    named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in named):
+            raise ValueError(f"`l2_parameters` has {pattern!r}, which no parameter matches{nearest(pattern, named)}")
+    return [p for name, p in named.items() if any(fnmatchcase(name, pattern) for pattern in patterns)]

@@ -1,0 +1,119 @@
+"""Losses as a sum and its weight, so that batches of any size add up to exactly one big batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from liquidtime.errors import wrong_shape
+
+
+class Loss(NamedTuple):
+    """A mean loss in two parts: mean = total / weight.
+
+    Args:
+        total: () sum over the batch, with gradient.
+        weight: what it is divided by: rows, observed values, or the sum of their class weights.
+    """
+
+    total: Tensor
+    weight: Tensor | float
+
+
+def cross_entropy(
+    logits: Tensor,
+    target: Tensor,
+    class_weights: Sequence[float] | Tensor | None = None,
+    mask: Tensor | None = None,
+) -> Loss:
+    """Return the cross entropy with class weights.
+
+        mean = Σ w[y]·(−log softmax(logits)[y]) / Σ w[y]
+
+    Args:
+        logits: (..., C), C >= 2.
+        target: (...) whole numbers in 0…C−1.
+        class_weights: (C,) w, at least 0; None = 1 for each.
+        mask: (...) True where a target counts; None = everywhere.
+
+    Raises:
+        ValueError: shapes that do not belong together, a target that is no class, or negative weights.
+
+    """
+    C = logits.shape[-1]
+    if C < 2:
+        raise ValueError(f"`logits` must have at least 2 classes on the last axis; got shape {tuple(logits.shape)}")
+    _same_shape("target", target, logits.shape[:-1])
+    flat, wanted = _wide(logits).reshape(-1, C), target.reshape(-1)
+    if mask is not None:
+        _same_shape("mask", mask, logits.shape[:-1])
+        flat, wanted = flat[mask.reshape(-1)], wanted[mask.reshape(-1)]
+    if wanted.numel() and not (int(wanted.min()) >= 0 and int(wanted.max()) < C):
+        raise ValueError(f"`target` must be in 0…{C - 1}; got {int(wanted.min())}…{int(wanted.max())}")
+    if class_weights is None:
+        return Loss(functional.cross_entropy(flat, wanted, reduction="sum"), float(len(wanted)))
+    weights = torch.as_tensor(class_weights, dtype=flat.dtype, device=flat.device)
+    if weights.shape != (C,):
+        raise wrong_shape("class_weights", "(C,)", [C], weights.shape, "One weight a class.")
+    if not bool((weights >= 0).all()) or not bool(torch.isfinite(weights).all()):
+        raise ValueError(f"`class_weights` must be finite and at least 0; got {weights.tolist()}")
+    return Loss(functional.cross_entropy(flat, wanted, weight=weights, reduction="sum"), weights[wanted].sum())
+
+
+def squared_error(output: Tensor, target: Tensor, mask: Tensor | None = None) -> Loss:
+    """Return Σ (output − target)² over the values that count, and their number.
+
+    Args:
+        output: (...) predictions.
+        target: (...) of the same shape.
+        mask: (...) True where a value counts; None = everywhere. What is masked may be NaN in the target.
+    """
+    return _error(output, target, mask, 2)
+
+
+def absolute_error(output: Tensor, target: Tensor, mask: Tensor | None = None) -> Loss:
+    """Return Σ |output − target| over the values that count, and their number; shapes as in `squared_error`."""
+    return _error(output, target, mask, 1)
+
+
+def balanced_class_weights(labels: Any, classes: int) -> Tensor:
+    """Return the weights n / (C·n_c) under which every class weighs the same.
+
+    Args:
+        labels: (n,) whole numbers in 0…C−1.
+        classes: C.
+
+    Returns:
+        (C,) float32.
+
+    Raises:
+        ValueError: a class without any row, whose weight would be infinite.
+
+    """
+    counts = np.bincount(np.asarray(labels, dtype=np.int64), minlength=classes)
+    if len(counts) > classes or (counts == 0).any():
+        raise ValueError(f"`labels` must have every class in 0…{classes - 1}; the counts are {counts.tolist()}")
+    return torch.tensor(counts.sum() / (classes * counts), dtype=torch.float32)
+
+
+def _error(output: Tensor, target: Tensor, mask: Tensor | None, power: int) -> Loss:
+    _same_shape("target", target, output.shape)
+    if mask is not None:
+        _same_shape("mask", mask, output.shape)
+        output, target = output[mask], target[mask]
+    return Loss((_wide(output) - target).abs().pow(power).sum(), float(output.numel()))
+
+
+def _wide(output: Tensor) -> Tensor:
+    """Sums over a batch need more digits than half precision has."""
+    return output.float() if output.dtype in (torch.bfloat16, torch.float16) else output
+
+
+def _same_shape(name: str, given: Tensor, shape: torch.Size) -> None:
+    if given.shape != shape:
+        raise wrong_shape(name, "(...)", list(shape), given.shape, "One a prediction.")

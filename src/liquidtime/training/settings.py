@@ -1,0 +1,176 @@
+"""The settings of a run. Each field says once, here, what it does."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, cast
+
+import torch
+
+from liquidtime._checks import check_choice, check_size, named_arguments
+from liquidtime.training.clipping import CLIPPING
+from liquidtime.training.metrics import METRICS
+from liquidtime.training.schedule import NEEDS_LENGTH, SCHEDULES
+
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "rmsprop": torch.optim.RMSprop,
+    "sgd": torch.optim.SGD,
+}
+WITH_MOMENTUM = ("rmsprop", "sgd")
+AUTOCAST: dict[str, torch.dtype | None] = {"none": None, "bf16": torch.bfloat16}
+AVERAGES = ("none", "ema", "swa")
+DIRECTIONS = ("auto", "max", "min")
+
+
+def _setting(default: Any, text: str) -> Any:
+    return dataclasses.field(default=default, metadata={"text": text})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings:
+    """How a model is trained; `TrainSettings.table()` lists every field with its default and meaning.
+
+    Raises:
+        TypeError: an unknown field (the text names the nearest one), or a value of another type.
+        ValueError: a value out of range, or one that the other settings leave unread.
+
+    """
+
+    epochs: int = _setting(20, "passes over the training part")
+    seed: int = _setting(0, "the one seed of the run: batch order, dropout, everything random")
+    optimizer: str = _setting("adamw", "adam, adamw, rmsprop or sgd")
+    learning_rate: float = _setting(1e-3, "base rate, of which the schedule takes factors")
+    momentum: float = _setting(0.0, "of sgd and rmsprop")
+    weight_decay: float = _setting(0.0, "the optimiser's own, on every parameter; decoupled in adamw")
+    l2_penalty: float = _setting(0.0, "λ of a penalty λ·Σw² added to the loss, on `l2_parameters` only")
+    l2_parameters: tuple[str, ...] = _setting((), "patterns of parameter names under the penalty, e.g. '*.weight'")
+    schedule: str = _setting("constant", "constant, exponential, cosine or one_cycle")
+    schedule_every: str = _setting("step", "change the rate at each step, or hold it within an epoch")
+    decay: float = _setting(1.0, "factor of the rate an epoch, in the exponential schedule: base·decay^epoch")
+    warm_up: float = _setting(0.0, "epochs over which the rate first rises in a line; 0 = none")
+    clip_norm: float = _setting(0.0, "largest gradient norm; 0 = none")
+    clip: str = _setting("global", "norm of all variables together (global), or of each variable alone (each)")
+    accumulate: int = _setting(1, "batches whose gradients are added up for one optimiser step")
+    autocast: str = _setting("none", "none or bf16: precision of the forward pass")
+    monitor: str = _setting("loss", "the validation metric that chooses the best epoch")
+    direction: str = _setting("auto", "max or min is better; auto: known from the metric's name")
+    patience: int = _setting(0, "stop after so many epochs without a better validation metric; 0 = never")
+    min_delta: float = _setting(0.0, "how much better counts as better")
+    restore_best: bool = _setting(True, "end with the best epoch's weights where there is validation")
+    average: str = _setting("none", "ema: moving average of the weights; swa: mean over ends of epochs")
+    average_decay: float = _setting(0.999, "share of the past that ema keeps at each step")
+    average_start: int = _setting(0, "first epoch (from 0) whose end enters swa")
+    explode_factor: float = _setting(1e6, "a loss over this times max(1, |first loss|) has diverged; 0 = no limit")
+    checkpoint_every: int = _setting(0, "optimiser steps between saves, besides the end of each epoch; 0 = none")
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("epochs", 1),
+            ("seed", 0),
+            ("accumulate", 1),
+            ("patience", 0),
+            ("average_start", 0),
+        ):
+            check_size(name, getattr(self, name), least)
+        check_size("checkpoint_every", self.checkpoint_every, 0)
+        for name in (
+            "momentum",
+            "weight_decay",
+            "l2_penalty",
+            "warm_up",
+            "clip_norm",
+            "min_delta",
+            "explode_factor",
+        ):
+            _check_number(name, getattr(self, name), low=0.0)
+        _check_number("learning_rate", self.learning_rate, low=0.0, open_low=True)
+        _check_number("decay", self.decay, low=0.0, open_low=True)
+        _check_number("average_decay", self.average_decay, low=0.0, high=1.0)
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_choice("schedule", self.schedule, SCHEDULES)
+        check_choice("schedule_every", self.schedule_every, ("step", "epoch"))
+        check_choice("clip", self.clip, CLIPPING)
+        check_choice("autocast", self.autocast, AUTOCAST)
+        check_choice("direction", self.direction, DIRECTIONS)
+        check_choice("average", self.average, AVERAGES)
+        if isinstance(cast(object, self.l2_parameters), str):
+            raise TypeError(f"`l2_parameters` must be a tuple of patterns; got the text {self.l2_parameters!r}")
+        object.__setattr__(self, "l2_parameters", tuple(self.l2_parameters))
+        if not isinstance(self.restore_best, bool):
+            raise TypeError(f"`restore_best` must be True or False; got {self.restore_best!r}")
+        self._refuse_unread()
+        self.higher_is_better()
+
+    def _refuse_unread(self) -> None:
+        unread = (
+            ("momentum", self.optimizer not in WITH_MOMENTUM, "optimizer='sgd' or 'rmsprop'"),
+            ("decay", self.schedule != "exponential", "schedule='exponential'"),
+            ("warm_up", self.schedule == "one_cycle", "another schedule: one_cycle rises by itself"),
+            ("l2_parameters", self.l2_penalty == 0, "l2_penalty above 0"),
+            ("clip", self.clip_norm == 0, "clip_norm above 0"),
+            ("average_decay", self.average != "ema", "average='ema'"),
+            ("average_start", self.average != "swa", "average='swa'"),
+        )
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for name, ignored, needed in unread:
+            if ignored and getattr(self, name) != defaults[name]:
+                raise ValueError(f"`{name}` = {getattr(self, name)!r} would not be read; it needs {needed}.")
+        if self.l2_penalty > 0 and not self.l2_parameters:
+            raise ValueError(
+                "`l2_penalty` needs `l2_parameters`: the patterns of the names it is for, e.g. '*.weight'."
+            )
+
+    def higher_is_better(self) -> bool:
+        """Return whether more of the monitored metric is better."""
+        if self.direction != "auto":
+            return self.direction == "max"
+        if self.monitor == "loss":
+            return False
+        if self.monitor not in METRICS:
+            known = ", ".join(["loss", *METRICS])
+            raise ValueError(
+                f"`monitor` = {self.monitor!r} is none of {known}, so whether more is better is not known. "
+                "Set `direction` to 'max' or 'min'."
+            )
+        return METRICS[self.monitor].higher_is_better
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> TrainSettings:
+        """Return the settings that `to_dict` wrote, or that a file gives."""
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every field by name, ready for JSON."""
+        return {**dataclasses.asdict(self), "l2_parameters": list(self.l2_parameters)}
+
+    @classmethod
+    def table(cls) -> list[tuple[str, Any, str]]:
+        """Return (name, default, meaning) of every field."""
+        return [(field.name, field.default, field.metadata["text"]) for field in dataclasses.fields(cls)]
+
+    def changes(self, stored: Mapping[str, Any]) -> list[str]:
+        """Return the names of the fields in which a stored run differs in a way that would alter its course."""
+        free = {"checkpoint_every", "patience", "min_delta"}
+        if self.schedule not in NEEDS_LENGTH:
+            free.add("epochs")
+        mine = self.to_dict()
+        return [name for name in mine if name not in free and stored.get(name) != mine[name]]
+
+
+TrainSettings.__init__ = named_arguments(TrainSettings.__init__)  # type: ignore[method-assign]
+
+
+def _check_number(name: str, given: object, low: float, high: float = math.inf, open_low: bool = False) -> None:
+    if isinstance(given, bool) or not isinstance(given, Real):
+        raise TypeError(f"`{name}` must be a number; got {given!r}")
+    value = float(given)
+    if not (value > low or (value == low and not open_low)) or not value < high:
+        least = "more than" if open_low else "at least"
+        most = f" and less than {high:g}" if high < math.inf else " and finite"
+        raise ValueError(f"`{name}` must be {least} {low:g}{most}; got {given!r}")

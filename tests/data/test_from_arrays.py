@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from liquidtime.data import SeriesSet
+
+
+def test_a_block_is_cut_at_the_lengths():
+    block = np.arange(24.0).reshape(2, 4, 3)
+    times = np.array([[0, 1, 4, 9], [5, 6, 7, np.nan]])
+    data = SeriesSet.from_arrays(block, times, lengths=[4, 3], channels=["a", "b", "c"], time_unit="s")
+    assert data.lengths.tolist() == [4, 3]
+    np.testing.assert_array_equal(data.values, block.reshape(8, 3)[:7].astype(np.float32))
+    assert data[1].times.tolist() == [5.0, 6.0, 7.0]
+    with pytest.raises(
+        ValueError, match=r"`time` must be finite; 1 of 8 are not. The first: nan in series 1 at position 3"
+    ):
+        SeriesSet.from_arrays(block, times)
+
+
+def test_two_dimensions_are_one_channel_at_whole_times():
+    data = SeriesSet.from_arrays(torch.tensor([[1.0, 2.0], [3.0, float("nan")]]))
+    assert data.channels == ("0",)
+    assert data.times.tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert len(data) == 2
+    assert SeriesSet.from_arrays([[1, 2], [3, 4]]).values.shape == (4, 1)
+    assert SeriesSet.from_arrays([(1, 2), (3, 4)]).values.shape == (4, 1)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(1, 3))
+def test_pairs_come_back_as_they_were(lengths, C):
+    rng = np.random.default_rng(0)
+    pairs = [(np.cumsum(rng.uniform(0.1, 1, T)), rng.normal(size=(T, C)).astype(np.float32)) for T in lengths]
+    data = SeriesSet.from_arrays(pairs, static=np.arange(len(pairs))[:, None])
+    assert data.lengths.tolist() == lengths
+    for series, (times, values) in zip(data, pairs, strict=True):
+        np.testing.assert_array_equal(series.times, times)
+        np.testing.assert_array_equal(series.values, values)
+        assert series.static.tolist() == [series.id]
+
+
+def test_pairs_are_sorted_and_merged_and_said_so():
+    data = SeriesSet.from_arrays([([2, 1, 2], [1.0, 5.0, 3.0]), ([0], [7.0])], ids=["u", "v"])
+    assert data[0].times.tolist() == [1.0, 2.0]
+    assert data[0].values[:, 0].tolist() == [5.0, 2.0]
+    assert [note.count for note in data.notes] == [1, 1]
+    assert "0 in series u at position 1" in str(data.notes[1])
+    with pytest.raises(ValueError, match=r"`strict` allows none"):
+        SeriesSet.from_arrays([([2, 1], [1.0, 5.0])], strict=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"values": np.zeros(3)}, ValueError, r"`values` must have shape \(B, T, C\) or \(B, T\)"),
+        ({"values": np.zeros((2, 3)), "times": [0, 1]}, ValueError, r"`times` must have shape .*got \(2,\)"),
+        ({"values": np.zeros((2, 3)), "lengths": [4, 1]}, ValueError, r"`lengths` must be .* in 0…T = 0…3"),
+        ({"values": np.zeros((0, 3))}, ValueError, "at least one series"),
+        ({"values": [["a", "b"]]}, TypeError, "`values` must be numbers"),
+        ({"values": [[np.inf]]}, ValueError, "must be finite in float32; 1 of 1 .* inf in series 0 at position 0"),
+        ({"values": [([0, 1], [1.0])]}, ValueError, r"series 0 has \(2,\) and \(1, 1\)"),
+        ({"values": [([0], [1.0]), ([0], [[1.0, 2.0]])]}, ValueError, r"one number of channels; got \[1, 2\]"),
+        ({"values": [([0], [1.0])], "times": [0]}, ValueError, "`times` and `lengths` must be None"),
+        ({"values": [[1.0]], "channels": ["a", "b"]}, ValueError, "`channels` must have C = 1 names; got 2"),
+        ({"values": [[1.0]], "ids": [1, 2]}, ValueError, r"`ids` must have shape \(B,\) = \(1,\)"),
+        ({"values": [[1.0]], "static": [1.0]}, ValueError, r"`static` must have shape"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, error, text):
+    with pytest.raises(error, match=text):
+        SeriesSet.from_arrays(**arguments)

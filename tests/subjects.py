@@ -1,0 +1,49 @@
+"""The cells that every contract test runs over, found in `liquidtime.cells` itself."""
+
+import inspect
+
+from liquidtime import cells, wirings
+
+D, H = 3, 5
+NCP = wirings.NCP(6, 4, 2, 3, 2, 3, 2)
+
+# Cells that cannot be made from (input_size, hidden_size), and options worth their own run.
+MADE_OTHERWISE = {
+    "MixedMemory": {
+        "MixedMemory-hidden": lambda d: cells.MixedMemory(cells.CfCCell(d, H, backbone_units=4)),
+        "MixedMemory-input": lambda d: cells.MixedMemory(
+            cells.CfCCell(H, H, backbone_units=4), "input", input_size=d, forget_bias=0.6
+        ),
+        "MixedMemory-of-LTC": lambda d: cells.MixedMemory(cells.LTCCell(d, wiring=NCP, unfolds=2)),
+        "MixedMemory-of-LSTM": lambda d: cells.MixedMemory(cells.LSTMCell(d, H)),
+    },
+    "WiredCfCCell": {
+        "WiredCfCCell-NCP": lambda d: cells.WiredCfCCell(d, NCP),
+        "WiredCfCCell-random-cf_s": lambda d: cells.WiredCfCCell(d, wirings.Random(H, 2, 0.4), cells.CfSCell),
+    },
+}
+OPTIONS = {
+    "CfCCell-literal": lambda d: cells.CfCCell(d, H, gate_bias=False, backbone_units=4, head_activation="lecun_tanh"),
+    "CfCCell-deep": lambda d: cells.CfCCell(d, H, backbone_units=4, backbone_layers=3, backbone_activation="gelu"),
+    "CfCCell-flat": lambda d: cells.CfCCell(d, H, backbone_layers=0),
+    "CfSPaperCell-state": lambda d: cells.CfSPaperCell(d, H, amplitude="state", backbone_units=4),
+    "LTCCell-NCP": lambda d: cells.LTCCell(d, wiring=NCP),
+    "LTCCell-euler": lambda d: cells.LTCCell(d, H, solver="euler", unfolds=8),
+    "LTCCell-rk4": lambda d: cells.LTCCell(d, H, solver="rk4", unfolds=3),
+    "LTCCell-hold": lambda d: cells.LTCCell(d, H, solver="hold", unfolds=1),
+    "LTCCell-midpoint": lambda d: cells.LTCCell(d, H, solver="midpoint", unfolds=1),
+}
+
+
+def find():
+    """Return {name: function from the number of inputs to a cell} for every concrete cell of the package."""
+    found = {}
+    for name in cells.__all__:
+        kind = getattr(cells, name)
+        if not inspect.isclass(kind) or not issubclass(kind, cells.Cell) or inspect.isabstract(kind):
+            continue
+        found |= MADE_OTHERWISE.get(name, {name: lambda d, kind=kind: kind(d, H)})
+    return found | OPTIONS
+
+
+SUBJECTS = find()

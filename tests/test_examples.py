@@ -1,0 +1,39 @@
+"""Every script in `examples/` and every python block of the README and the docs runs."""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SMALL = {"bit_stream_xor.py": ["--epochs", "1", "--size", "640"]}
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "examples").glob("*.py")))
+def test_example(script, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [script, *SMALL[script]])
+    result = runpy.run_path(str(ROOT / "examples" / script))["main"]()
+    assert set(result) == {"CfC", "LSTM + time"}
+    assert all(0.0 <= value <= 1.0 for value in result.values())
+    assert "test accuracy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda p: p.name)
+def test_code_of_a_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(blocks) == text.count("```python")
+    names = {"__name__": "page"}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), names)
+
+
+def test_links_of_the_pages_lead_somewhere():
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"\]\((?!http)([^)#]+)", prose):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"

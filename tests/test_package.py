@@ -1,0 +1,38 @@
+"""The package as a whole: what it exports, and what it costs to start."""
+
+import subprocess
+import sys
+
+import pytest
+
+import liquidtime as lt
+
+
+def test_every_public_name_is_there():
+    for name in lt.__all__:
+        assert getattr(lt, name) is not None
+    assert set(lt.__all__) <= set(dir(lt))
+    with pytest.raises(AttributeError, match="no attribute 'CFC'"):
+        lt.CFC  # noqa: B018
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_help_does_not_import_torch():
+    out = run(
+        "import sys; sys.argv = ['liquidtime', '--help']\n"
+        "from liquidtime.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print('torch' in sys.modules, 'numpy' in sys.modules)"
+    )
+    assert "Usage" in out
+    assert out.strip().endswith("False False")
+
+
+def test_info_says_what_is_installed():
+    out = run("import sys; sys.argv = ['liquidtime', 'info', '--json']\nfrom liquidtime.cli import main\nmain()")
+    import json
+
+    assert json.loads(out)["liquidtime"] == lt.__version__

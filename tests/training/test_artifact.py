@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import warnings
+
+import pytest
+import torch
+
+from liquidtime.training.artifact import (
+    MANIFEST,
+    DamagedFolder,
+    FallbackWarning,
+    SaveFailed,
+    previous_of,
+    problem_of,
+    read_folder,
+    read_newest,
+    tensors_from_bytes,
+    tensors_to_bytes,
+    write_file,
+    write_folder,
+)
+
+FILES = {"config.json": b'{"a": 1}\n', "model.safetensors": bytes(range(256))}
+
+
+def generations(tmp_path):
+    path = tmp_path / "model"
+    write_folder(path, {**FILES, "config.json": b"old"})
+    write_folder(path, FILES)
+    return path
+
+
+def test_what_is_written_is_read_and_the_one_before_is_kept(tmp_path):
+    path = generations(tmp_path)
+    assert read_folder(path) == FILES
+    assert read_folder(previous_of(path))["config.json"] == b"old"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model", "model.previous"]
+    write_folder(path, {"config.json": b"third"})
+    assert read_folder(path) == {"config.json": b"third"}
+    assert read_folder(previous_of(path)) == FILES
+
+
+def test_every_flipped_bit_is_found(tmp_path):
+    path = generations(tmp_path)
+    for name in (*FILES, MANIFEST):
+        with open(path / name, "r+b", buffering=0) as file:
+            good = file.read()
+            for bit in range(len(good) * 8):
+                flipped = bytes([good[bit // 8] ^ 1 << bit % 8])
+                os.pwrite(file.fileno(), flipped, bit // 8)
+                assert problem_of(path) is not None, (name, bit)
+                os.pwrite(file.fileno(), good[bit // 8 : bit // 8 + 1], bit // 8)
+    assert problem_of(path) is None
+
+
+@pytest.mark.parametrize("name", [*FILES, MANIFEST])
+@pytest.mark.parametrize("damage", ["truncated", "longer", "missing", "empty", "flipped"])
+def test_damage_falls_back_with_a_warning_that_names_it(tmp_path, name, damage):
+    path = generations(tmp_path)
+    file = path / name
+    data = file.read_bytes()
+    if damage == "missing":
+        file.unlink()
+    else:
+        changed = {"truncated": data[:-1], "longer": data + b"x", "empty": b"", "flipped": b"\x40" + data[1:]}
+        file.write_bytes(changed[damage])
+    with pytest.warns(FallbackWarning, match=f"{name}.*Taken instead: .*model.previous"):
+        found, files = read_newest(path)
+    assert found == previous_of(path)
+    assert files["config.json"] == b"old"
+
+
+def test_a_missing_folder_falls_back_and_two_bad_ones_are_an_error(tmp_path):
+    path = generations(tmp_path)
+    for entry in path.iterdir():
+        entry.unlink()
+    path.rmdir()
+    with pytest.warns(FallbackWarning, match="there is no folder"):
+        read_newest(path)
+    (previous_of(path) / "config.json").write_bytes(b"new")
+    with pytest.raises(
+        DamagedFolder, match=r"no good copy is left: there is no folder .*config.json has another sha256"
+    ):
+        read_newest(path)
+    with pytest.raises(FileNotFoundError, match=r"nor other\.previous beside it"):
+        read_newest(tmp_path / "other")
+
+
+def test_a_damaged_folder_does_not_displace_the_good_one_before(tmp_path):
+    path = generations(tmp_path)
+    (path / "config.json").write_bytes(b"damaged!\n")
+    write_folder(path, {"config.json": b"new"})
+    assert read_folder(path) == {"config.json": b"new"}
+    assert read_folder(previous_of(path))["config.json"] == b"old"
+
+
+@pytest.mark.parametrize("name", ["../escape", "/etc/passwd", "..", "a/b", "", "manifest.json", "a\\b"])
+def test_names_stay_in_the_folder(tmp_path, name):
+    with pytest.raises(DamagedFolder, match="not the plain name"):
+        write_folder(tmp_path / "model", {name: b"x"})
+    assert not (tmp_path / "escape").exists()
+
+
+def test_a_manifest_cannot_point_outside(tmp_path):
+    path = generations(tmp_path)
+    manifest = (path / MANIFEST).read_text()
+    (tmp_path / "config.json").write_bytes(FILES["config.json"])
+    (path / MANIFEST).write_text(manifest.replace('"config.json"', '"../config.json"'))
+    assert "not the plain name" in str(problem_of(path))
+    (path / MANIFEST).write_text(manifest)
+    (path / "config.json").unlink()
+    (path / "config.json").symlink_to(tmp_path / "config.json")
+    assert "cannot be read" in str(problem_of(path))
+
+
+def test_a_pipe_in_place_of_a_file_does_not_hang(tmp_path):
+    path = generations(tmp_path)
+    (path / "config.json").unlink()
+    os.mkfifo(path / "config.json")
+    assert "not a plain file" in str(problem_of(path))
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"files": []}', '{"files": {"a": 1}}', "[" * 100_000, "nul", "\x00"])
+def test_manifests_of_another_kind(tmp_path, text):
+    path = generations(tmp_path)
+    (path / MANIFEST).write_text(text)
+    assert MANIFEST in str(problem_of(path))
+
+
+def test_a_users_own_folder_is_never_replaced(tmp_path):
+    path = tmp_path / "mine"
+    path.mkdir()
+    (path / "thesis.tex").write_text("years of work")
+    with pytest.raises(FileExistsError, match=r"files that would be lost, e.g. 'thesis.tex' \(1 in all\)"):
+        write_folder(path, FILES)
+    assert (path / "thesis.tex").read_text() == "years of work"
+    saved = generations(tmp_path)
+    (previous_of(saved) / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"notes\.txt"):
+        write_folder(saved, FILES)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError, match="is not a folder"):
+        write_folder(tmp_path / "file", FILES)
+
+
+@pytest.fixture
+def small_files():
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_full_disk_leaves_the_last_good_one(tmp_path, small_files):
+    path = generations(tmp_path)
+    with pytest.raises(
+        SaveFailed, match=r"could not write .*model: File too large. The last good one stays: .*model$"
+    ) as e:
+        write_folder(path, {**FILES, "model.safetensors": bytes(100_000)})
+    assert e.value.errno == errno.EFBIG
+    assert read_folder(path) == FILES
+    assert read_folder(previous_of(path))["config.json"] == b"old"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model", "model.previous"]
+    with pytest.raises(SaveFailed, match="Nothing was saved there before"):
+        write_folder(tmp_path / "first", {"a": bytes(100_000)})
+
+
+def test_a_single_file_is_whole_or_as_before(tmp_path, small_files):
+    path = tmp_path / "log"
+    write_file(path, b"first")
+    with pytest.raises(SaveFailed, match="It is as before"):
+        write_file(path, bytes(100_000))
+    assert path.read_bytes() == b"first"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["log"]
+    write_file(path, b"second")
+    assert path.read_bytes() == b"second"
+
+
+def test_tensors_of_every_kind_come_back():
+    base = torch.arange(12.0).reshape(3, 4)
+    given = {
+        "strided": base.t(),
+        "tied": base,
+        "also": base,
+        "scalar": torch.tensor(3.5),
+        "empty": torch.zeros(0, 2),
+        "bool": torch.tensor([True, False]),
+        "half": torch.ones(3, dtype=torch.bfloat16),
+        "nan": torch.tensor([float("nan"), float("-inf")]),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = tensors_from_bytes(tensors_to_bytes(given))
+    assert set(got) == set(given)
+    for name, tensor in given.items():
+        torch.testing.assert_close(got[name], tensor, rtol=0, atol=0, equal_nan=True)
+    for bad in (b"", b"x" * 40, tensors_to_bytes(given)[:-1]):
+        with pytest.raises(DamagedFolder, match="not a safetensors file"):
+            tensors_from_bytes(bad)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_killed_runs_end_with_the_bits_of_an_undisturbed_one(tmp_path):
+    """15 kills at random moments, and one before each operation of a save; SIGTERM and Ctrl-C; then on to the end."""
+    script = Path(__file__).parent / "kill_run.py"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::liquidtime.training.FallbackWarning", str(script), str(tmp_path), "12"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["kills"] == 15
+    assert report["in_save"] >= 1
+    assert report["steps"][-1] > 3
+    assert len(report["stages"]) == 8
+    assert set(report["stages"].values()) == {9}
+    assert report["asked"] == {"SIGTERM": 143, "SIGINT": 130}
+    finals = report["finals"]
+    assert len(finals["undisturbed"]) > 1000
+    assert finals["random"] == finals["undisturbed"]
+    assert finals["asked"] == finals["undisturbed"]
+    assert finals["stages"] == finals["undisturbed"]

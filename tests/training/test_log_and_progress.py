@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+from liquidtime.training import TrainSettings, read_log, train
+from training.task import batches_of, network, objective, rows, validation
+
+SETTINGS = TrainSettings(epochs=3)
+
+
+def test_one_line_of_json_an_epoch(tmp_path):
+    result = train(network(), objective, batches_of(rows()), SETTINGS, validate=validation(rows(40)), folder=tmp_path)
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == result.history == read_log(tmp_path)
+    assert [record["step"] for record in result.history] == [6, 12, 18]
+
+
+def test_a_metric_that_is_not_a_number_is_null(tmp_path):
+    train(
+        network(), objective, batches_of(rows()), SETTINGS, validate=lambda m: {"loss": float("nan")}, folder=tmp_path
+    )
+    assert [record["val_loss"] for record in read_log(tmp_path)] == [None] * 3
+
+
+def test_silent_where_nobody_watches(capsys):
+    train(network(), objective, batches_of(rows()), SETTINGS)
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_progress_shows_loss_metric_and_rate(capsys):
+    settings = TrainSettings(epochs=3, learning_rate=0.025)
+    train(network(), objective, batches_of(rows()), settings, validate=validation(rows(40)), progress=True)
+    shown = capsys.readouterr().err
+    assert "epoch 3/3" in shown
+    assert "rate 2.5e-02" in shown
+    assert "loss 0." in shown
+    assert "(best 0." in shown
+
+
+def test_what_is_slow_to_import_is_imported_late():
+    code = "import sys, liquidtime.training; sys.exit(bool({'rich', 'sklearn', 'tensorboard'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
+
+
+def test_tensorboard_has_the_same_numbers(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tensorboard's own
+        accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+        result = train(network(), objective, batches_of(rows()), SETTINGS, folder=tmp_path, tensorboard=True)
+        events = accumulator.EventAccumulator(str(tmp_path / "tensorboard"))
+        events.Reload()
+    scalars = events.Scalars("loss")
+    assert [event.step for event in scalars] == [6, 12, 18]
+    assert [event.value for event in scalars] == pytest.approx([record["loss"] for record in result.history])
+
+
+def test_tensorboard_that_is_not_installed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("liquidtime.training.log.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install 'liquidtime\[track\]'"):
+        train(nn.Linear(5, 2), objective, batches_of(rows()), SETTINGS, folder=tmp_path, tensorboard=True)
+
+
+def test_a_log_that_cannot_be_written_does_not_stop_the_run(tmp_path):
+    (tmp_path / "metrics.jsonl").mkdir()
+    with pytest.warns(UserWarning, match=r"could not write .*metrics.jsonl.*Training goes on"):
+        result = train(network(), objective, batches_of(rows()), SETTINGS, folder=tmp_path)
+    assert result.stopped == "finished"
+    assert torch.isfinite(torch.tensor(result.history[-1]["loss"]))

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from liquidtime.training import Loss, TrainSettings, cross_entropy, isolated_rng, squared_error, train
+from training.task import batches_of, equal_bits, network, objective, rows, validation, weights
+
+CONTEXT = TrainSettings(epochs=3, learning_rate=1e-2)
+
+
+def test_learns_the_task():
+    data = rows(400)
+    model = network(dropout=0.0)
+    result = train(model, objective, batches_of(data), TrainSettings(epochs=40, learning_rate=1e-2))
+    assert result.history[0]["loss"] > 0.6
+    assert result.history[-1]["loss"] < 0.2
+    assert (result.epochs, result.steps, result.stopped) == (40, 40 * 25, "finished")
+
+
+def test_same_seed_same_bits_other_seed_other_bits():
+    data = rows()
+
+    def run(seed: int) -> torch.Tensor:
+        model = network()
+        train(model, objective, batches_of(data), TrainSettings(epochs=3, seed=seed))
+        return weights(model)
+
+    first = run(0)
+    torch.rand(7), np.random.rand(3), random.random()
+    assert equal_bits(first, run(0))
+    assert not equal_bits(first, run(1))
+
+
+def test_the_callers_random_state_is_untouched():
+    torch.manual_seed(5), np.random.seed(6), random.seed(7)
+    expected = (torch.rand(3), np.random.rand(3), random.random())
+    torch.manual_seed(5), np.random.seed(6), random.seed(7)
+
+    def noisy(model: nn.Module, batch: object) -> Loss:
+        np.random.rand(2), random.random()
+        return objective(model, batch)
+
+    train(network(), noisy, batches_of(rows()), TrainSettings(epochs=1, seed=11))
+    with isolated_rng(3):
+        torch.rand(1), np.random.rand(1), random.random()
+    got = (torch.rand(3), np.random.rand(3), random.random())
+    assert torch.equal(got[0], expected[0])
+    assert (got[1] == expected[1]).all()
+    assert got[2] == expected[2]
+
+
+def test_isolated_rng_repeats_and_restores_after_an_error():
+    def draw(seed: int) -> tuple[float, float, float]:
+        with isolated_rng(seed):
+            return float(torch.rand(())), float(np.random.rand()), random.random()
+
+    assert draw(4) == draw(4)
+    assert len({*draw(4), *draw(5)}) == 6
+    before = torch.get_rng_state()
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"), isolated_rng(1):
+        torch.rand(4, 3) @ torch.rand(4, 3)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_validation_draws_do_not_change_the_course():
+    data = rows()
+
+    def run(validate) -> torch.Tensor:
+        model = network()
+        train(model, objective, batches_of(data), TrainSettings(epochs=3, restore_best=False), validate=validate)
+        return weights(model)
+
+    def noisy(model: nn.Module) -> dict[str, float]:
+        return {"loss": float(torch.rand(())) + np.random.rand() + random.random()}
+
+    assert equal_bits(run(None), run(noisy))
+
+
+@pytest.mark.parametrize("class_weights", [None, (1.0, 5.0)])
+def test_accumulation_equals_the_big_batch(class_weights):
+    data = rows(50)  # 50 = 3·16 + 2: the last batch is smaller and must weigh less
+    data.x = data.x.double()
+
+    def loss(model: nn.Module, batch) -> Loss:
+        return cross_entropy(model(batch.x), batch.y, class_weights)
+
+    def run(size: int, accumulate: int) -> torch.Tensor:
+        model = network(dropout=0.0).double()
+        settings = TrainSettings(
+            epochs=4, optimizer="sgd", learning_rate=0.5, accumulate=accumulate, clip_norm=0.4, momentum=0.9
+        )
+        assert train(model, loss, batches_of(data, size), settings).steps == 4
+        return weights(model)
+
+    torch.testing.assert_close(run(16, 4), run(50, 1), rtol=0, atol=1e-13)
+
+
+def test_last_group_of_an_epoch_may_be_short():
+    result = train(network(), objective, batches_of(rows(96), 16), TrainSettings(epochs=2, accumulate=4))
+    assert result.steps == 2 * 2
+
+
+def test_batches_without_length_need_a_rate_that_is_held():
+    def stream(epoch, generator):
+        yield from batches_of(rows())(epoch, generator)
+
+    one, two = network(), network()
+    settings = TrainSettings(epochs=3, schedule="exponential", decay=0.5, schedule_every="epoch")
+    train(one, objective, stream, settings)
+    train(two, objective, batches_of(rows()), settings)
+    assert equal_bits(weights(one), weights(two))
+    with pytest.raises(ValueError, match="must return something with a length"):
+        train(network(), objective, stream, TrainSettings(schedule="one_cycle"))
+
+
+def test_early_stopping_picks_the_best_epoch_and_restores_it():
+    data = rows(24)
+    values = iter([0.9, 0.5, 0.7, 0.4, 0.6, 0.41, 0.8, 0.1])
+    seen: list[torch.Tensor] = []
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        seen.append(weights(model))
+        return {"mse": next(values)}
+
+    model = network()
+    settings = TrainSettings(epochs=8, patience=3, monitor="mse", learning_rate=0.05)
+    result = train(model, objective, batches_of(data), settings, validate=validate)
+    assert (result.best_epoch, result.best_metric, result.stopped, result.epochs) == (3, 0.4, "early", 7)
+    assert equal_bits(weights(model), seen[3])
+    assert not equal_bits(seen[3], seen[6])
+    assert [record["val_mse"] for record in result.history] == [0.9, 0.5, 0.7, 0.4, 0.6, 0.41, 0.8]
+
+
+@pytest.mark.parametrize(("monitor", "direction", "best"), [("auc", "auto", 1), ("own", "min", 0), ("own", "max", 1)])
+def test_direction_of_the_metric(monitor, direction, best):
+    values = iter([0.2, 0.9, 0.5, float("nan")])
+    settings = TrainSettings(epochs=4, monitor=monitor, direction=direction)
+    result = train(network(), objective, batches_of(rows()), settings, validate=lambda model: {monitor: next(values)})
+    assert result.best_epoch == best
+
+
+def test_min_delta_is_what_counts_as_better():
+    values = iter([1.0, 0.95, 0.8, 0.79])
+    settings = TrainSettings(epochs=4, min_delta=0.1)
+    result = train(network(), objective, batches_of(rows()), settings, validate=lambda model: {"loss": next(values)})
+    assert (result.best_epoch, result.best_metric) == (2, 0.8)
+
+
+def test_without_validation_the_last_epoch_is_kept():
+    model, other = network(), network()
+    train(model, objective, batches_of(rows()), CONTEXT)
+    settings = TrainSettings(epochs=3, learning_rate=1e-2, restore_best=False)
+    train(other, objective, batches_of(rows()), settings, validate=lambda model: {"loss": 1.0})
+    assert equal_bits(weights(model), weights(other))
+
+
+def test_autocast_runs_in_bfloat16_and_learns():
+    seen: set[torch.dtype] = set()
+
+    def watched(model: nn.Module, batch) -> Loss:
+        logits = model(batch.x)
+        seen.add(logits.dtype)
+        return cross_entropy(logits, batch.y)
+
+    model = network(dropout=0.0)
+    settings = TrainSettings(epochs=25, learning_rate=1e-2, autocast="bf16")
+    result = train(model, watched, batches_of(rows(200)), settings)
+    assert seen == {torch.bfloat16}
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert result.history[-1]["loss"] < 0.5 * result.history[0]["loss"]
+
+
+def test_l2_penalty_is_that_of_the_sum_of_squares():
+    data = rows(32)
+
+    def penalised(model: nn.Module, batch) -> torch.Tensor:
+        loss = cross_entropy(model(batch.x), batch.y)
+        return loss.total / loss.weight + 0.01 * (model[0].weight.square().sum() + model[3].weight.square().sum())
+
+    ours, oracle = network(dropout=0.0), network(dropout=0.0)
+    basic = {"epochs": 5, "optimizer": "sgd", "learning_rate": 0.3}
+    result = train(
+        ours, objective, batches_of(data), TrainSettings(**basic, l2_penalty=0.01, l2_parameters=("*.weight",))
+    )
+    train(oracle, penalised, batches_of(data), TrainSettings(**basic))
+    torch.testing.assert_close(weights(ours), weights(oracle), rtol=0, atol=2e-6)
+    expected = 0.01 * sum(float(ours[k].weight.detach().square().sum()) for k in (0, 3))
+    assert result.history[-1]["penalty"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_l2_pattern_that_matches_nothing_is_refused():
+    settings = TrainSettings(l2_penalty=0.1, l2_parameters=("0.wight",))
+    with pytest.raises(ValueError, match=r"'0.wight', which no parameter matches; did you mean `0.weight`"):
+        train(network(), objective, batches_of(rows()), settings)
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "rmsprop", "sgd"])
+def test_optimizers_are_torchs_own(name):
+    data = rows(16)
+    extra = {"momentum": 0.8} if name in ("rmsprop", "sgd") else {}
+    ours, oracle = network(dropout=0.0), network(dropout=0.0)
+    settings = TrainSettings(epochs=6, optimizer=name, learning_rate=0.01, weight_decay=0.1, **extra)
+    train(ours, objective, lambda epoch, generator: [data], settings)
+    classes = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
+    optimizer = classes.get(name, torch.optim.SGD)(oracle.parameters(), lr=0.01, weight_decay=0.1, **extra)
+    for _ in range(6):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(oracle(data.x), data.y).backward()
+        optimizer.step()
+    torch.testing.assert_close(weights(ours), weights(oracle), rtol=0, atol=1e-6)
+
+
+def test_moving_average_against_its_formula():
+    data, path = rows(16), []
+    model = network(dropout=0.0)
+
+    def watched(model: nn.Module, batch) -> Loss:
+        path.append(weights(model).double())
+        return objective(model, batch)
+
+    settings = TrainSettings(epochs=30, optimizer="sgd", learning_rate=0.2, average="ema", average_decay=0.8)
+    train(model, watched, lambda epoch, generator: [data], settings)
+    plain = network(dropout=0.0)
+    train(
+        plain,
+        objective,
+        lambda epoch, generator: [data],
+        TrainSettings(epochs=30, optimizer="sgd", learning_rate=0.2),
+    )
+    states = [*path[1:], weights(plain).double()]
+    average = states[0]
+    for n, state in enumerate(states[1:], start=1):
+        keep = min(0.8, (1 + n) / (10 + n))
+        average = keep * average + (1 - keep) * state
+    torch.testing.assert_close(weights(model).double(), average, rtol=0, atol=1e-6)
+
+
+def test_mean_over_ends_of_epochs_is_what_is_validated_and_kept():
+    data, raw, validated = rows(16), [], []
+    model = network(dropout=0.0)
+
+    def watched(model: nn.Module, batch) -> Loss:
+        raw.append(weights(model).double())
+        return objective(model, batch)
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        validated.append(weights(model).double())
+        return {"loss": -float(len(validated))}
+
+    settings = TrainSettings(epochs=5, optimizer="sgd", learning_rate=0.2, average="swa", average_start=2)
+    train(model, watched, lambda epoch, generator: [data], settings, validate=validate)
+    torch.testing.assert_close(validated[3], (raw[3] + raw[4]) / 2, rtol=0, atol=1e-7)
+    assert torch.equal(validated[1], raw[2])
+    assert torch.equal(weights(model).double(), validated[4])
+
+
+def test_batches_without_weight_change_nothing():
+    data = rows(32)
+    empty = torch.zeros(32, 2, dtype=torch.bool)
+
+    def masked(model: nn.Module, batch) -> Loss:
+        return squared_error(model(batch.x), torch.zeros(len(batch.y), 2), empty[: len(batch.y)])
+
+    model, before = network(), network()
+    train(model, masked, batches_of(data), TrainSettings(epochs=1, weight_decay=0.5))
+    assert equal_bits(weights(model), weights(before))
+
+
+def test_the_models_mode_comes_back():
+    model = network().eval()
+    train(model, objective, batches_of(rows()), CONTEXT, validate=validation(rows()))
+    assert not model.training
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"settings": TrainSettings(patience=2)}, "`patience` needs `validate`"),
+        ({"resume": True}, "`resume` needs the `folder`"),
+        ({"batches": lambda epoch, generator: []}, "returned no batch for epoch 0"),
+        ({"objective": lambda model, batch: torch.zeros(())}, "without gradient"),
+        ({"model": nn.Linear(2, 2).requires_grad_(False)}, "nothing to train"),
+        ({"tensorboard": True}, "`tensorboard` needs a `folder`"),
+        (
+            {"settings": TrainSettings(monitor="auc"), "validate": lambda model: {"auk": 1.0}},
+            "`monitor` is 'auc', but `validate` returned `auk`; did you mean `auk`",
+        ),
+    ],
+)
+def test_refusals(arguments, text):
+    usual = {"model": network(), "objective": objective, "batches": batches_of(rows())}
+    with pytest.raises(ValueError, match=text):
+        train(**{**usual, **arguments})
+
+
+def test_an_objective_that_returns_no_scalar_is_refused():
+    with pytest.raises(TypeError, match=r"scalar tensor; got \(16, 2\)"):
+        train(network(), lambda model, batch: model(batch.x), batches_of(rows()))
