@@ -9,7 +9,7 @@ from liquidtime.bench.cases import CASES, Target
 from liquidtime.bench.contenders import MATRIX_PRODUCT
 from liquidtime.bench.exponents import fitted
 from liquidtime.bench.report import CaseFigures, Report, SweepFigures
-from liquidtime.bench.sweeps import SWEEPS
+from liquidtime.bench.sweeps import ORDERS, SWEEPS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,10 +114,21 @@ def _growths(figures: SweepFigures) -> list[Growth]:
     return found
 
 
+def order_costs(report: Report) -> dict[str, float]:
+    """Return what solvers of each order cost, in parts of the first order's, at the most steps that all were given."""
+    figures = next((figures for figures in report.sweeps if figures.name == "solver-K"), None)
+    if figures is None or not all(figures.times.get(method) for method in ORDERS):
+        return {}
+    most = max(set.intersection(*(set(figures.times[method]) for method in ORDERS)))
+    costs = {method: figures.costs(method)[most] for method in ORDERS}
+    return {method: costs[method] / costs["euler"] for method in ORDERS}
+
+
 def conclusions(report: Report) -> dict[str, Any]:
     """Return all that follows from the figures, as JSON has it."""
     return {
         "claims": [claim.to_dict() for claim in claims(report)],
         "growth": [growth.to_dict() for growth in growths(report)],
+        "order_costs": order_costs(report),
         "missing": report.missing(),
     }

@@ -26,7 +26,7 @@ class Contender:
         package: what must be installed beside this package, if anything.
         backend: of the scans of this package, "native" or "reference"; "auto" leaves the choice.
         flops: the operations of its matrix products in a training step, where they are most of its work.
-        obstacle: says why this machine or this package cannot run it, or None where they can.
+        obstacle: says why this machine or this package cannot run it, where they cannot.
 
     """
 
@@ -34,19 +34,18 @@ class Contender:
     package: str | None = None
     backend: str = "auto"
     flops: Callable[[Shape], int] | None = None
-    obstacle: Callable[[], str | None] | None = None
+    obstacle: Callable[[], str] | None = None
 
 
-def no_bf16() -> str | None:
-    """Return why there are no bf16 products, or None where there are."""
-    if not (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()):
-        return "not on this CPU"
-    return None if networks.offers("products") else "not offered by the kernel"
+def no_bf16() -> str:
+    """Return why there are no products in bf16."""
+    has_instructions = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return "not offered by the kernel" if has_instructions else "not on this CPU"
 
 
 CONTENDERS: dict[str, Contender] = {
     "native": Contender(networks.our_cfc, backend="native", flops=cfc_flops),
-    "native bf16": Contender(networks.our_bf16_cfc, backend="native", flops=cfc_flops, obstacle=no_bf16),
+    "native bf16": Contender(networks.our_cfc, backend="native", flops=cfc_flops, obstacle=no_bf16),
     "reference": Contender(networks.our_cfc, backend="reference", flops=cfc_flops),
     "ncps.CfC": Contender(networks.ncps_cfc, package="ncps", flops=cfc_flops),
     "native LTC": Contender(networks.our_ltc, backend="native"),

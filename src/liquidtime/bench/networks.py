@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -128,17 +127,6 @@ class Attending(Network):
 def our_cfc(shape: Shape) -> Network:
     """Return a CfC of this package."""
     return Ours(CfC(shape.D, shape.H, backbone_units=shape.U, backbone_layers=shape.layers))
-
-
-def our_bf16_cfc(shape: Shape) -> Network:
-    """Return a CfC of this package whose products are in bf16."""
-    options: dict[str, Any] = {"products": "bf16"}
-    return Ours(CfC(shape.D, shape.H, backbone_units=shape.U, backbone_layers=shape.layers, **options))
-
-
-def offers(option: str) -> bool:
-    """Return whether a CfC of this package has an option."""
-    return option in inspect.signature(CfC).parameters
 
 
 def our_ltc(shape: Shape) -> Network:

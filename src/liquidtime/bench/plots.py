@@ -28,7 +28,11 @@ AXES = {
     "n": "samples before it n",
     "K": "solver steps, or samples K",
 }
-TITLES = {"sequence": "A whole sequence", "step": "One more sample", "solver": "One interval"}
+TITLES = {
+    "sequence": "Cost of a whole sequence",
+    "step": "Cost of one more sample",
+    "solver": "Cost of solver steps",
+}
 FORMATS = ("svg", "png")
 
 
@@ -64,7 +68,7 @@ def _figure(title: str, panels: list[tuple[Sweep, SweepFigures]]) -> Any:
     for axis, (sweep, figures) in zip(axes, panels, strict=True):
         _panel(axis, sweep, figures)
     axes[0].set_ylabel("milliseconds, best of several")
-    figure.suptitle(f"{title}: cost, with the fitted power of the size (and the paper's)", fontsize=10)
+    figure.suptitle(title, fontsize=11)
     return figure
 
 
@@ -93,4 +97,5 @@ def _panel(axis: Any, sweep: Sweep, figures: SweepFigures) -> None:
     axis.set_xlabel(AXES[sweep.axis])
     axis.grid(True, which="major", linewidth=0.4, alpha=0.6)
     axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 2}
+    axis.legend(frameon=False, fontsize=8, title="fitted power of the size (the paper's)", title_fontsize=8, **place)

@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from liquidtime.bench.cases import CASES, Target
-from liquidtime.bench.claims import Claim, claims, growths, rate_fraction
+from liquidtime.bench.claims import Claim, claims, growths, order_costs, rate_fraction
 from liquidtime.bench.contenders import MATRIX_PRODUCT
 from liquidtime.bench.report import CaseFigures, Report
+from liquidtime.bench.sweeps import ORDERS
 
 _DASH = "–"
 _WIDTH = 14
@@ -31,6 +32,10 @@ def _parts(report: Report) -> Iterator[Table | Text]:
         yield _targets(report)
     if report.sweeps:
         yield _growth(report)
+        costs = order_costs(report)
+        if costs:
+            found = ", ".join(f"{method} {cost:.2f} ({ORDERS[method]})" for method, cost in costs.items())
+            yield Text(f"A solver step in parts of Euler's, in brackets its order: {found}")
     for name, reason in report.missing().items():
         yield Text(f"left out: {name}, {reason}")
     if report.quick:

@@ -32,7 +32,7 @@ def bench(
     """Measure side by side with what else is installed; ratios are from one run."""
     try:
         if list_cases:
-            _list(as_json)
+            _list(_listed(case), as_json)
             return
         _bench(_listed(case), repeats, _numbers(threads), quick, out, as_json)
     except (ValueError, FileExistsError, NotADirectoryError) as error:
@@ -76,20 +76,22 @@ def _plots(report: Report, out: Path) -> list[Path]:
         return []
 
 
-def _list(as_json: bool) -> None:
-    from liquidtime.bench.cases import CASES, ITEMS
-    from liquidtime.bench.sweeps import SWEEPS
+def _list(names: list[str], as_json: bool) -> None:
+    from liquidtime.bench.cases import select
     from liquidtime.bench.tables import describe, limit
 
+    cases, sweeps = select(names)
     if as_json:
-        items = [{"name": item.name, "group": item.group, "question": item.question} for item in ITEMS]
+        found = [(item.name, item.group, item.question) for item in cases]
+        found += [(item.name, item.group, item.question) for item in sweeps]
+        items = [dict(zip(("name", "group", "question"), item, strict=True)) for item in found]
         typer.echo(json.dumps(items, ensure_ascii=False))
         return
-    for case in CASES:
+    for case in cases:
         typer.echo(f"{case.name:18}{case.group:10}{case.question}, {case.shape}")
         for target in case.targets:
             typer.echo(f"{'':28}  {describe(target)} {limit(target)}")
-    for sweep in SWEEPS:
+    for sweep in sweeps:
         typer.echo(f"{sweep.name:18}{sweep.group:10}{sweep.question}")
 
 
