@@ -8,7 +8,7 @@ NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
 .PHONY: demo test lint types layers tests sanitize clean
 
 demo: $(READY)
-	$(BIN)/python examples/bit_stream_xor.py
+	$(BIN)/liquidtime demo
 
 test: lint types layers tests sanitize
 
