@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from liquidtime.cli import info
+from liquidtime.cli import info, paper
 
 app = typer.Typer(
     name="liquidtime",
@@ -14,6 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("info")(info.info)
+app.add_typer(paper.app, name="paper")
 
 
 @app.callback()
