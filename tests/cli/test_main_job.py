@@ -199,7 +199,7 @@ def test_stamps_whole_ids_static_categories_and_unknown_numbers(home):
 
 def test_without_the_packages_of_the_report_everything_else_is_done(home, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    words = ["--target", "score", "--task", "regress", "--values", "hr", "--epochs", 1]
+    words = ["--target", "score", "--task", "regress", "--values", "hr", "--epochs", 1, "--validation-share", 0.2]
     code, out, _ = lt("train", home / "wide.csv", *WIDE, *words, "--out", home / "plain")
     assert code == 0
     assert (
@@ -207,6 +207,7 @@ def test_without_the_packages_of_the_report_everything_else_is_done(home, monkey
     )
     assert (home / "plain" / "model.safetensors").is_file()
     assert not (home / "plain" / "report.html").exists()
+    assert json.loads((home / "plain" / "config.json").read_text())["params"]["validation_fraction"] == 0.2
 
 
 def test_a_model_that_is_replaced_is_kept(home):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime.datasets import xor
+from liquidtime.datasets import xor, xor_split
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +50,15 @@ def test_refusals():
         xor("test", "events")
     with pytest.raises(ValueError, match="`split` must be one of 'train', 'test'"):
         xor("val")
+
+
+def test_validation_is_a_tenth_of_the_training_streams():
+    whole, split = xor("train", size=200), xor_split(size=200, test_size=20, seed=5)
+    assert [len(part) for part in split.parts().values()] == [180, 20, 20]
+    ids = torch.cat([split.train.ids, split.validation.ids])
+    assert ids.sort().values.tolist() == list(range(200))
+    for part in (split.train, split.validation):
+        T = part.x.shape[1]
+        assert torch.equal(part.x, whole.x[part.ids, :T])
+        assert torch.equal(part.y, whole.y[part.ids])
+    assert len(xor_split(protocol="published", size=200, test_size=20).train) == 200

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "../../src/liquidtime/ops/cfc_scan/problem.h"
+#include "../../src/liquidtime/ops/ltc_scan/problem.h"
 
 using liquidtime::CfcProblem;
+using liquidtime::LtcProblem;
 
 extern "C" {
 int64_t lt_vector_bytes();
@@ -16,6 +18,8 @@ int64_t lt_cfc_packed_size(const CfcProblem*, int64_t, int64_t);
 void lt_cfc_pack(const CfcProblem*, int64_t, int64_t);
 int lt_cfc_forward(const CfcProblem*, int64_t);
 int lt_cfc_backward(const CfcProblem*, int64_t);
+int lt_ltc_forward(const LtcProblem*, int64_t);
+int lt_ltc_backward(const LtcProblem*, int64_t);
 }
 
 namespace {
@@ -92,6 +96,43 @@ template <class T> bool run(const Shape& shape, int64_t kind, int64_t heads, int
   return good;
 }
 
+// Every third pair of neurons, or sensor and neuron, has a synapse.
+template <class T>
+liquidtime::Synapses synapses(Heap<T>& heap, Heap<int64_t>& places, int64_t from, int64_t to) {
+  int64_t count = 0;
+  int64_t* first = places.make(to + 1);
+  for (int64_t j = 0; j < to; ++j) first[j] = count, count += (from + j % 3) / 3;
+  first[to] = count;
+  int64_t* pre = places.make(count);
+  for (int64_t k = 0; k < count; ++k) pre[k] = k % from;
+  const auto row = [&] { return heap.make(count); };
+  return {count, first, pre, row(), row(), row(), row(), row(), row(), row(), row()};
+}
+
+template <class T> bool run_ltc(const Shape& shape) {
+  Heap<T> heap;
+  Heap<int64_t> places;
+  LtcProblem p{};
+  const int64_t wide = sizeof(T) == 8, V = lt_vector_bytes() / sizeof(T), B = shape.B, H = shape.H, D = shape.D;
+  p.B = B, p.T = shape.T, p.D = D, p.H = H, p.unfolds = 3, p.threads = 2, p.save = 1;
+  p.need_dx = B % 3 != 0, p.need_ddt = 1;
+  std::vector<int64_t> lengths(B);
+  for (int64_t b = 0; b < B; ++b) lengths[b] = (b * 7 + 3) % (p.T + 1);
+  if (shape.ragged) p.lengths = lengths.data();
+  p.x = heap.make(B * p.T * D), p.x_row = p.T * D, p.x_step = D;
+  p.dt = heap.make(B * p.T, false), p.dt_row = p.T, p.dt_step = 1;
+  p.v0 = heap.make(B * H), p.sensory = synapses(heap, places, D, H), p.recurrent = synapses(heap, places, H, H);
+  p.leak = heap.make(H, false), p.leak_current = heap.make(H), p.capacitance = heap.make(H, false);
+  p.y = heap.make(B * p.T * H), p.vn = heap.make(B * H), p.states = heap.make((B + V - 1) / V * V * p.T * 3 * H);
+  p.dy = heap.make(B * p.T * H), p.dy_row = p.T * H, p.dy_step = H, p.dvn = heap.make(B * H);
+  p.dx = heap.make(B * p.T * D), p.dv0 = heap.make(B * H), p.ddt = heap.make(B * p.T);
+  p.dleak = heap.make(H), p.dleak_current = heap.make(H), p.dcapacitance = heap.make(H);
+  bool good = lt_ltc_forward(&p, wide) == 0 && lt_ltc_backward(&p, wide) == 0;
+  for (int64_t k = 0; k < B * H; ++k)
+    good = good && std::isfinite(static_cast<T*>(p.vn)[k]) && std::isfinite(static_cast<T*>(p.dv0)[k]);
+  return good;
+}
+
 }  // namespace
 
 int main() {
@@ -109,6 +150,12 @@ int main() {
                     int(shape.T));
         ++failures;
       }
+  for (const Shape& shape : shapes) {
+    ++runs;
+    if (run_ltc<float>(shape) && run_ltc<double>(shape)) continue;
+    std::printf("ltc B %d T %d gives no finite result\n", int(shape.B), int(shape.T));
+    ++failures;
+  }
   std::printf("%d runs, %d failures\n", runs, failures);
   return failures != 0;
 }

@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from liquidtime.cli import demo, evaluate, info, predict, train
+from liquidtime.cli import bench, demo, evaluate, info, paper, predict, train
 
 app = typer.Typer(
     name="liquidtime",
@@ -21,6 +21,8 @@ app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
+app.add_typer(paper.app, name="paper")
+app.command("bench")(bench.bench)
 
 
 def main() -> None:

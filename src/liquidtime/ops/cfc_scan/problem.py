@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import itertools
+import threading
 from collections.abc import Sequence
 from ctypes import c_double, c_int64, c_void_p
 from typing import NamedTuple
@@ -244,7 +245,22 @@ class Gradients(NamedTuple):
     weights: list[Tensor]
 
 
-CHUNK_BYTES = 1 << 24
+CHUNK_BYTES = 1 << 23  # what a thread keeps between backward runs at most, about a quarter of a third-level cache
+_room = threading.local()
+
+
+def _working_room(like: Tensor, count: int) -> Tensor:
+    """Return room for `count` numbers, the same again for a thread's next run: fresh memory costs as much as the work.
+
+    Room for more than `CHUNK_BYTES` is not kept.
+    """
+    kept: Tensor | None = getattr(_room, "tensor", None)
+    needed = count * like.element_size()
+    if kept is None or kept.numel() < needed:
+        kept = library.empty(torch.empty(0, dtype=torch.uint8), (needed,))
+        if needed <= CHUNK_BYTES:
+            _room.tensor = kept
+    return kept[:needed].view(like.dtype)
 
 
 def _chunks(lengths: Tensor | None, B: int, T: int, row_bytes: int) -> tuple[int, list[tuple[int, int]]]:
@@ -280,20 +296,23 @@ class _Accumulated:
         self.below = below + ([s.width_lstm] if form.memory != "none" else [])
         self.row_bytes = (sum(self.above) + s.width0 + s.width_lstm) * like.element_size()
         self.products: list[Tensor] = []
+        # A product with many rows and few columns runs faster the other way round.
+        self.turned = [2 * few < many for many, few in zip(self.above, self.below, strict=True)]
         self.sums: Tensor | None = None
         self.part_sizes = [s.Up] * L + [form.heads * s.Hp, 4 * s.Hp, s.Hp, s.Hp, s.Hp]
         self.U = U
-        self.room = 0
+        self.room = -1
 
     def point(self, p: Problem, samples: int) -> None:
         """Point the structure to room for the next run's samples."""
         form, like, s, L = self.form, self.like, self.s, self.form.layers
-        if samples > self.room or not self.room:
+        if samples > self.room:
             self.room = samples
             rows = form.passes * samples
-            self.upper = [library.empty(like, (rows, width)) for width in self.above]
-            self.input = library.empty(like, (rows, s.width0))
-            self.lstm_input = library.empty(like, (samples, s.width_lstm)) if form.memory != "none" else like[:0]
+            widths = [*self.above, s.width0, *([s.width_lstm] if form.memory != "none" else [])]
+            parts = torch.split(_working_room(like, rows * sum(widths)), [rows * width for width in widths])
+            views = [part.view(rows, width) for part, width in zip(parts, widths, strict=True)]
+            self.upper, self.input, self.lstm_input = views[: len(self.above)], views[len(self.above)], views[-1]
         self.part = like.new_empty(sum(self.part_sizes))
         for layer in range(L):
             p.dpre[layer] = self.upper[layer].data_ptr()
@@ -319,26 +338,29 @@ class _Accumulated:
                         below = self.input[turn * M : (turn + 1) * M]
                     else:
                         below = z[index - 1, turn * N + start : turn * N + stop]
-                    rows = above[turn * M : (turn + 1) * M].t()
+                    left, right = above[turn * M : (turn + 1) * M], below
+                    if self.turned[index]:
+                        left, right = right, left
                     if len(self.products) > index:
-                        self.products[index].addmm_(rows, below)
+                        self.products[index].addmm_(left.t(), right)
                     else:
-                        self.products.append(rows @ below)
+                        self.products.append(left.t() @ right)
 
     def result(self, weights: Sequence[Tensor], H: int, D: int) -> list[Tensor]:
         """Return the gradients in the order of the weights."""
         L, Hp = self.form.layers, self.s.Hp
+        products = [p.t() if turned else p for p, turned in zip(self.products, self.turned, strict=False)]
         if self.sums is None:  # no steps
             return [torch.zeros_like(w) for w in weights]
         sums = torch.split(self.sums, self.part_sizes)
         grads: list[Tensor] = []
         for layer in range(L):
             K = weights[2 * layer].shape[1]
-            grads += [self.products[layer][: self.U, :K], sums[layer][: self.U]]
-        grads += _by_head(self.products[L], sums[L], self.form.heads, H, Hp, weights[2 * L].shape[1])
+            grads += [products[layer][: self.U, :K], sums[layer][: self.U]]
+        grads += _by_head(products[L], sums[L], self.form.heads, H, Hp, weights[2 * L].shape[1])
         grads += [vector[:H] for vector in sums[L + 2 : L + 2 + self.form.vectors]]
         if self.form.memory != "none":
-            grads += _by_head(self.products[L + 1], sums[L + 1], 4, H, Hp, D + H)
+            grads += _by_head(products[L + 1], sums[L + 1], 4, H, Hp, D + H)
         return grads
 
 
@@ -404,5 +426,5 @@ def _by_head(product: Tensor, bias: Tensor, heads: int, H: int, Hp: int, K: int)
     """Return the gradients of (heads·H, K) weights and their bias from those padded to (heads·Hp, ·)."""
     if Hp == H:
         return [product[:, :K], bias]
-    weight = product.view(heads, Hp, -1)[:, :H, :K].reshape(heads * H, K)
+    weight = torch.unflatten(product, 0, (heads, Hp))[:, :H, :K].reshape(heads * H, K)
     return [weight, bias.view(heads, Hp)[:, :H].reshape(heads * H)]

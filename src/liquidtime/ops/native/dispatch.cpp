@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../cfc_scan/problem.h"
+#include "../ltc_scan/problem.h"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -16,13 +17,16 @@
 
 namespace baseline {
 extern const liquidtime::CfcTarget cfc_target;
+extern const liquidtime::LtcTarget ltc_target;
 }
 #ifdef LT_X86
 namespace avx2 {
 extern const liquidtime::CfcTarget cfc_target;
+extern const liquidtime::LtcTarget ltc_target;
 }
 namespace avx512 {
 extern const liquidtime::CfcTarget cfc_target;
+extern const liquidtime::LtcTarget ltc_target;
 }
 #endif
 
@@ -33,6 +37,7 @@ using namespace liquidtime;
 struct Target {
   const char* name;
   const CfcTarget* cfc;
+  const LtcTarget* ltc;
 };
 
 bool can_run(const char* name) {
@@ -46,10 +51,10 @@ bool can_run(const char* name) {
 
 const Target targets[] = {
 #ifdef LT_X86
-    {"avx512", &avx512::cfc_target},
-    {"avx2", &avx2::cfc_target},
+    {"avx512", &avx512::cfc_target, &avx512::ltc_target},
+    {"avx2", &avx2::cfc_target, &avx2::ltc_target},
 #endif
-    {"baseline", &baseline::cfc_target},
+    {"baseline", &baseline::cfc_target, &baseline::ltc_target},
 };
 
 const Target* best() {
@@ -130,6 +135,20 @@ int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try 
   return 1;
 }
 
+int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) try {
+  const double synapses = static_cast<double>(p->sensory.count + p->unfolds * p->recurrent.count);
+  const double per_sample = 16 * synapses;  // a synapse costs about as much as 16 multiply-adds
+  Division division(p->B, p->T, p->lengths, p->threads, per_sample);
+  std::stable_sort(division.order.begin(), division.order.end(), [p](int64_t a, int64_t b) {
+    return p->lengths && p->lengths[a] > p->lengths[b];
+  });
+  LtcProblem local = *p;
+  local.threads = division.threads;
+  return kernel(&local, division.order.data());
+} catch (...) {
+  return 1;
+}
+
 }  // namespace
 
 LT_EXPORT const char* lt_target() { return current.load()->name; }
@@ -182,6 +201,10 @@ LT_EXPORT int lt_cfc_step(const CfcProblem* const* layers, int64_t count, int64_
   }
   return 0;
 }
+
+LT_EXPORT int64_t lt_ltc_problem_size() { return sizeof(LtcProblem); }
+LT_EXPORT int lt_ltc_forward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->forward[wide]); }
+LT_EXPORT int lt_ltc_backward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->backward[wide]); }
 
 // Ask for large pages under a large buffer: with small ones the first touch costs several times the work on it.
 LT_EXPORT void lt_advise(void* data, int64_t bytes) {

@@ -1,0 +1,76 @@
+"""What an experiment is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from liquidtime._checks import check_choice, check_size
+from liquidtime.datasets import Split
+from liquidtime.paper.models import Model
+from liquidtime.paper.published import PaperRow
+from liquidtime.paper.settings import Settings
+from liquidtime.paper.task import Task
+
+HONEST = "honest"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of our table: a model with its settings.
+
+    Attributes:
+        model: what is trained.
+        settings: how; None for a model that has its own.
+        note: what a reader of the table should know, e.g. where the settings are from.
+
+    """
+
+    model: Model
+    settings: Settings | None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table.
+
+    Attributes:
+        name: on the command line and in file names.
+        title: of the table.
+        task: what is asked.
+        load: (data_dir, **options) -> the data.
+        protocols: what `load` is given, by name; "honest" chooses its epoch on validation, the others take the last.
+        rows: by name on the command line.
+        published: the paper's table.
+        digits: behind the point, in tables.
+
+    """
+
+    name: str
+    title: str
+    task: Task
+    load: Callable[..., Split]
+    protocols: Mapping[str, Mapping[str, Any]]
+    rows: Mapping[str, Row]
+    published: tuple[PaperRow, ...]
+    digits: int = 3
+
+    def data(self, protocol: str, data_dir: str | Path | None = None, limit: int | None = None) -> Split:
+        """Return the data of a protocol, with `limit` only the first so many sequences of each part."""
+        check_choice("protocol", protocol, self.protocols)
+        split = self.load(data_dir, **self.protocols[protocol])
+        if limit is None:
+            return split
+        check_size("limit", limit)
+        cut = {name: part.take(torch.arange(min(limit, len(part)))) for name, part in split.parts().items()}
+        return Split(cut["train"], cut.get("validation"), cut["test"])
+
+    def row(self, name: str) -> Row:
+        """Return the row of a name."""
+        check_choice("model", name, self.rows)
+        return self.rows[name]

@@ -1,0 +1,69 @@
+"""PhysioNet 2012, within set a and from set a to set b: table S2."""
+
+from __future__ import annotations
+
+from liquidtime.datasets import physionet2012
+from liquidtime.paper import published, settings
+from liquidtime.paper.experiments.experiment import Experiment, Row
+from liquidtime.paper.models import MODELS
+from liquidtime.paper.settings import Settings
+from liquidtime.paper.task import PYTORCH, Task
+
+PRINTED = settings.PHYSIONET
+DISCRETE = Settings(
+    optimizer="adamw",
+    batch_size=128,
+    hidden_size=64,
+    epochs=60,
+    base_lr=0.002,
+    decay_lr=0.9,
+    clipnorm=1,
+    weight_decay=4e-06,
+    class_weight=6.0,
+)
+LIQUID = Settings(
+    optimizer="adamw",
+    batch_size=64,
+    hidden_size=64,
+    epochs=80,
+    base_lr=0.05,
+    decay_lr=0.95,
+    clipnorm=0,
+    weight_decay=0.0,
+    class_weight=8.0,
+)
+ROWS = {
+    "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
+    "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
+    "no_gate": Row(MODELS["no_gate"], PRINTED["no_gate"]),
+    "cfc": Row(MODELS["cfc"], PRINTED["cfc"]),
+    "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
+    "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
+    "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
+    "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
+    "boosting": Row(MODELS["boosting"], None, "300 trees"),
+}
+TASK = Task("auc", 2, PYTORCH)
+
+PHYSIONET = Experiment(
+    "physionet",
+    "PhysioNet 2012, set a, 80/20",
+    TASK,
+    physionet2012,
+    {
+        "honest": {"protocol": "honest"},
+        "published": {"protocol": "published"},
+        "published-intervals": {"protocol": "published", "intervals": "published"},
+    },
+    ROWS,
+    published.PHYSIONET,
+)
+PHYSIONET_AB = Experiment(
+    "physionet-ab",
+    "PhysioNet 2012, trained on set a, tested on set b",
+    TASK,
+    physionet2012,
+    {"honest": {"protocol": "honest", "test_set": "b"}},
+    ROWS,
+    (),
+)

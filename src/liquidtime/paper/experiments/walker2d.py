@@ -1,0 +1,52 @@
+"""Walker2D kinematics: table S4."""
+
+from __future__ import annotations
+
+from liquidtime.datasets import walker2d
+from liquidtime.paper import published, settings
+from liquidtime.paper.experiments.experiment import Experiment, Row
+from liquidtime.paper.models import MODELS
+from liquidtime.paper.settings import Settings
+from liquidtime.paper.task import TENSORFLOW, Task
+
+PRINTED = settings.WALKER2D
+DISCRETE = Settings(
+    optimizer="adam",
+    batch_size=128,
+    hidden_size=128,
+    epochs=50,
+    base_lr=0.005,
+    decay_lr=0.95,
+    clipnorm=10,
+    weight_decay=0.0,
+)
+LIQUID = Settings(
+    optimizer="adam",
+    batch_size=128,
+    hidden_size=128,
+    epochs=50,
+    base_lr=0.05,
+    decay_lr=0.95,
+    clipnorm=10,
+    weight_decay=0.0,
+)
+ROWS = {
+    "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
+    "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
+    "no_gate": Row(MODELS["no_gate"], PRINTED["no_gate"]),
+    "cfc": Row(MODELS["cfc"], PRINTED["cfc"]),
+    "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
+    "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
+    "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
+    "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
+}
+
+WALKER2D = Experiment(
+    "walker2d",
+    "Walker2D kinematics",
+    Task("mse", 17, TENSORFLOW, per_step=True),
+    walker2d,
+    {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}},
+    ROWS,
+    published.WALKER2D,
+)

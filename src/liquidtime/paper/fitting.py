@@ -1,0 +1,251 @@
+"""One run of one model: trained, judged on the test part, with everything a result file tells of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from liquidtime.datasets import Sequences, Split
+from liquidtime.layers import Recurrent
+from liquidtime.paper.network import Discrete, SequenceNetwork
+from liquidtime.paper.settings import Settings
+from liquidtime.paper.task import Task
+from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings, isolated_rng, read_log, train
+
+EVALUATED = 512
+"""Sequences at once where nothing is learned."""
+BLOCK, PERFECT_EPOCHS = 5, 5
+"""How often a perfect validation part is looked for, and how many perfect epochs in a row end a seed."""
+PENALISED = ("*.backbone.layers.*.weight", "*.heads.weight")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is run.
+
+    Attributes:
+        task: what is asked.
+        split: the data.
+        chooses_epoch: whether the best epoch on the validation part is reported; else the last.
+        seed: of everything random.
+        folder: for checkpoints; a run that was cut short goes on from there.
+        progress: show a progress line; None = only on a terminal.
+
+    """
+
+    task: Task
+    split: Split
+    chooses_epoch: bool
+    seed: int
+    folder: Path
+    progress: bool | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it.
+
+    Attributes:
+        prediction: of the test part, as the task's metric takes it.
+        history: one record an epoch.
+        epochs: done.
+        best_epoch: from 0, None where none was chosen.
+        best_metric: on the validation part.
+        stopped: "finished", "perfect" or "diverged".
+        weights: that were trained.
+        train_settings: of the loop.
+        figures: anything else that was measured.
+
+    """
+
+    prediction: npt.NDArray[np.float64]
+    history: list[dict[str, Any]]
+    epochs: int
+    best_epoch: int | None
+    best_metric: float | None
+    stopped: str
+    weights: int
+    train_settings: dict[str, Any]
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NetworkModel:
+    """A network and how it is named.
+
+    Attributes:
+        title: as our tables write it.
+        paper: as the paper's tables write it, any of these; empty where it is in none.
+        make: (D, settings, task) -> the recurrent part.
+        penalised: whether `weight_decay` as a penalty is for its backbone and heads.
+        dt_without_time: what the reference feeds as dt where time does not matter.
+
+    """
+
+    title: str
+    paper: tuple[str, ...]
+    make: Callable[[int, Settings, Task], Recurrent | Discrete]
+    penalised: bool = False
+    dt_without_time: float = 1.0
+
+    def network(self, run: Run, settings: Settings) -> SequenceNetwork:
+        """Return the whole network, its weights drawn from the run's seed."""
+        task, train_part = run.task, run.split.train
+        embedding = None
+        if task.words is not None and settings.embed_dim is not None:
+            embedding = (task.words, settings.embed_dim)
+        width = train_part.x.shape[2] if embedding is None else embedding[1]
+        with isolated_rng(run.seed):
+            return SequenceNetwork(
+                self.make(width, settings, task),
+                task.outputs,
+                per_step=task.per_step,
+                embedding=embedding,
+                embedding_dropout=settings.embed_dr or 0.0,
+                fixed_dt=None if task.has_time or run.chooses_epoch else self.dt_without_time,
+                any_dt=bool((train_part.dt < 0).any()),
+            )
+
+    def fit(self, run: Run, settings: Settings | None) -> Outcome:
+        """Train and judge the network."""
+        if settings is None:
+            raise ValueError(f"`settings` must be given for {self.title}; it has none of its own.")
+        task, split = run.task, run.split
+        network = self.network(run, settings)
+        loop = train_settings(settings, task, run.seed, penalised=self.penalised)
+        batches = Shuffled(split.train, settings.batch_size)
+
+        def objective(model: nn.Module, batch: Sequences) -> Any:
+            return task.loss(model(batch), batch, settings.class_weight)
+
+        validate = None
+        if run.chooses_epoch:
+            if split.validation is None:
+                raise ValueError("the honest protocol needs a validation part; this split has none.")
+            held = split.validation
+
+            def validate(model: nn.Module) -> dict[str, float]:
+                return {task.metric: task.score(task.target(held), predict(model, task, held))}
+
+        stopped = ""
+        try:
+            result, stopped = _train(network, objective, batches, loop, run, validate)
+            history, epochs = result.history, result.epochs
+            best_epoch, best_metric = result.best_epoch, result.best_metric
+        except TrainingDiverged:
+            history = read_log(run.folder)
+            epochs, best_epoch, best_metric, stopped = len(history), None, None, "diverged"
+        penalty = history[-1].get("penalty") if history else None
+        return Outcome(
+            predict(network, task, split.test),
+            history,
+            epochs,
+            best_epoch,
+            best_metric,
+            stopped,
+            sum(parameter.numel() for parameter in network.parameters()),
+            loop.to_dict(),
+            {} if penalty is None else {"penalty": penalty},
+        )
+
+
+def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool) -> TrainSettings:
+    """Return the loop's settings for a column of the paper's tables.
+
+    Args:
+        settings: the column.
+        task: whose framework says what the weight decay is and when the rate falls.
+        seed: of the run.
+        penalised: whether the network has the weights that the L2 penalty is for.
+
+    """
+    framework = task.framework
+    values: dict[str, Any] = {}
+    if settings.schedule == "exponential":
+        values |= {"decay": settings.decay_lr, "schedule_every": framework.rate_every}
+    if settings.clipnorm > 0:
+        values |= {"clip_norm": float(settings.clipnorm), "clip": "each"}
+    if framework.decoupled:
+        values["weight_decay"] = settings.weight_decay
+    elif penalised and settings.weight_decay > 0:
+        values |= {"l2_penalty": settings.weight_decay, "l2_parameters": PENALISED}
+    return TrainSettings(
+        epochs=settings.epochs,
+        seed=seed,
+        optimizer=settings.optimizer,
+        learning_rate=settings.base_lr,
+        schedule=settings.schedule,
+        monitor=task.metric,
+        **values,
+    )
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """The batches of an epoch, in an order drawn from the epoch's generator, each cut to its longest sequence."""
+
+    data: Sequences
+    batch_size: int
+
+    def __call__(self, epoch: int, generator: torch.Generator) -> _Epoch:
+        """Return the batches of an epoch."""
+        order = torch.randperm(len(self.data), generator=generator)
+        return _Epoch(self.data, torch.split(order, self.batch_size))
+
+
+@dataclass(frozen=True)
+class _Epoch:
+    data: Sequences
+    rows: tuple[Tensor, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Sequences]:
+        return (self.data.take(rows) for rows in self.rows)
+
+
+def predict(model: nn.Module, task: Task, part: Sequences) -> npt.NDArray[np.float64]:
+    """Return the predictions (N, ·) of a part, in its order."""
+    was_training = model.training
+    model.eval()
+    with torch.no_grad():
+        blocks = torch.split(torch.arange(len(part)), EVALUATED)
+        found = [task.prediction(model(part.take(rows))) for rows in blocks]
+    model.train(was_training)
+    values: npt.NDArray[np.float64] = torch.cat(found).double().numpy()
+    return values
+
+
+def _train(
+    network: nn.Module, objective: Any, batches: Any, loop: TrainSettings, run: Run, validate: Any
+) -> tuple[TrainResult, str]:
+    """Train to the end, or until the validation part is perfect for some epochs in a row."""
+
+    def to(epochs: int) -> TrainResult:
+        part = dataclasses.replace(loop, epochs=epochs)
+        return train(
+            network, objective, batches, part, validate=validate, folder=run.folder, resume=True, progress=run.progress
+        )
+
+    if run.task.perfect is None or validate is None or loop.schedule != "exponential":
+        result = to(loop.epochs)
+        return result, result.stopped
+    end = 0
+    while True:
+        end = min(end + BLOCK, loop.epochs)
+        result = to(end)
+        end = max(end, result.epochs)
+        last = [record[f"val_{loop.monitor}"] for record in result.history[-PERFECT_EPOCHS:]]
+        if len(last) == PERFECT_EPOCHS and min(last) >= run.task.perfect and result.epochs < loop.epochs:
+            return result, "perfect"
+        if result.epochs >= loop.epochs:
+            return result, result.stopped

@@ -1,0 +1,71 @@
+"""The models of the tables: a new one is a line here and a line in each experiment that has settings for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+from liquidtime.layers import LTC, CfC, Recurrent
+from liquidtime.paper.boosting import BoostingModel
+from liquidtime.paper.fitting import NetworkModel
+from liquidtime.paper.network import Discrete
+from liquidtime.paper.settings import Settings
+from liquidtime.paper.task import Task
+
+Model = NetworkModel | BoostingModel
+Make = Callable[[int, Settings, Task], Recurrent | Discrete]
+
+
+def _cfc(variant: str, *, heads_squashed: bool = True, memory: bool = False, **options: Any) -> Make:
+    def make(D: int, settings: Settings, task: Task) -> CfC:
+        framework = task.framework
+        more = dict(options)
+        if heads_squashed:
+            more["head_activation"] = framework.head_activation
+        if memory:
+            more |= {"mixed_memory": framework.memory, "forget_bias": settings.forget_bias}
+        return CfC(
+            D,
+            settings.hidden_size,
+            variant,
+            backbone_units=_given(settings.backbone_units, "backbone_units"),
+            backbone_layers=_given(settings.backbone_layers, "backbone_layers"),
+            backbone_activation=_given(settings.backbone_activation, "backbone_activation"),
+            backbone_dropout=_given(settings.backbone_dr, "backbone_dr"),
+            dropout_placement=framework.dropout_placement,
+            init_gain=1.0 if settings.init is None else settings.init,
+            **more,
+        )
+
+    return make
+
+
+def _given(value: Any, name: str) -> Any:
+    if value is None:
+        raise ValueError(f"`{name}` must be set for a network with a backbone; the settings have none.")
+    return value
+
+
+def _ltc(D: int, settings: Settings, task: Task) -> LTC:
+    return LTC(D, settings.hidden_size)
+
+
+def _discrete(kind: type[nn.LSTM] | type[nn.GRU]) -> Make:
+    return lambda D, settings, task: Discrete(kind, D, settings.hidden_size, task.has_time)
+
+
+MODELS: dict[str, Model] = {
+    "cf_s": NetworkModel("Cf-S", ("Cf-S",), _cfc("cf_s", heads_squashed=False), penalised=True),
+    "cf_s_paper": NetworkModel(
+        "Cf-S, the text's equation", (), _cfc("cf_s_paper", heads_squashed=False), penalised=True
+    ),
+    "no_gate": NetworkModel("CfC-noGate", ("CfC-noGate",), _cfc("no_gate"), penalised=True),
+    "cfc": NetworkModel("CfC", ("CfC",), _cfc("cfc"), penalised=True),
+    "mm_rnn": NetworkModel("CfC-mmRNN", ("CfC-mmRNN",), _cfc("cfc", memory=True), penalised=True, dt_without_time=0.0),
+    "ltc": NetworkModel("LTC", ("LTC",), _ltc),
+    "lstm": NetworkModel("LSTM", ("Augmented LSTM", "LSTM"), _discrete(nn.LSTM)),
+    "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU)),
+    "boosting": BoostingModel(),
+}

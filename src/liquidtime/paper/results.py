@@ -1,0 +1,132 @@
+"""Result files: one JSON for each experiment, model, protocol and seed."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+import torch
+
+import liquidtime
+from liquidtime.ops.backend import native_is_live
+from liquidtime.training.artifact import json_to_bytes, write_file
+
+
+@dataclass(frozen=True)
+class Key:
+    """What names a run.
+
+    Attributes:
+        experiment: its name.
+        model: the name of the row.
+        protocol: "honest" or another of the experiment's.
+        seed: of the run.
+        epochs: if not the settings'.
+        limit: sequences of each part, if not all.
+
+    """
+
+    experiment: str
+    model: str
+    protocol: str
+    seed: int
+    epochs: int | None = None
+    limit: int | None = None
+
+    def changed(self) -> str:
+        """Return what is not as the settings say, e.g. "epochs3-limit100"; empty for a full run."""
+        parts = {"epochs": self.epochs, "limit": self.limit}
+        return "-".join(f"{name}{value}" for name, value in parts.items() if value is not None)
+
+    def stem(self) -> str:
+        """Return the name of the run's file and folder."""
+        changed = f"-{self.changed()}" if self.changed() else ""
+        return f"{self.model}-{self.protocol}{changed}-seed{self.seed}"
+
+    def file(self, out: Path) -> Path:
+        """Return where the result is."""
+        return out / self.experiment / f"{self.stem()}.json"
+
+    def folder(self, out: Path) -> Path:
+        """Return where checkpoints are while the run is under way."""
+        return out / "runs" / self.experiment / self.stem()
+
+
+def write_result(path: Path, record: dict[str, Any]) -> None:
+    """Write a result, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, json_to_bytes(record, indent=1))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a page, whole or not at all."""
+    write_file(path, text.encode())
+
+
+def read_results(out: Path, experiment: str) -> list[dict[str, Any]]:
+    """Return the results of an experiment, by file name.
+
+    Raises:
+        ValueError: a file that is not a result; the text names it.
+
+    """
+    found = []
+    for path in sorted((out / experiment).glob("*.json")):
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            missing = [name for name in ("key", "figures", "stopped") if name not in record]
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path} is not a result of a run ({error}). Remove it and run again.") from error
+        if missing:
+            raise ValueError(f"{path} is not a result of a run: it has no {missing[0]!r}. Remove it and run again.")
+        found.append(record)
+    return found
+
+
+def surroundings(threads: int, side_by_side: int) -> dict[str, Any]:
+    """Return what a figure may depend on besides the settings.
+
+    Args:
+        threads: of the run.
+        side_by_side: how many runs shared the machine.
+
+    """
+    return {
+        "versions": {
+            "liquidtime": liquidtime.__version__,
+            "python": platform.python_version(),
+            "torch": str(torch.__version__),
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "side_by_side": side_by_side,
+        "native": native_is_live(),
+        "commit": commit(),
+    }
+
+
+def commit() -> str | None:
+    """Return the commit of the source, with "+" where files differ from it; None outside of a repository."""
+    here = Path(liquidtime.__file__).parent
+
+    def git(*words: str) -> str | None:
+        try:
+            done = subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, timeout=30)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    head = git("rev-parse", "HEAD")
+    if head is None:
+        return None
+    return f"{head}+" if git("status", "--porcelain", "--untracked-files=no", "--", str(here)) else head

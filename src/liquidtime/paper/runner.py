@@ -1,0 +1,151 @@
+"""Runs seeds of a model in an experiment: skips what is done, goes on with what was cut short."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from liquidtime._checks import check_choice, check_size
+from liquidtime.datasets import Split
+from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.experiments.experiment import HONEST, Experiment
+from liquidtime.paper.fitting import Outcome, Run
+from liquidtime.paper.results import Key, surroundings, write_result
+from liquidtime.training import bootstrap_interval
+
+LEVEL, RESAMPLES = 0.95, 1000
+
+
+def run(
+    experiment: str,
+    model: str,
+    seeds: Sequence[int],
+    *,
+    protocol: str = HONEST,
+    epochs: int | None = None,
+    limit: int | None = None,
+    data_dir: str | Path | None = None,
+    out: str | Path = "results",
+    jobs: int | None = None,
+    progress: bool | None = None,
+    said: Callable[[str], None] = lambda text: None,
+) -> list[Path]:
+    """Run seeds and return the files of their results.
+
+    Args:
+        experiment: of `EXPERIMENTS`.
+        model: a row of the experiment.
+        seeds: one run each; those that have a result are not run again.
+        protocol: of the experiment.
+        epochs: in place of the settings'.
+        limit: only the first so many sequences of each part, to try things out.
+        data_dir: a folder with the data, see `liquidtime.datasets`.
+        out: where results go; checkpoints are under its `runs/` while a seed is under way.
+        jobs: seeds side by side, one thread each. None: as many as cores, where there are several seeds to run.
+        progress: show a progress line of each seed; None = only on a terminal.
+        said: is told what is done, a line each.
+
+    """
+    check_choice("experiment", experiment, EXPERIMENTS)
+    chosen = EXPERIMENTS[experiment]
+    chosen.row(model)
+    check_choice("protocol", protocol, chosen.protocols)
+    for name, value in (("epochs", epochs), ("limit", limit), ("jobs", jobs)):
+        if value is not None:
+            check_size(name, value)
+    home = Path(out)
+    keys = [Key(experiment, model, protocol, check_size("seed", seed, least=0), epochs, limit) for seed in seeds]
+    waiting = []
+    for key in keys:
+        if key.file(home).exists():
+            said(f"{key.file(home)}: done before")
+        else:
+            waiting.append(key)
+    together = min(jobs if jobs is not None else os.cpu_count() or 1, max(len(waiting), 1))
+    if together == 1:
+        for key in waiting:
+            said(run_seed(key, data_dir, home, 1, progress))
+    else:
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(together, mp_context=spawn, initializer=_one_thread) as pool:
+            work = [pool.submit(run_seed, key, data_dir, home, together, False) for key in waiting]
+            for done in as_completed(work):
+                said(done.result())
+    return [key.file(home) for key in keys]
+
+
+def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, progress: bool | None) -> str:
+    """Run one seed, write its result, and return a line about it."""
+    experiment = EXPERIMENTS[key.experiment]
+    row = experiment.row(key.model)
+    settings = row.settings
+    if settings is not None and key.epochs is not None:
+        settings = dataclasses.replace(settings, epochs=key.epochs)
+    split = _data(key.experiment, key.protocol, None if data_dir is None else str(data_dir), key.limit)
+    folder = key.folder(out)
+    outcome = row.model.fit(
+        Run(experiment.task, split, key.protocol == HONEST, key.seed, folder, progress),
+        settings,
+    )
+    figures = _figures(experiment, split, outcome)
+    seconds = [record["seconds"] for record in outcome.history]
+    record = {
+        "key": dataclasses.asdict(key),
+        "title": row.model.title,
+        "note": row.note,
+        "settings": None if settings is None else settings.to_dict(),
+        "train_settings": outcome.train_settings,
+        "data": dict(experiment.protocols[key.protocol]),
+        "sizes": {name: len(part) for name, part in split.parts().items()},
+        "weights": outcome.weights,
+        "epochs": outcome.epochs,
+        "best_epoch": outcome.best_epoch,
+        "stopped": outcome.stopped,
+        "seconds_per_epoch": median(seconds) if seconds else None,
+        "curves": _curves(outcome.history),
+        "figures": figures,
+        **surroundings(torch.get_num_threads(), together),
+    }
+    write_result(key.file(out), record)
+    shutil.rmtree(folder, ignore_errors=True)
+    test = figures["test"]
+    return f"{key.file(out)}: {test['metric']} {test['value']:.4f} [{test['low']:.4f}, {test['high']:.4f}]"
+
+
+def _figures(experiment: Experiment, split: Split, outcome: Outcome) -> dict[str, Any]:
+    task = experiment.task
+    interval = bootstrap_interval(
+        task.metric, task.target(split.test), outcome.prediction, level=LEVEL, resamples=RESAMPLES
+    )
+    test = {"metric": task.metric, **{name: getattr(interval, name) for name in ("value", "low", "high", "level")}}
+    found: dict[str, Any] = {"test": test, **outcome.figures}
+    if outcome.best_metric is not None:
+        found["validation"] = {"metric": task.metric, "value": outcome.best_metric}
+    if "penalty" in outcome.figures and task.metric == "mse":
+        found["test_with_penalty"] = {"metric": task.metric, "value": interval.value + outcome.figures["penalty"]}
+    return found
+
+
+def _curves(history: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for record in history for name in record)
+    return {name: [record.get(name) for record in history] for name in names}
+
+
+@functools.lru_cache(maxsize=1)
+def _data(experiment: str, protocol: str, data_dir: str | None, limit: int | None) -> Split:
+    """Seeds of one process share their data."""
+    return EXPERIMENTS[experiment].data(protocol, data_dir, limit)
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)

@@ -1,0 +1,183 @@
+"""Our results beside the paper's, made from the result files alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median, stdev
+from typing import Any
+
+from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.experiments.experiment import HONEST, Experiment
+from liquidtime.paper.published import PaperRow
+from liquidtime.paper.results import read_results
+
+REFERENCE = "lstm"
+PERCENT = ("accuracy",)
+LEGEND = """\
+Ours: mean ± standard deviation (of the sample) over n seeds, on the test part. Interval: the ends of the 95 % bootstrap
+intervals over test sequences, averaged over the seeds. Time: median seconds of a training epoch, and relative to the
+LSTM's under the same protocol, threads and number of runs side by side. Paper: as printed, deviations with ddof 0 over
+5 runs; in italics where the paper quotes another work. `honest`: the epoch is chosen on a validation part.
+`published`: the last epoch, as in the paper's code."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of our table.
+
+    Attributes:
+        title: of the model, with what is not as its settings say.
+        protocol: of the runs.
+        values: of the test part, one a seed.
+        low: lower ends of the intervals, averaged.
+        high: upper ends.
+        seconds: an epoch.
+        ratio: to the LSTM's, None where there is none to compare with.
+        stopped: how many seeds ended before their last epoch, by reason.
+        penalised: the mean with the L2 penalty, for a published protocol that reports it; else None.
+        paper: the paper's line, None where it has none.
+        note: of the row.
+
+    """
+
+    title: str
+    protocol: str
+    values: list[float]
+    low: float
+    high: float
+    seconds: float | None
+    ratio: float | None
+    stopped: dict[str, int]
+    penalised: float | None
+    paper: PaperRow | None
+    note: str
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation over the seeds, None for one."""
+        return stdev(self.values) if len(self.values) > 1 else None
+
+
+def lines(experiment: Experiment, results: list[dict[str, Any]]) -> list[Line]:
+    """Return our lines, in the order of the experiment's protocols and rows, full runs first."""
+    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for record in results:
+        groups.setdefault((record["key"]["protocol"], record["key"]["model"], _changed(record)), []).append(record)
+    unknown = sorted({model for _, model, _ in groups} - set(experiment.rows))
+    if unknown:
+        raise ValueError(f"results of {experiment.name} are of models that it does not have: {', '.join(unknown)}")
+    protocols, rows = list(experiment.protocols), list(experiment.rows)
+    order = sorted(
+        groups, key=lambda group: (protocols.index(group[0]), bool(group[2]), rows.index(group[1]), group[2])
+    )
+    return [_line(experiment, group, groups) for group in order]
+
+
+def _line(
+    experiment: Experiment, group: tuple[str, str, str], groups: dict[tuple[str, str, str], list[dict[str, Any]]]
+) -> Line:
+    protocol, model, changed = group
+    records = groups[group]
+    scale = 100.0 if experiment.task.metric in PERCENT else 1.0
+    tests = [record["figures"]["test"] for record in records]
+    row = experiment.rows[model]
+    stopped: dict[str, int] = {}
+    for record in records:
+        if record["stopped"] != "finished":
+            stopped[record["stopped"]] = stopped.get(record["stopped"], 0) + 1
+    seconds = _seconds(records)
+    against = _seconds(
+        [record for record in groups.get((protocol, REFERENCE, changed), []) if _pace(record) == _pace(records[0])]
+    )
+    return Line(
+        f"{row.model.title} [{changed}]" if changed else row.model.title,
+        protocol,
+        [scale * test["value"] for test in tests],
+        scale * fmean(test["low"] for test in tests),
+        scale * fmean(test["high"] for test in tests),
+        seconds,
+        seconds / against if seconds is not None and against else None,
+        stopped,
+        _penalised(records) if protocol != HONEST else None,
+        next((line for line in experiment.published if line.model in row.model.paper), None),
+        row.note,
+    )
+
+
+def markdown(experiment: Experiment, out: str | Path = "results") -> str:
+    """Return the table of an experiment: our lines with the paper's beside, then the paper's other lines."""
+    ours = lines(experiment, read_results(Path(out), experiment.name))
+    digits = experiment.digits
+    unit = "%" if experiment.task.metric in PERCENT else experiment.task.metric
+    head = ["model", "protocol", f"ours ({unit})", "n", "interval", "s/epoch", "× LSTM"]
+    head += [f"paper ({unit})", "min/epoch", "remarks"]
+    text = [_cells(*head), _cells(*["---"] * len(head))]
+    for line in ours:
+        remarks = [line.note] if line.note else []
+        remarks += [f"{count} {reason}" for reason, count in line.stopped.items()]
+        if line.penalised is not None:
+            remarks.append(f"with the L2 penalty, as the paper reports it: {line.penalised:.{digits}f}")
+        text.append(
+            _cells(
+                line.title,
+                line.protocol,
+                _mean(fmean(line.values), line.deviation, digits),
+                str(len(line.values)),
+                f"{line.low:.{digits}f}…{line.high:.{digits}f}",
+                "–" if line.seconds is None else f"{line.seconds:.2f}",
+                "–" if line.ratio is None else f"{line.ratio:.2f}",
+                *_paper(line.paper, digits),
+                "; ".join(remarks),
+            )
+        )
+    beside = {line.paper for line in ours}
+    for row in experiment.published:
+        if row not in beside:
+            text.append(_cells(row.model, "", "–", "", "", "", "", *_paper(row, digits), ""))
+    return "\n".join(text) + "\n"
+
+
+def page(out: str | Path = "results") -> str:
+    """Return the page of all experiments that have a result."""
+    parts = ["# Results", "", "Made by `liquidtime paper table --all` from the files in `results/`.", "", LEGEND, ""]
+    for experiment in EXPERIMENTS.values():
+        if read_results(Path(out), experiment.name):
+            command = f"liquidtime paper run {experiment.name} --model MODEL --seeds N --protocol {HONEST}"
+            parts += [f"## {experiment.title}", "", f"`{command}`", "", markdown(experiment, out)]
+    return "\n".join(parts)
+
+
+def _changed(record: dict[str, Any]) -> str:
+    parts = {name: record["key"].get(name) for name in ("epochs", "limit")}
+    return ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
+
+
+def _pace(record: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what must be equal for times to be compared."""
+    return tuple(record[name] for name in ("threads", "side_by_side", "machine", "cores"))
+
+
+def _seconds(records: list[dict[str, Any]]) -> float | None:
+    known = [record["seconds_per_epoch"] for record in records if record["seconds_per_epoch"] is not None]
+    return median(known) if known else None
+
+
+def _penalised(records: list[dict[str, Any]]) -> float | None:
+    known = [record["figures"].get("test_with_penalty") for record in records]
+    return fmean(figure["value"] for figure in known) if all(known) else None
+
+
+def _mean(mean: float, deviation: float | None, digits: int) -> str:
+    return f"{mean:.{digits}f}" if deviation is None else f"{mean:.{digits}f} ± {deviation:.{digits}f}"
+
+
+def _paper(row: PaperRow | None, digits: int) -> tuple[str, str]:
+    if row is None:
+        return "–", "–"
+    value = _mean(row.value, row.deviation, digits)
+    return f"*{value}* ({row.quoted})" if row.quoted else value, "–" if row.minutes is None else f"{row.minutes:g}"
+
+
+def _cells(*cells: str) -> str:
+    return "| " + " | ".join(cells) + " |"
