@@ -43,7 +43,7 @@ def test_parts_that_cannot_be_made():
 def test_figures_and_baselines():
     data, y = some_series()
     train, test = hold_out(len(data), 0.3, 0, y)
-    model = lt.CfCClassifier(epochs=3, random_state=0).fit(data[train], y[train])
+    model = lt.CfCClassifier(hidden_size=16, epochs=3, random_state=0).fit(data[train], y[train])
     found = compare(model, "ours", (data[train], y[train]), (data[test], y[test]))
     assert list(found.figures) == ["ours", "gradient boosting on summary features", "guess (share of each class)"]
     for name, prediction in found.predictions.items():
@@ -63,7 +63,7 @@ def test_figures_and_baselines():
         assert view.evolving[-1] == pytest.approx(model.predict_proba(data[[row]])[0, 1], abs=1e-5)
     assert len(contents.intervals) == len(data.times) - len(data)
     assert (contents.intervals > 0).all()
-    assert contents.gate_times.shape == (64,)
+    assert contents.gate_times.shape == (16,)
 
 
 def test_what_a_test_part_does_not_define_is_left_out():
