@@ -88,7 +88,7 @@ def test_json_is_all_there_is_on_standard_output(tmp_path):
 
 @pytest.mark.parametrize("words", [["--help"], ["train", "--help"]])
 def test_help_is_quick(words):
-    """Under 0.3 s of processor time, the best of five: what it takes where nothing else runs."""
+    """Under 0.3 s of processor time, the best of five; twice that where other work shares the caches and cores."""
     taken = []
     for _ in range(5):
         run = process(*words)
@@ -98,4 +98,4 @@ def test_help_is_quick(words):
             assert "Usage" in run.stdout.read()
         assert run.returncode == 0
         taken.append(used.ru_utime + used.ru_stime)
-    assert min(taken) < 0.3
+    assert min(taken) < (0.3 if os.getloadavg()[0] < os.cpu_count() / 2 else 0.6)
