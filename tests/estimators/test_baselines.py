@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from small import series
 
+from estimators.small import series
 from liquidtime.data import SeriesEncoder
 from liquidtime.estimators.baselines import Guess, LastValue, MeanSoFar, SummaryBoosting, summary_features
 

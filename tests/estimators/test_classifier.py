@@ -5,9 +5,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from small import TINY, series
 
 import liquidtime as lt
+from estimators.small import TINY, series
 from liquidtime.cells import CfCCell
 from liquidtime.estimators.members import folds
 

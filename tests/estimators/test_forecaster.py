@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from small import TINY
 
 import liquidtime as lt
+from estimators.small import TINY
 from liquidtime.data import SeriesSet
 
 BETTER = TINY | {"hidden_size": 16, "read_out_units": 16, "epochs": 30, "learning_rate": 0.01, "dropout": 0.0}

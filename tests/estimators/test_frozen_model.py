@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-from small import series
 
 import liquidtime as lt
+from estimators.small import series
 
 FROZEN = Path(__file__).parent / "frozen_model"
 

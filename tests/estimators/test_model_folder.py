@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 from sklearn.exceptions import NotFittedError
-from small import TINY, series
 
 import liquidtime as lt
+from estimators.forged import sign
+from estimators.small import TINY, series
 from liquidtime.cells import CfCCell
 from liquidtime.estimators import ModelFolderError
 from liquidtime.training import DamagedFolder
@@ -33,16 +34,6 @@ def folder(saved, tmp_path):
     for file in saved[1].iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
     return copy
-
-
-def sign(folder):
-    """Write the manifest anew, as one who forges a folder would."""
-    listed = {}
-    for file in sorted(folder.iterdir()):
-        if file.name != "manifest.json":
-            content = file.read_bytes()
-            listed[file.name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    (folder / "manifest.json").write_text(json.dumps({"files": listed}, indent=1, sort_keys=True) + "\n")
 
 
 def reconfigured(folder, change):

@@ -7,10 +7,10 @@ import time
 import warnings
 
 import numpy as np
-from small import TINY, series
-from test_model_folder import sign
 
 import liquidtime as lt
+from estimators.forged import sign
+from estimators.small import TINY, series
 
 ROUNDS = 2000
 STRANGE = [

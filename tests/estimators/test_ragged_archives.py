@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ts_file import read_ts
 
 import liquidtime as lt
+from estimators.ts_file import read_ts
 
 SPEC = importlib.util.find_spec("aeon")
 pytestmark = pytest.mark.skipif(SPEC is None, reason="aeon is not installed (pip install --no-deps aeon==1.6.0)")

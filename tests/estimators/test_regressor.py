@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from small import TINY, series
 
 import liquidtime as lt
+from estimators.small import TINY, series
 
 BETTER = TINY | {"hidden_size": 16, "read_out_units": 16, "epochs": 20, "learning_rate": 0.02, "dropout": 0.0}
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from small import TINY, series
 
 import liquidtime as lt
+from estimators.small import TINY, series
 from liquidtime.data import SeriesSet
 
 
