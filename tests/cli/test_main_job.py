@@ -1,6 +1,7 @@
 """From a table to a model, its predictions and its figures, through the command line."""
 
 import json
+import sys
 
 import numpy as np
 import polars as pl
@@ -166,3 +167,53 @@ def test_forecast(home):
     code, out, err = lt("evaluate", home / "forecast", home / "wide.csv", "--json")
     assert code == 0, err
     assert set(json.loads(out)["figures"]) == {"mae", "mse"}
+
+
+def test_stamps_whole_ids_static_categories_and_unknown_numbers(home):
+    rng = np.random.default_rng(1)
+    start, rows = np.datetime64("2024-01-01T00:00:00"), []
+    for robot in range(30):
+        stamps = start + np.cumsum(rng.integers(60, 6000, 5)).astype("timedelta64[s]")
+        for stamp in stamps:
+            force = -1.0 if rng.random() < 0.2 else float(rng.normal(3 + robot % 3, 1))
+            rows.append((robot, str(stamp), force, "on" if rng.random() < 0.5 else "off", 40 + robot, "abc"[robot % 3]))
+    names = ["robot", "stamp", "force", "mode", "age", "kind"]
+    table = pl.DataFrame(rows, schema=names, orient="row")
+    table.write_csv(home / "robots.csv")
+    words = ["--static", "age", "--categorical", "mode", "--missing", "-1", "--time-unit", "min", "--target", "kind"]
+    places = ["--id", "robot", "--time", "stamp", "--out", home / "robots"]
+    code, _, err = lt("train", home / "robots.csv", *places, *words, "--epochs", 1, "--n-estimators", 2, "--json")
+    assert code == 0, err
+    assert "categories off, on" in err
+    assert "static features (1)" in err
+    pl.read_csv(home / "robots.csv", try_parse_dates=True).drop("age").write_parquet(home / "robots.parquet")
+    code, _, err = lt("predict", home / "robots", home / "robots.parquet", "--out", home / "robots_out.csv")
+    assert code == 0, err
+    assert "warning: 1 static features of training are missing" in err
+    found = pl.read_csv(home / "robots_out.csv")
+    assert found.columns == ["robot", "prediction", "probability_a", "probability_b", "probability_c"]
+    assert found["robot"].to_list() == list(range(30))
+    facts = json.loads(lt("info", home / "robots", "--json")[1])
+    assert (facts["time unit"], facts["columns"]["missing"], facts["networks"]) == ("min", [-1.0], 2)
+
+
+def test_without_the_packages_of_the_report_everything_else_is_done(home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    words = ["--target", "score", "--task", "regress", "--values", "hr", "--epochs", 1, "--validation-share", 0.2]
+    code, out, _ = lt("train", home / "wide.csv", *WIDE, *words, "--out", home / "plain")
+    assert code == 0
+    assert (
+        "no report: a report needs matplotlib and jinja2 (jinja2 is missing): pip install 'liquidtime[report]'" in out
+    )
+    assert (home / "plain" / "model.safetensors").is_file()
+    assert not (home / "plain" / "report.html").exists()
+    assert json.loads((home / "plain" / "config.json").read_text())["params"]["validation_fraction"] == 0.2
+
+
+def test_a_model_that_is_replaced_is_kept(home):
+    words = ["--target", "score", "--task", "regress", "--values", "hr", "--epochs", 1, "--out", home / "again"]
+    for seed in (0, 1):
+        code, _, err = lt("train", home / "wide.csv", *WIDE, *words, "--seed", seed)
+        assert code == 0, err
+    assert json.loads(lt("info", home / "again", "--json")[1])["seed"] == 1
+    assert json.loads(lt("info", home / "again.previous", "--json")[1])["seed"] == 0

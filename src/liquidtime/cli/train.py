@@ -41,6 +41,9 @@ def train(
     epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the training part.")] = None,
     batch_size: Annotated[int | None, typer.Option("--batch-size", help="Series in a batch.")] = None,
     learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="The highest rate.")] = None,
+    validation_share: Annotated[
+        float | None, typer.Option("--validation-share", help="Share of the training part that chooses the epoch.")
+    ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
     test_share: Annotated[float, typer.Option("--test-share", help="Share of the series that are tested on.")] = 0.2,
@@ -63,6 +66,7 @@ def train(
     given = {
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
+        "validation_fraction": validation_share,
         "class_weight": "balanced" if balanced else None,
     }  # fmt: skip
     if balanced and task != "classify":
