@@ -1,5 +1,6 @@
 """Every experiment runs in small; what is done is skipped, what was cut short goes on with the same bits."""
 
+import dataclasses
 import json
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.network import SequenceNetwork
 from liquidtime.paper.results import Key
-from liquidtime.paper.runner import _data, run
+from liquidtime.paper.runner import _data, progress_of, run
 from paper.small_runs import cheapen_all, shrink_xor, written
 
 
@@ -104,12 +105,37 @@ def test_a_run_cut_short_goes_on_and_ends_as_if_nothing_had_happened(tmp_path, m
 def test_seeds_side_by_side_are_those_one_after_another(root, tmp_path):
     """The settings are the paper's here: other processes know nothing of what a test has made cheap."""
     options = {"epochs": 1, "limit": 10, "progress": False, "data_dir": root}
-    pair = run("walker2d", "cfc", [0, 1], out=tmp_path / "pair", jobs=2, **options)
+    said = []
+    pair = run("walker2d", "cfc", [0, 1], out=tmp_path / "pair", jobs=2, said=said.append, every=0.2, **options)
+    assert {line.split(":")[0] for line in said} >= {str(path) for path in pair}
     alone = run("walker2d", "cfc", [1], out=tmp_path / "alone", jobs=1, **options)
     one, other = comparable(alone[0]), comparable(pair[1])
     assert (one.pop("side_by_side"), other.pop("side_by_side")) == (1, 2)
     assert one == other
     assert comparable(pair[0])["figures"] != other["figures"]
+
+
+def test_a_row_may_have_its_own_data_options(root, tmp_path, small, monkeypatch):
+    experiment = EXPERIMENTS["physionet"]
+    plain = experiment.rows["lstm"]
+    coarse = dataclasses.replace(plain, label="coarse", options={"hours": 12.0})
+    rows = {**experiment.rows, "lstm_coarse": coarse}
+    monkeypatch.setitem(EXPERIMENTS, "physionet", dataclasses.replace(experiment, rows=rows))
+    (path,) = run("physionet", "lstm_coarse", [0], data_dir=root, out=tmp_path, jobs=1, progress=False)
+    record = json.loads(path.read_text())
+    assert record["data"] == {"protocol": "honest", "hours": 12.0}
+    assert record["title"] == "LSTM (coarse)"
+    (other,) = run("physionet", "lstm", [0], data_dir=root, out=tmp_path, jobs=1, progress=False)
+    assert json.loads(other.read_text())["curves"]["loss"] != record["curves"]["loss"]
+
+
+def test_a_line_about_a_seed_under_way(tmp_path):
+    key = Key("xor", "cfc", "honest", 3)
+    assert progress_of(key, tmp_path) == ""
+    key.folder(tmp_path).mkdir(parents=True)
+    log = '{"epoch": 4, "step": 50, "loss": 0.25, "seconds": 1.0, "val_accuracy": 0.5}\n{"epoch": 5, "st'
+    (key.folder(tmp_path) / "metrics.jsonl").write_text(log)
+    assert progress_of(key, tmp_path) == "xor cfc-honest-seed3: epoch 5, loss 0.2500 val_accuracy 0.5000"
 
 
 def test_refusals(tmp_path):
