@@ -5,12 +5,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
 
-.PHONY: demo test lint types layers tests clean
+.PHONY: demo test lint types layers tests sanitize clean
 
 demo: $(READY)
-	$(BIN)/python examples/bit_stream_xor.py
+	$(BIN)/liquidtime demo
 
-test: lint types layers tests
+test: lint types layers tests sanitize
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -22,8 +22,18 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
+# All with the kernels, which must be there; then, on the plain loops, what both of them compute.
 tests: $(READY)
-	$(BIN)/pytest -n 2
+	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2
+	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 tests/ops tests/cells tests/layers
+
+sanitize: build/sanitize/.passed
+
+build/sanitize/.passed: CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
+	cmake -S . -B build/sanitize -DLIQUIDTIME_SANITIZE=ON
+	cmake --build build/sanitize --target sanitize -j 2
+	build/sanitize/sanitize
+	touch $@
 
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

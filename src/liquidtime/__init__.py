@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from liquidtime import cells, closed_form, compat, data, layers, solvers, wirings
+    from liquidtime import cells, closed_form, compat, data, estimators, layers, solvers, wirings
     from liquidtime.closed_form import compile_ltc
     from liquidtime.data import SeriesEncoder, SeriesSet
+    from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCRegressor, load
     from liquidtime.layers import LTC, CfC, Recurrent
     from liquidtime.times import elapsed, equidistant
 
 _HOMES = {
     "CfC": "layers",
+    "CfCClassifier": "estimators",
+    "CfCForecaster": "estimators",
+    "CfCRegressor": "estimators",
     "LTC": "layers",
     "Recurrent": "layers",
     "SeriesEncoder": "data",
@@ -26,12 +30,16 @@ _HOMES = {
     "compile_ltc": "closed_form",
     "elapsed": "times",
     "equidistant": "times",
+    "load": "estimators",
 }
-_MODULES = ("cells", "closed_form", "compat", "data", "layers", "solvers", "wirings")
+_MODULES = ("cells", "closed_form", "compat", "data", "estimators", "layers", "solvers", "wirings")
 
 __all__ = [
     "LTC",
     "CfC",
+    "CfCClassifier",
+    "CfCForecaster",
+    "CfCRegressor",
     "Recurrent",
     "SeriesEncoder",
     "SeriesSet",
@@ -42,7 +50,9 @@ __all__ = [
     "data",
     "elapsed",
     "equidistant",
+    "estimators",
     "layers",
+    "load",
     "solvers",
     "wirings",
 ]

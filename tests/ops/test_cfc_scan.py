@@ -211,6 +211,27 @@ def test_the_operator_equals_the_eager_way():
     compare(case, traced=True)
 
 
+@pytest.mark.parametrize("T", [0, 1, 2, 17])
+@pytest.mark.parametrize("kind", [("gated", 4, "hidden"), ("cf_s_paper", 1, "none")])
+def test_recomputing_changes_nothing(T, kind):
+    name, heads, memory = kind
+    form = Form(name, heads, 2, memory=memory, masked=(True, False))
+    for lengths in (None, [T, 0, T // 2, T]):
+        compare(draw(form, 4, T, 2, 5, 6, torch.float64, lengths), recompute=True)
+
+
+def test_recomputing_keeps_less():
+    case = draw(Form(), 2, 400, 2, 16, 16, torch.float32)
+    kept = []
+    for recompute in (False, True):
+        sizes: list[int] = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t, sizes=sizes: sizes.append(t.nbytes) or t, lambda t: t):
+            case.run(cfc_scan_native, recompute=recompute)
+        kept.append(sum(sizes))
+    given_anyway = sum(t.nbytes for t in case.leaves)
+    assert kept[1] - given_anyway < 0.1 * (kept[0] - given_anyway)
+
+
 def test_several_python_threads_at_once():
     cases = [draw(Form(), 9, 30, 3, 20, 24, torch.float32, seed=seed) for seed in range(4)]
     expected = [case.run(cfc_scan_native)[0] for case in cases]

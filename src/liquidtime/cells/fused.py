@@ -21,6 +21,7 @@ class Fused:
     weights: list[Tensor]
     units: int = 0
     dropout: float = 0.0
+    recompute: bool = False
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, State] | None:
         """Return what the cell's plain loop gives, or None where no kernel can take these tensors."""
@@ -32,7 +33,10 @@ class Fused:
             count = sum(self.form.masked) * self.form.passes
             masks = x.new_empty(count, x.shape[0], x.shape[1], self.units)
             masks = masks.bernoulli_(1 - self.dropout).div_(1 - self.dropout)
-        return cfc_scan_native(x, state, dt, lengths, self.weights, self.form, masks, traced=way is Way.TRACED)
+        traced = way is Way.TRACED
+        return cfc_scan_native(
+            x, state, dt, lengths, self.weights, self.form, masks, recompute=self.recompute, traced=traced
+        )
 
 
 def is_plain(module: nn.Module) -> bool:

@@ -41,6 +41,7 @@ class HeadedCell(Cell):
     """
 
     kind: ClassVar[str]  # of the scan that runs this very class; a subclass that does not state its own has none
+    recompute: bool = False  # whether a scan keeps the state every √T steps only and runs the rest again
     mask: Tensor | None
 
     @named_arguments
@@ -127,7 +128,7 @@ class HeadedCell(Cell):
             masked=tuple(every or index > 0 for index in range(len(backbone.layers))) if dropping else (),
             **self.form_options(),
         )
-        return Fused(form, [*weights, *self.form_vectors()], backbone.out_features, rate)
+        return Fused(form, [*weights, *self.form_vectors()], backbone.out_features, rate, self.recompute)
 
     def form_options(self) -> dict[str, Any]:
         """Return the settings of `Form` that only this kind of cell has."""

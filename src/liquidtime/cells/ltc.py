@@ -7,8 +7,12 @@ from torch import Tensor, nn
 from liquidtime._checks import check_choice, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
+from liquidtime.cells.fused import is_plain
 from liquidtime.cells.synapses import Synapses
-from liquidtime.solvers import SOLVERS, Solver
+from liquidtime.ops.backend import native_is_live
+from liquidtime.ops.fitness import Way, way_for
+from liquidtime.ops.ltc_scan import ltc_scan_native
+from liquidtime.solvers import SOLVERS, SemiImplicit, Solver
 from liquidtime.wirings import FullyConnected, Wiring, neurons_of
 
 INIT_RANGES = {"leak": (0.001, 1.0), "rest": (-0.2, 0.2), "capacitance": (0.4, 0.6)}
@@ -80,6 +84,32 @@ class LTCCell(Cell):
         (v,) = state
         v = self.solver.integrate(self.drive(x), v, dt.unsqueeze(-1), self.unfolds).to(v.dtype)
         return self.read_out(v), (v,)
+
+    def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        fits = native_is_live() and type(self) is LTCCell and type(self.solver) is SemiImplicit and is_plain(self)
+        way = way_for(x, dt, *state, self.leak, self.sensory.w, self.recurrent.w) if fits else Way.REFERENCE
+        if way is Way.REFERENCE:
+            return super().scan(x, state, dt, lengths)
+        padding = None
+        if lengths is not None:
+            padding = (torch.arange(x.shape[1]) >= lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
+            x = x.masked_fill(padding, 0.0)
+        leak, capacitance = F.softplus(self.leak), F.softplus(self.capacitance)
+        parameters = [*self.sensory.listed(), *self.recurrent.listed(), leak, leak * self.rest, capacitance]
+        v, last = ltc_scan_native(
+            x * self.input_weight + self.input_bias,
+            state[0],
+            dt,
+            lengths,
+            parameters,
+            self.sensory.graph(),
+            self.recurrent.graph(),
+            self.unfolds,
+            traced=way is Way.TRACED,
+        )
+        y = self.read_out(v)
+        return y if padding is None else y.masked_fill(padding, 0.0), (last,)
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""

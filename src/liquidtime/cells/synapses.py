@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from liquidtime.ops.ltc_scan import Graph, graph_of
+
 INIT_RANGES = {"w": (0.001, 1.0), "gamma": (3.0, 8.0), "mu": (0.3, 0.8)}
 
 
@@ -27,6 +29,9 @@ class Synapses(nn.Module):
     """
 
     mask: Tensor
+    pre: Tensor
+    post: Tensor
+    first: Tensor
 
     def __init__(self, polarity: npt.NDArray[np.int8]) -> None:
         super().__init__()
@@ -37,6 +42,18 @@ class Synapses(nn.Module):
         signs = torch.tensor(polarity, dtype=torch.get_default_dtype())
         self.E = nn.Parameter(signs)
         self.register_buffer("mask", signs.abs())
+        for name, part in graph_of(self.mask)._asdict().items():
+            self.register_buffer(name, part, persistent=False)
+        self.register_load_state_dict_post_hook(_list_again)  # type: ignore[no-untyped-call]
+
+    def graph(self) -> Graph:
+        """Return which synapses there are, sorted by the neuron they end on."""
+        return Graph(self.pre, self.post, self.first)
+
+    def listed(self) -> list[Tensor]:
+        """Return w (positive), γ, μ and E of the synapses there are, each (n,), in the order of `graph`."""
+        values = (F.softplus(self.w), self.gamma, self.mu, self.E)
+        return [value[self.pre, self.post] for value in values]
 
     def activity(self, v: Tensor) -> Tensor:
         """Return s (B, n_pre, n_post), how far each synapse is open, from v (B, n_pre)."""
@@ -60,3 +77,9 @@ class Synapses(nn.Module):
     def extra_repr(self) -> str:
         """Return the sizes, which no submodule shows."""
         return f"{self.mask.shape[0]} -> {self.mask.shape[1]}"
+
+
+def _list_again(synapses: nn.Module, incompatible: object) -> None:
+    """A state dict brings its own mask."""
+    assert isinstance(synapses, Synapses)
+    synapses.pre, synapses.post, synapses.first = graph_of(synapses.mask)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import typer
 
-from liquidtime.cli import info, paper
+from liquidtime.cli import bench, demo, evaluate, info, paper, predict, train
 
 app = typer.Typer(
     name="liquidtime",
@@ -12,16 +14,19 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
+app.command("demo")(demo.demo)
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
+app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
 app.add_typer(paper.app, name="paper")
-
-
-@app.callback()
-def _commands() -> None:
-    """Keep `liquidtime COMMAND` even while there is one command only."""
+app.command("bench")(bench.bench)
 
 
 def main() -> None:
     """Run the command line."""
+    # threads that wait by spinning make a shared machine crawl; set before torch is imported, and yours to overrule
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     app()

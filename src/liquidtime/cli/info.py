@@ -1,13 +1,36 @@
 from __future__ import annotations
 
-import json
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from liquidtime.cli.failing import command
+from liquidtime.cli.options import AsJson, Debug
 
-def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Say which versions are installed and what they run on."""
+
+@command
+def info(
+    model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="Model folder made by `train`.")] = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Say what is in a model folder; without one, which versions are installed and what they run on."""
+    from liquidtime.cli.printing import Printer
+
+    printer = Printer(as_json)
+    facts = _installed() if model is None else _model(model)
+    if not as_json:
+        width = max(map(len, facts))
+        for name, value in facts.items():
+            if name == "test":
+                printer.scores(value, "on the test part, with 95 % intervals")
+            elif value is not None:
+                printer.line(f"{name:{width}}  {_text(value)}")
+    printer.result(facts)
+
+
+def _installed() -> dict[str, Any]:
     import platform
 
     import numpy
@@ -15,7 +38,7 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
 
     import liquidtime
 
-    facts = {
+    return {
         "liquidtime": liquidtime.__version__,
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -23,9 +46,38 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
     }
-    if as_json:
-        typer.echo(json.dumps(facts, indent=2))
-        return
-    width = max(map(len, facts))
-    for name, value in facts.items():
-        typer.echo(f"{name:{width}}  {value}")
+
+
+def _model(folder: Path) -> dict[str, Any]:
+    import json
+
+    from liquidtime.cli.model_files import load
+
+    estimator, record = load(folder)
+    config = json.loads((folder / "config.json").read_bytes())
+    weights = sum(parameter.numel() for parameter in estimator.networks_[0].parameters())
+    facts: dict[str, Any] = {
+        "kind": config["kind"],
+        "network": config["params"]["network"],
+        "networks": config["members"],
+        "weights of each": weights,
+        "trained on": f"{config['series']:,} series",
+        "channels": config["encoder"]["channels"],
+        "static features": config["encoder"]["static_names"] or None,
+        "time unit": config["encoder"]["time_unit"],
+        "classes": config["learned"].get("classes"),
+        "seed": config["seed"] if config["params"]["random_state"] is None else config["params"]["random_state"],
+        "versions": config["versions"],
+    }
+    if record is not None:
+        facts |= {"target": record.target, "columns": record.columns.to_dict(), "test": record.test}
+    return facts
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(item)}" for name, item in value.items() if item not in (None, [], ()))
+    if isinstance(value, list | tuple):
+        shown = ", ".join(map(str, value[:12]))
+        return f"{shown} and {len(value) - 12} more" if len(value) > 12 else shown
+    return str(value)

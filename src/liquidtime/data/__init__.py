@@ -8,6 +8,7 @@ from liquidtime.data.files import read_frame
 from liquidtime.data.from_arrays import from_arrays
 from liquidtime.data.from_long import from_long
 from liquidtime.data.from_wide import from_wide
+from liquidtime.data.history import History
 from liquidtime.data.notes import Note
 from liquidtime.data.series_set import Series, SeriesSet
 from liquidtime.data.stream import SeriesStream
@@ -18,6 +19,7 @@ __all__ = [
     "Batches",
     "Description",
     "Encoded",
+    "History",
     "Note",
     "Series",
     "SeriesEncoder",

@@ -169,8 +169,25 @@ class SeriesEncoder:
         """
         self._check_fitted()
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
+        return self.encode(self._binned(data))
+
+    def steps(self, data: SeriesSet) -> SeriesSet:
+        """Return the set with the channels of training, gathered in bins if the encoder has them.
+
+        Raises:
+            ValueError: as `transform`.
+
+        """
+        self._check_fitted()
+        data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
+        return self._binned(data)
+
+    def _binned(self, data: SeriesSet) -> SeriesSet:
+        return bin_series(data, self.bin_width) if self.bin_width else data
+
+    def encode(self, data: SeriesSet) -> Encoded:
+        """Encode what `steps` returned."""
         static = self.encode_static(data.static)
-        data = bin_series(data, self.bin_width) if self.bin_width else data
         N, layout = len(data.times), self.layout_
         x = np.zeros((len(layout.inputs), N), dtype=np.float32)  # a channel in one piece; turned at the end
         columns = np.array(data.values.T, order="C")  # a copy, scaled in place

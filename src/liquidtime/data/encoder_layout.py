@@ -22,6 +22,7 @@ class Layout:
         mask: where the block of masks starts; its columns are in the order of the channels.
         since: where the block of times since the last observation starts, likewise.
         static: for each static feature its columns, the flag last.
+        channel_of: for each of the D inputs the position of its channel.
     """
 
     def __init__(
@@ -43,6 +44,13 @@ class Layout:
         inputs += [f"{name} observed" for name in channels] if "mask" in blocks else []
         self.since = len(inputs)
         inputs += [f"{name} since" for name in channels] if "since" in blocks else []
+        places = [place for place, name in enumerate(channels) for _ in categories.get(name, ("",))]
+        each = list(range(len(channels)))
+        self.channel_of = (
+            *(places if "values" in blocks else []),
+            *(each if "mask" in blocks else []),
+            *(each if "since" in blocks else []),
+        )
         statics: list[str] = []
         self.static: dict[str, slice] = {}
         for name, flag in zip(static_names, flags, strict=True):

@@ -111,6 +111,16 @@ class SeriesStream:
         self._now = self._in_bin.with_added(self._at_time.with_added(np.full_like(row, np.nan)))
         return self._encode()
 
+    @property
+    def now(self) -> npt.NDArray[np.float32]:
+        """(C,) the values of the open step as they stand, NaN = not observed."""
+        return self._now
+
+    @property
+    def time(self) -> float | None:
+        """The time of the open step in the encoder's unit, as a whole set would store it; None before the first."""
+        return self._step
+
     def _close(self, step: float) -> None:
         """Close the open step and open one at `step`."""
         if self._step is None:

@@ -45,6 +45,8 @@ class CfC(Recurrent):
         head_activation: of "cfc" and "no_gate": "tanh" or "lecun_tanh".
         amplitude: of "cf_s_paper": "free" or "state".
         forget_bias: of the mixed memory.
+        recompute: whether training keeps the state every √T steps only and computes the rest again: less memory for
+            one more forward run. Without effect on the numbers, on wired cells and on the plain loop.
 
     """
 
@@ -72,6 +74,7 @@ class CfC(Recurrent):
         head_activation: str | None = None,
         amplitude: str | None = None,
         forget_bias: float | None = None,
+        recompute: bool = False,
     ) -> None:
         check_choice("variant", variant, VARIANTS)
         options: dict[str, Any] = {"init_gain": init_gain}
@@ -96,7 +99,9 @@ class CfC(Recurrent):
         def make_cell(width: int) -> Cell:
             if wiring is not None:
                 return WiredCfCCell(width, wiring, kind, **options)
-            return kind(width, H, **options)
+            cell = kind(width, H, **options)
+            cell.recompute = recompute
+            return cell
 
         super().__init__(
             remembering(make_cell, H, mixed_memory, forget_bias),

@@ -13,6 +13,7 @@ from liquidtime._checks import check_lengths, check_rate, check_size, check_widt
 from liquidtime._types import HiddenState, State
 from liquidtime.cells import Cell
 from liquidtime.errors import wrong_shape
+from liquidtime.layers.quick import QuickStep
 from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
 
 
@@ -67,6 +68,7 @@ class Recurrent(nn.Module):
                 self.cells.append(make_cell(width))
             width = self._cell(0).output_size * self.num_directions
         self.projection = None if proj_size is None else nn.Linear(width, check_size("proj_size", proj_size))
+        self._quick = QuickStep()
         self.output_size = width if self.projection is None else self.projection.out_features
 
     @property
@@ -141,6 +143,10 @@ class Recurrent(nn.Module):
             (B, output_size) the output, and the new state.
 
         """
+        if not torch.is_grad_enabled() and self._steps_quickly():
+            done = self._quick.take(self, x, h, dt)
+            if done is not None:
+                return done
         if self.bidirectional:
             raise ValueError("`step` needs a layer that runs forward only; this one is bidirectional.")
         if not isinstance(x, Tensor) or x.dim() not in (1, 2):
@@ -158,6 +164,11 @@ class Recurrent(nn.Module):
                 y = self.dropout(y)
             y, states[index] = self._cell(index)(y, states[index], dt)
         return self._project(y), _join(states)
+
+    def _steps_quickly(self) -> bool:
+        if self.bidirectional or self.projection is not None:
+            return False
+        return self.num_layers == 1 or not (self.dropout.training and self.dropout.p)
 
     def _run(self, x: Tensor, h0: HiddenState | None, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, HiddenState]:
         check_width("x", x, self.input_size, "(B, T, D)")

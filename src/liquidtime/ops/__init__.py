@@ -2,5 +2,6 @@
 
 from liquidtime.ops.backend import backend, live_backend, set_backend, using_backend
 from liquidtime.ops.cfc_scan import cfc_scan
+from liquidtime.ops.ltc_scan import ltc_scan
 
-__all__ = ["backend", "cfc_scan", "live_backend", "set_backend", "using_backend"]
+__all__ = ["backend", "cfc_scan", "live_backend", "ltc_scan", "set_backend", "using_backend"]

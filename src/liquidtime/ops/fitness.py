@@ -19,6 +19,17 @@ class Way(enum.Enum):
     TRACED = enum.auto()
 
 
+def can_call_straight() -> bool:
+    """Return whether nothing traces, maps or watches what is computed, so that a kernel may be called directly."""
+    return (
+        native_is_live()
+        and not torch.compiler.is_compiling()
+        and forward_ad._current_level < 0
+        and torch._C._functorch.maybe_current_level() is None
+        and not torch._C._len_torch_dispatch_stack()
+    )
+
+
 def way_for(x: Tensor, *others: Tensor) -> Way:
     """Return the way for a scan over x and the other tensors.
 

@@ -22,6 +22,8 @@ def cfc_scan(
     weights: Sequence[Tensor],
     form: Form,
     masks: Tensor | None = None,
+    *,
+    recompute: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Run the recurrence of `form` over a sequence, on the kernel where it fits, else by the plain loop.
 
@@ -35,6 +37,8 @@ def cfc_scan(
             (4H, D + H) and (4H,).
         form: which equations.
         masks: (K, B, T, U) what the outputs of the masked layers are multiplied by, pass by pass, layer by layer.
+        recompute: keep the state every √T steps only and run what lies between again for the gradients: memory that
+            grows with √T, for one more forward run. The plain loop keeps everything.
 
     Returns:
         (B, T, H) the state after each step, 0 behind a row's samples; and the last state.
@@ -43,4 +47,5 @@ def cfc_scan(
     way = way_for(x, dt, *state, *weights)
     if way is Way.REFERENCE:
         return cfc_scan_ref(x, state, dt, lengths, weights, form, masks)
-    return cfc_scan_native(x, state, dt, lengths, weights, form, masks, traced=way is Way.TRACED)
+    traced = way is Way.TRACED
+    return cfc_scan_native(x, state, dt, lengths, weights, form, masks, recompute=recompute, traced=traced)

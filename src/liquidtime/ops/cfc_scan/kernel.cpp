@@ -125,21 +125,28 @@ template <class T> struct ForwardWeights {
   }
 };
 
+// Where the samples of the batch lie.
+struct Places {
+  const Rows& r;
+  int64_t B, T;
+
+  int64_t length(int64_t b) const { return r.lengths ? r.lengths[b] : T; }
+  int64_t start(int64_t t) const { return r.starts ? r.starts[t] : t * B; }
+  int64_t sample(int64_t b, int64_t t) const { return r.starts ? r.starts[t] + r.rank[b] : t * B + b; }
+};
+
 template <class T> struct ForwardRun {
   Sizes<T> s;
+  Places places;
   ForwardWeights<T> w;
-  const Group* groups;
-  const int64_t *order, *offsets;
   int64_t N;
   bool failed = false;
 
-  explicit ForwardRun(const CfcProblem& p) : s(p) {}
-
-  int64_t length(int64_t b) const { return offsets[b + 1] - offsets[b]; }
+  ForwardRun(const CfcProblem& p, const Rows& rows) : s(p), places{rows, p.B, p.T}, N(places.start(p.T)) {}
 
   void group(int64_t index) {
     const CfcProblem& p = s.p;
-    const int64_t R = groups[index].rows, *rows = order + groups[index].first;
+    const int64_t R = places.r.groups[index].rows, *rows = places.r.order + places.r.groups[index].first;
     const int64_t V = s.V, Hp = s.Hp, Up = s.Up, M = R * s.passes;
     const int64_t wide = s.width0 > s.width_lstm ? s.width0 : s.width_lstm;
     const int64_t sizes[] = {M * wide, M * wide, M * Up, M * Up, M * 8 * V, R * Hp, R * Hp};
@@ -160,9 +167,9 @@ template <class T> struct ForwardRun {
       if (p.memory != none) copy(m + i * Hp, s.in(p.m0) + rows[i] * p.H, p.H);
     }
     int64_t n = R;
-    const int64_t steps = R ? length(rows[0]) : 0;
+    const int64_t steps = R ? places.length(rows[0]) : 0;
     for (int64_t t = 0; t <= steps; ++t) {
-      while (n > 0 && length(rows[n - 1]) <= t) {
+      while (n > 0 && places.length(rows[n - 1]) <= t) {
         --n;
         copy(s.out(p.hn) + rows[n] * p.H, h + n * Hp, p.H);
         if (p.memory != none) copy(s.out(p.mn) + rows[n] * p.H, m + n * Hp, p.H);
@@ -209,7 +216,7 @@ template <class T> struct ForwardRun {
     product<T>(w.lstm, n, a, s.width_lstm, scratch, [&](const Block& block, const T* C) {
       const int64_t plane = n * block.width * V;
       for (int64_t i = 0; i < n; ++i) {
-        const int64_t sample = offsets[rows[i]] + t;
+        const int64_t sample = places.sample(rows[i], t);
         for (int64_t v = 0; v < block.width; ++v) {
           const int64_t u = block.unit + v * V;
           const T* c = C + (i * block.width + v) * V;
@@ -249,7 +256,7 @@ template <class T> struct ForwardRun {
         const int64_t u = block.unit + k * block.width * V;
         const T* c = C + k * M * block.width * V;
         for (int64_t i = 0; i < M; ++i) {
-          const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + offsets[row] + t;
+          const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + places.sample(row, t);
           const T* mask = s.in(p.mask[pass * p.layers + l]);
           for (int64_t v = 0; v < block.width; ++v) {
             const int64_t at = u + v * V;
@@ -275,7 +282,7 @@ template <class T> struct ForwardRun {
       const int64_t plane = M * block.width * V, single = p.heads == 1 ? block.panels : 1;
       for (int64_t k = 0; k < single; ++k)
         for (int64_t i = 0; i < n; ++i) {
-          const int64_t row = rows[i], sample = offsets[row] + t;
+          const int64_t row = rows[i], sample = places.sample(row, t);
           const T dt = s.dt(row, t);
           for (int64_t v = 0; v < block.width; ++v) {
             const int64_t u = block.unit + (k * block.width + v) * V;
@@ -328,9 +335,8 @@ template <class T> struct ForwardRun {
 
 template <class T> struct BackwardRun {
   Sizes<T> s;
-  const Group* groups;
-  const int64_t *order, *offsets;
-  int64_t N, group_count;
+  Places places;
+  int64_t N, begin, M;  // all samples, the first of this run's steps, and how many these have
   bool failed = false;
   Packed<T> layer[max_layers], heads, lstm;
   T *A, *rate, *B;
@@ -338,9 +344,8 @@ template <class T> struct BackwardRun {
   int64_t sums_size = 0, sum_at[max_layers + 2], sum_A, sum_rate, sum_B;
   bool whole0, whole_lstm;  // whether the gradient of [x ; h] is wanted whole or only that of h
 
-  explicit BackwardRun(const CfcProblem& p) : s(p) {}
-
-  int64_t length(int64_t b) const { return offsets[b + 1] - offsets[b]; }
+  BackwardRun(const CfcProblem& p, const Rows& rows)
+      : s(p), places{rows, p.B, p.T}, N(places.start(p.T)), begin(places.start(p.first)), M(places.start(p.last) - begin) {}
 
   int64_t lay_out(T* data) {
     const CfcProblem& p = s.p;
@@ -407,7 +412,7 @@ template <class T> struct BackwardRun {
       if (!to) return;
       T* out = s.out(to);
       for (int64_t j = 0; j < size; ++j) out[j] = 0;
-      for (int64_t g = 0; g < group_count; ++g)
+      for (int64_t g = 0; g < places.r.count; ++g)
         for (int64_t j = 0; j < size; ++j) out[j] += sums[g * sums_size + at + j];
     };
     for (int64_t l = 0; l < p.layers; ++l) gather(p.dbias[l], sum_at[l], s.Up);
@@ -419,16 +424,16 @@ template <class T> struct BackwardRun {
   }
 
   struct Scratch {
-    T *dh, *dm, *dheads, *dz[2], *g0, *g1, *dlstm, *blocks, *dt_sums, *direct;
+    T *dh, *dm, *dheads, *dz[2], *g0, *g1, *dlstm, *blocks, *direct;
   };
 
   void group(int64_t index) {
     const CfcProblem& p = s.p;
-    const int64_t R = groups[index].rows, *rows = order + groups[index].first;
-    const int64_t V = s.V, Hp = s.Hp, Up = s.Up, M = R * s.passes;
+    const int64_t R = places.r.groups[index].rows, *rows = places.r.order + places.r.groups[index].first;
+    const int64_t V = s.V, Hp = s.Hp, Up = s.Up, all = R * s.passes;
     const int64_t stride0 = padded<T>(whole0 ? s.F0 : p.H), stride1 = padded<T>(p.D + p.H);
-    const int64_t sizes[] = {R * Hp,       R * Hp,     M * p.heads * Hp, M * Up, M * Up, M * stride0,
-                             R * stride1,  R * 4 * Hp, M * 8 * V,        R * V,  R * Hp};
+    const int64_t sizes[] = {R * Hp,      R * Hp,     all * p.heads * Hp, all * Up, all * Up, all * stride0,
+                             R * stride1, R * 4 * Hp, all * 8 * V,        R * Hp};
     int64_t total = 0;
     for (int64_t size : sizes) total += (size + 15) / 16 * 16;
     T* memory = allocate<T>(total);
@@ -436,16 +441,20 @@ template <class T> struct BackwardRun {
       __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
       return;
     }
-    T* part[11];
-    for (int64_t k = 0, at = 0; k < 11; at += (sizes[k] + 15) / 16 * 16, ++k) part[k] = memory + at;
-    Scratch c{part[0], part[1], part[2], {part[3], part[4]}, part[5], part[6], part[7], part[8], part[9], part[10]};
+    T* part[10];
+    for (int64_t k = 0, at = 0; k < 10; at += (sizes[k] + 15) / 16 * 16, ++k) part[k] = memory + at;
+    Scratch c{part[0], part[1], part[2], {part[3], part[4]}, part[5], part[6], part[7], part[8], part[9]};
     zero(c.dh, R * Hp);
     zero(c.dm, R * Hp);
     zero(c.direct, R * Hp);
     T* sum = sums + index * sums_size;
     int64_t n = 0;
-    for (int64_t t = (R ? length(rows[0]) : 0) - 1; t >= 0; --t) {
-      for (; n < R && length(rows[n]) > t; ++n) enter(rows[n], c.dh + n * Hp, c.dm + n * Hp);
+    const int64_t longest = R ? places.length(rows[0]) : 0;
+    for (int64_t t = (longest < p.last ? longest : p.last) - 1; t >= p.first; --t) {
+      for (; n < R && places.length(rows[n]) > t; ++n) {
+        copy(c.dh + n * Hp, s.out(p.dh0) + rows[n] * p.H, p.H);
+        if (p.memory != none) copy(c.dm + n * Hp, s.out(p.dm0) + rows[n] * p.H, p.H);
+      }
       combine(n, rows, t, c, sum);
       const T* above = c.dheads;
       int64_t lda = p.heads * Hp;
@@ -489,29 +498,22 @@ template <class T> struct BackwardRun {
           dh[j] = as_state ? g1[from_lstm + j] : g1[from_lstm + j] + g0[h_at + j] + c.direct[i * Hp + j];
       }
     }
-    for (; n < R; ++n) enter(rows[n], c.dh + n * Hp, c.dm + n * Hp);
-    for (int64_t i = 0; i < R; ++i) {
+    for (int64_t i = 0; i < n; ++i) {
       copy(s.out(p.dh0) + rows[i] * p.H, c.dh + i * Hp, p.H);
       if (p.memory != none) copy(s.out(p.dm0) + rows[i] * p.H, c.dm + i * Hp, p.H);
     }
     std::free(memory);
   }
 
-  void enter(int64_t b, T* dh, T* dm) {
-    const CfcProblem& p = s.p;
-    if (p.dhn) copy(dh, s.in(p.dhn) + b * p.H, p.H);
-    if (p.dmn) copy(dm, s.in(p.dmn) + b * p.H, p.H);
-  }
-
-  // g (M, stride) = above·W.
-  void into(const Packed<T>& W, int64_t M, const T* above, int64_t lda, T* g, int64_t stride, T* blocks) {
+  // g (count, stride) = above·W.
+  void into(const Packed<T>& W, int64_t count, const T* above, int64_t lda, T* g, int64_t stride, T* blocks) {
     const int64_t V = s.V;
-    product<T>(W, M, above, lda, blocks, [&](const Block& block, const T* C) {
+    product<T>(W, count, above, lda, blocks, [&](const Block& block, const T* C) {
       for (int64_t k = 0; k < block.panels; ++k)
-        for (int64_t i = 0; i < M; ++i)
+        for (int64_t i = 0; i < count; ++i)
           for (int64_t v = 0; v < block.width; ++v)
             store<T>(g + i * stride + block.unit + (k * block.width + v) * V,
-                     load<T>(C + ((k * M + i) * block.width + v) * V));
+                     load<T>(C + ((k * count + i) * block.width + v) * V));
     });
   }
 
@@ -519,21 +521,21 @@ template <class T> struct BackwardRun {
   void inputs(int64_t n, const int64_t* rows, int64_t t) {
     const CfcProblem& p = s.p;
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t b = rows[i], sample = offsets[b] + t;
+      const int64_t b = rows[i], sample = places.sample(b, t), local = sample - begin;
       const T* h = s.before(b, t);
-      T* cell = s.out(p.cell_input) + sample * s.width0;
+      T* cell = s.out(p.cell_input) + local * s.width0;
       const T* o = p.memory == none ? nullptr : s.out(p.lstm_o) + sample * s.Hp;
       zero(cell + s.width0 - s.V, s.V);
       copy(cell, p.memory == input ? o : s.x(b, t), s.D0);
       copy(cell + s.D0, p.memory == hidden ? o : h, p.H);
       if (p.memory != none) {
-        T* to = s.out(p.lstm_input) + sample * s.width_lstm;
+        T* to = s.out(p.lstm_input) + local * s.width_lstm;
         zero(to + s.width_lstm - s.V, s.V);
         copy(to, s.x(b, t), p.D);
         copy(to + p.D, h, p.H);
       }
       if (s.passes == 2)
-        for (int64_t k = 0; k < s.width0; ++k) cell[N * s.width0 + k] = -cell[k];
+        for (int64_t k = 0; k < s.width0; ++k) cell[M * s.width0 + k] = -cell[k];
     }
   }
 
@@ -543,11 +545,11 @@ template <class T> struct BackwardRun {
     const int64_t V = s.V, Hp = s.Hp, width = p.heads * Hp;
     T* db = sum + sum_at[p.layers];
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t b = rows[i], sample = offsets[b] + t;
+      const int64_t b = rows[i], sample = places.sample(b, t);
       const T dt = s.dt(b, t);
       const T* g = s.in(p.gates) + sample * s.saved * Hp;
       const T* dy = p.dy ? s.in(p.dy) + b * p.dy_row + t * p.dy_step : nullptr;
-      T *near = c.dheads + i * width, *far = s.out(p.dheads) + sample * width;
+      T *near = c.dheads + i * width, *far = s.out(p.dheads) + (sample - begin) * width;
       Vec<T> over_dt{};
       auto give = [&](int64_t at, Vec<T> d) {
         store<T>(near + at, d);
@@ -586,7 +588,7 @@ template <class T> struct BackwardRun {
           give(u, -d_exponent * dt * f * (1 - f));
           const Vec<T> second = d * amplitude * e * negated * (1 - negated);
           store<T>(near + n * width + u, second);
-          store<T>(far + N * width + u, second);
+          store<T>(far + M * width + u, second);
           store<T>(db + u, load<T>(db + u) + second);
         } else {
           const Vec<T> g1 = load<T>(g + u), g2 = load<T>(g + Hp + u), gate = load<T>(g + 2 * Hp + u);
@@ -607,20 +609,21 @@ template <class T> struct BackwardRun {
     }
   }
 
-  // Through the product above a layer and the layer's activation: dz (M, Up).
+  // Through the product above a layer and the layer's activation: dz (count, Up).
   void dense(const Packed<T>& W, int64_t l, int64_t n, const int64_t* rows, int64_t t, const T* above, int64_t lda,
              T* dz, T* blocks, T* db) {
     const CfcProblem& p = s.p;
-    const int64_t V = s.V, Up = s.Up, M = n * s.passes, act = p.activation;
+    const int64_t V = s.V, Up = s.Up, count = n * s.passes, act = p.activation;
     const bool from_input = slope_needs_input(act);
-    product<T>(W, M, above, lda, blocks, [&](const Block& block, const T* C) {
+    product<T>(W, count, above, lda, blocks, [&](const Block& block, const T* C) {
       for (int64_t k = 0; k < block.panels; ++k)
-        for (int64_t i = 0; i < M; ++i) {
-          const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + offsets[row] + t;
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t pass = i >= n, row = rows[i - pass * n], place = places.sample(row, t);
+          const int64_t sample = pass * N + place, local = pass * M + place - begin;
           const T* mask = s.in(p.mask[pass * p.layers + l]);
           for (int64_t v = 0; v < block.width; ++v) {
             const int64_t u = block.unit + (k * block.width + v) * V;
-            Vec<T> d = load<T>(C + ((k * M + i) * block.width + v) * V);
+            Vec<T> d = load<T>(C + ((k * count + i) * block.width + v) * V);
             Vec<T> z = load<T>(s.out(p.z[l]) + sample * Up + u);
             if (mask) {
               const Vec<T> scale = load<T>(mask + (row * p.T + t) * Up + u);
@@ -629,7 +632,7 @@ template <class T> struct BackwardRun {
             }
             d = d * slope<T>(act, z, from_input ? load<T>(s.out(p.pre[l]) + sample * Up + u) : z);
             store<T>(dz + i * Up + u, d);
-            store<T>(s.out(p.dpre[l]) + sample * Up + u, d);
+            store<T>(s.out(p.dpre[l]) + local * Up + u, d);
             store<T>(db + u, load<T>(db + u) + d);
           }
         }
@@ -641,10 +644,11 @@ template <class T> struct BackwardRun {
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp;
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t b = rows[i], sample = offsets[b] + t;
+      const int64_t b = rows[i], sample = places.sample(b, t);
       const T* g = s.in(p.lstm_gates) + sample * 4 * Hp;
       const T* m = s.in(p.lstm_m) + sample * Hp;
-      T *near = c.dlstm + i * 4 * Hp, *far = s.out(p.dlstm) + sample * 4 * Hp;
+      const T* m_before = t ? s.in(p.lstm_m) + places.sample(b, t - 1) * Hp : s.in(p.m0) + b * p.H;
+      T *near = c.dlstm + i * 4 * Hp, *far = s.out(p.dlstm) + (sample - begin) * 4 * Hp;
       auto give = [&](int64_t at, Vec<T> d) {
         store<T>(near + at, d);
         store<T>(far + at, d);
@@ -653,7 +657,7 @@ template <class T> struct BackwardRun {
       for (int64_t u = 0; u < Hp; u += V) {
         const Vec<T> candidate = load<T>(g + u), add = load<T>(g + Hp + u), keep = load<T>(g + 2 * Hp + u);
         const Vec<T> open = load<T>(g + 3 * Hp + u), out = vtanh<T>(load<T>(m + u));
-        const Vec<T> before = t ? load<T>(m - Hp + u) : load_first<T>(s.in(p.m0) + b * p.H + u, p.H - u);
+        const Vec<T> before = load_first<T>(m_before + u, p.H - u);
         const Vec<T> d = load_first<T>(c.g0 + i * stride0 + o_at + u, p.H - u);
         const Vec<T> dm = load<T>(c.dm + i * Hp + u) + d * open * (1 - out * out);
         give(u, dm * add * (1 - candidate * candidate));
@@ -666,48 +670,56 @@ template <class T> struct BackwardRun {
   }
 };
 
-template <class T> int64_t packed_size(const CfcProblem* p) {
+template <class T> int64_t forward_size(const CfcProblem* p) {
   return ForwardWeights<T>().lay_out(Sizes<T>(*p), nullptr) * static_cast<int64_t>(sizeof(T));
 }
 
-template <class T> void pack(const CfcProblem* p) {
+template <class T> void pack_forward(const CfcProblem* p) {
   Sizes<T> s(*p);
   ForwardWeights<T> w;
   w.lay_out(s, static_cast<T*>(p->packed));
   w.fill(s);
 }
 
-template <class T, class Run> void one_group(void* run, int64_t index) { static_cast<Run*>(run)->group(index); }
+template <class T> int64_t backward_size(const CfcProblem* p) {
+  const Rows none{};
+  return BackwardRun<T>(*p, none).lay_out(nullptr) * static_cast<int64_t>(sizeof(T));
+}
 
-template <class T>
-int forward(const CfcProblem* p, const Group* groups, int64_t count, const int64_t* order, const int64_t* offsets) {
-  ForwardRun<T> run(*p);
-  run.groups = groups, run.order = order, run.offsets = offsets, run.N = offsets[p->B];
+template <class T> void pack_backward(const CfcProblem* p) {
+  const Rows none{};
+  BackwardRun<T> run(*p, none);
+  run.lay_out(static_cast<T*>(p->packed));
+  run.fill();
+}
+
+template <class Run> void one_group(void* run, int64_t index) { static_cast<Run*>(run)->group(index); }
+
+template <class T> int forward(const CfcProblem* p, const Rows* rows) {
+  ForwardRun<T> run(*p, *rows);
   T* own = p->packed ? nullptr : allocate<T>(run.w.lay_out(run.s, nullptr));
   if (!p->packed && !own) return 1;
   run.w.lay_out(run.s, p->packed ? static_cast<T*>(p->packed) : own);
   if (own) run.w.fill(run.s);
-  run_pieces(p->threads, count, one_group<T, ForwardRun<T>>, &run);
+  run_pieces(p->threads, rows->count, one_group<ForwardRun<T>>, &run);
   std::free(own);
   return run.failed;
 }
 
-template <class T>
-int backward(const CfcProblem* p, const Group* groups, int64_t count, const int64_t* order, const int64_t* offsets) {
-  BackwardRun<T> run(*p);
-  run.groups = groups, run.order = order, run.offsets = offsets, run.N = offsets[p->B], run.group_count = count;
-  T* own = allocate<T>(run.lay_out(nullptr));
+template <class T> int backward(const CfcProblem* p, const Rows* rows) {
+  BackwardRun<T> run(*p, *rows);
+  T* own = p->packed ? nullptr : allocate<T>(run.lay_out(nullptr));
   run.lay_out_sums();
-  run.sums = allocate<T>(count * run.sums_size);
-  if (!own || !run.sums) {
+  run.sums = allocate<T>(rows->count * run.sums_size);
+  if ((!p->packed && !own) || !run.sums) {
     std::free(own);
     std::free(run.sums);
     return 1;
   }
-  run.lay_out(own);
-  run.fill();
-  zero(run.sums, count * run.sums_size);
-  run_pieces(p->threads, count, one_group<T, BackwardRun<T>>, &run);
+  run.lay_out(p->packed ? static_cast<T*>(p->packed) : own);
+  if (own) run.fill();
+  zero(run.sums, rows->count * run.sums_size);
+  run_pieces(p->threads, rows->count, one_group<BackwardRun<T>>, &run);
   run.finish();
   std::free(own);
   std::free(run.sums);
@@ -719,8 +731,8 @@ int backward(const CfcProblem* p, const Group* groups, int64_t count, const int6
 extern const liquidtime::CfcTarget cfc_target;
 const liquidtime::CfcTarget cfc_target = {
     LT_BYTES,
-    {packed_size<float>, packed_size<double>},
-    {pack<float>, pack<double>},
+    {{forward_size<float>, forward_size<double>}, {backward_size<float>, backward_size<double>}},
+    {{pack_forward<float>, pack_forward<double>}, {pack_backward<float>, pack_backward<double>}},
     {forward<float>, forward<double>},
     {backward<float>, backward<double>},
 };

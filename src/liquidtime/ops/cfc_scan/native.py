@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from liquidtime.ops.cfc_scan.checkpoints import CheckpointedScan
 from liquidtime.ops.cfc_scan.form import Form, decode
 from liquidtime.ops.cfc_scan.problem import (
     Inputs,
@@ -224,12 +225,13 @@ def cfc_scan_native(
     form: Form,
     masks: Tensor | None = None,
     *,
+    recompute: bool = False,
     traced: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Run the scan on the kernel; arguments and result are those of `cfc_scan`.
 
-    With `traced` it is called as the custom operator `liquidtime::cfc_scan`, which a tracer can record; without, by
-    the shorter way of eager mode.
+    With `traced` it is called as the custom operator `liquidtime::cfc_scan`, which a tracer can record and plan the
+    memory of, whatever `recompute` says; without, by the shorter way of eager mode.
     """
     h0, m0 = state[0], state[1] if form.memory != "none" else None
     training = torch.is_grad_enabled() and any(
@@ -242,7 +244,8 @@ def cfc_scan_native(
         )
         return y, (hn,) if m0 is None else (hn, mn)
     if training:
-        y, hn, last = _Scan.apply(form, x, h0, m0, dt, lengths, masks, *weights)  # type: ignore[no-untyped-call]
+        scan = CheckpointedScan if recompute else _Scan
+        y, hn, last = scan.apply(form, x, h0, m0, dt, lengths, masks, *weights)  # type: ignore[no-untyped-call]
     else:
         y, hn, last, _ = run_forward(form, Inputs(x, h0, m0, dt, lengths, weights, masks), False, False)
     return y, (hn,) if last is None else (hn, last)

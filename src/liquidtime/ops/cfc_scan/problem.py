@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
+import threading
 from collections.abc import Sequence
 from ctypes import c_double, c_int64, c_void_p
 from typing import NamedTuple
@@ -17,7 +19,7 @@ from liquidtime.ops.native import library
 
 _MATRICES = MAX_LAYERS + 2
 _SIZES = ("B", "T", "D", "H", "U", "layers", "heads", "kind", "activation", "head_activation", "memory")
-_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt")
+_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt", "first", "last")
 _STRIDES = ("x_row", "x_step", "dt_row", "dt_step", "dy_row", "dy_step")
 
 
@@ -36,8 +38,8 @@ class Problem(ctypes.Structure):
         *((name, c_void_p) for name in ("packed", "y", "hn", "mn")),
         ("z", c_void_p * MAX_LAYERS),
         ("pre", c_void_p * MAX_LAYERS),
-        *((name, c_void_p) for name in ("gates", "lstm_gates", "lstm_o", "lstm_m", "dy", "dhn", "dmn")),
-        *((name, c_void_p) for name in ("dx", "dh0", "dm0", "ddt", "dheads")),
+        *((name, c_void_p) for name in ("gates", "lstm_gates", "lstm_o", "lstm_m", "dy")),
+        *((name, c_void_p) for name in ("dh0", "dm0", "dx", "ddt", "dheads")),
         ("dpre", c_void_p * MAX_LAYERS),
         *((name, c_void_p) for name in ("dlstm", "cell_input", "lstm_input")),
         ("dbias", c_void_p * _MATRICES),
@@ -49,10 +51,11 @@ class Problem(ctypes.Structure):
 def kernel() -> ctypes.CDLL:
     """Return the library with this operation's functions declared, after a check that both sides agree."""
     lib = library.load()
-    for name in ("lt_cfc_forward", "lt_cfc_backward", "lt_cfc_packed_size", "lt_cfc_pack"):
-        function = getattr(lib, name)
-        function.argtypes = [c_void_p, c_int64]
-        function.restype = None if name.endswith("_pack") else c_int64
+    for name in ("lt_cfc_forward", "lt_cfc_backward"):
+        getattr(lib, name).argtypes = [c_void_p, c_int64]
+    lib.lt_cfc_packed_size.argtypes = lib.lt_cfc_pack.argtypes = [c_void_p, c_int64, c_int64]
+    lib.lt_cfc_packed_size.restype, lib.lt_cfc_pack.restype = c_int64, None
+    lib.lt_cfc_step.argtypes = [c_void_p] + [c_int64] * 3 + [c_void_p] * 4 + [c_double] + [c_void_p] * 3
     lib.lt_cfc_problem_size.restype = c_int64
     if lib.lt_cfc_problem_size() != ctypes.sizeof(Problem):
         raise library.NativeMissingError("the native kernels are of another version of the package. Build them again.")
@@ -116,17 +119,34 @@ def dense_last(t: Tensor) -> Tensor:
     return t if t.stride(-1) == 1 or t.shape[-1] == 1 else t.contiguous()
 
 
-def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> None:
-    """Fill in what both runs share; tensors that only the structure points to are put into `keep`."""
-    x, h0, m0, dt, lengths, weights, masks = inputs
-    B, T, D = x.shape
-    H, L = h0.shape[1], form.layers
-    U = backbone_units(form, weights)
-    p.B, p.T, p.D, p.H, p.U, p.layers, p.heads = B, T, D, H, U, L, form.heads
+def point_to_weights(p: Problem, form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> None:
+    """Fill in the form and the weights; tensors that only the structure points to are put into `keep`."""
+    L = form.layers
+    p.H, p.U = weights[2 * L].shape[0] // form.heads, backbone_units(form, weights)
+    p.layers, p.heads = L, form.heads
     p.kind, p.activation = KINDS.index(form.kind), ACTIVATIONS.index(form.activation)
     p.head_activation, p.memory = ACTIVATIONS.index(form.head_activation), MEMORIES.index(form.memory)
     p.state_amplitude, p.forget_bias = form.state_amplitude, form.forget_bias
+
+    def pointer(t: Tensor) -> int:
+        keep.append(t := t.contiguous())
+        return t.data_ptr()
+
+    for index in range(L + 1):
+        p.weight[index], p.bias[index] = pointer(weights[2 * index]), pointer(weights[2 * index + 1])
+    if form.memory != "none":
+        p.weight[L + 1], p.bias[L + 1] = pointer(weights[-2]), pointer(weights[-1])
+    for name, vector in zip(("A", "rate", "B_"), weights[2 * L + 2 : 2 * L + 2 + form.vectors], strict=False):
+        setattr(p, name, pointer(vector))
+
+
+def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> None:
+    """Fill in what both runs share; tensors that only the structure points to are put into `keep`."""
+    x, h0, m0, dt, lengths, weights, masks = inputs
+    L, U = form.layers, backbone_units(form, weights)
+    p.B, p.T, p.D = x.shape
     p.threads = torch.get_num_threads()
+    point_to_weights(p, form, weights, keep)
 
     def pointer(t: Tensor) -> int:
         keep.append(t)
@@ -140,19 +160,22 @@ def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> Non
         p.m0 = pointer(m0.contiguous())
     if lengths is not None:
         p.lengths = pointer(lengths.contiguous())
-    for index in range(L + 1):
-        p.weight[index] = pointer(weights[2 * index].contiguous())
-        p.bias[index] = pointer(weights[2 * index + 1].contiguous())
-    if form.memory != "none":
-        p.weight[L + 1], p.bias[L + 1] = pointer(weights[-2].contiguous()), pointer(weights[-1].contiguous())
-    for name, vector in zip(("A", "rate", "B_"), weights[2 * L + 2 : 2 * L + 2 + form.vectors], strict=False):
-        setattr(p, name, pointer(vector.contiguous()))
     if masks is not None:
         Up = library.padded(U, x.element_size())
         padded = iter((masks if Up == U else F.pad(masks, (0, Up - U))).contiguous())
         for place in range(form.passes * L):
             if form.masked[place % L]:
                 p.mask[place] = pointer(next(padded))
+
+
+def pack(p: Problem, like: Tensor, *, backward: bool) -> Tensor:
+    """Pack the weights once for several runs; the structure points into the tensor that is returned."""
+    wide = int(like.dtype is torch.float64)
+    size = kernel().lt_cfc_packed_size(ctypes.addressof(p), wide, int(backward))
+    packed = torch.empty(size + 64, dtype=torch.uint8)
+    p.packed = -(-packed.data_ptr() // 64) * 64
+    kernel().lt_cfc_pack(ctypes.addressof(p), wide, int(backward))
+    return packed
 
 
 def _saved_pointers(p: Problem, form: Form, saved: Saved) -> None:
@@ -194,15 +217,19 @@ def run_forward(
     keep: list[Tensor] = []
     _describe(p, form, inputs, keep)
     p.save, p.need_ddt = save, need_ddt
-    y = x.new_empty(B, T, H) if inputs.lengths is None else x.new_zeros(B, T, H)
+    y = library.empty(x, (B, T, H))
+    if inputs.lengths is not None:
+        y.zero_()
     hn = x.new_empty(B, H)
     mn = None if inputs.m0 is None else x.new_empty(B, H)
     p.y, p.hn, p.mn = y.data_ptr(), hn.data_ptr(), None if mn is None else mn.data_ptr()
     saved = None
     if save:
         s = sizes_of(form, D, H, p.U, x.element_size(), need_ddt)
-        make = x.new_zeros if zeroed and inputs.lengths is not None else x.new_empty
-        saved = Saved(*(make(shape) for shape in saved_shapes(form, B, T, s)))
+        saved = Saved(*(library.empty(x, shape) for shape in saved_shapes(form, B, T, s)))
+        if zeroed and inputs.lengths is not None:
+            for part in saved:
+                part.zero_()
         _saved_pointers(p, form, saved)
     _call("lt_cfc_forward", p, x.dtype)
     return y, hn, mn, saved
@@ -216,6 +243,125 @@ class Gradients(NamedTuple):
     m0: Tensor | None
     dt: Tensor | None
     weights: list[Tensor]
+
+
+CHUNK_BYTES = 1 << 23  # what a thread keeps between backward runs at most, about a quarter of a third-level cache
+_room = threading.local()
+
+
+def _working_room(like: Tensor, count: int) -> Tensor:
+    """Return room for `count` numbers, the same again for a thread's next run: fresh memory costs as much as the work.
+
+    Room for more than `CHUNK_BYTES` is not kept.
+    """
+    kept: Tensor | None = getattr(_room, "tensor", None)
+    needed = count * like.element_size()
+    if kept is None or kept.numel() < needed:
+        kept = library.empty(torch.empty(0, dtype=torch.uint8), (needed,))
+        if needed <= CHUNK_BYTES:
+            _room.tensor = kept
+    return kept[:needed].view(like.dtype)
+
+
+def _chunks(lengths: Tensor | None, B: int, T: int, row_bytes: int) -> tuple[int, list[tuple[int, int]]]:
+    """Return the number of samples, and the steps, each with the samples before it, at which a backward run pauses.
+
+    What only the weights' gradients need is kept for the steps between two pauses and used again for the next.
+    """
+    steps = max(1, min(T, CHUNK_BYTES // max(1, row_bytes * B)))
+    times = [*range(0, T, steps), T]
+    if lengths is None:
+        return B * T, [(t, t * B) for t in times]
+    starts = [int(lengths.clamp(max=t).sum()) for t in times]
+    return starts[-1], list(zip(times, starts, strict=True))
+
+
+class _Accumulated:
+    """The gradients of the weights, added up over the pauses of a backward run.
+
+    Args:
+        form: of the scan.
+        weights: of the scan.
+        like: a tensor of its type.
+        H: hidden units.
+        s: the padded widths.
+
+    """
+
+    def __init__(self, form: Form, weights: Sequence[Tensor], like: Tensor, H: int, s: Sizes) -> None:
+        self.form, self.like, self.s = form, like, s
+        L, U = form.layers, backbone_units(form, weights)
+        self.above = [s.Up] * L + [form.heads * s.Hp] + ([4 * s.Hp] if form.memory != "none" else [])
+        below = [s.width0 if layer == 0 else s.Up for layer in range(L + 1)]
+        self.below = below + ([s.width_lstm] if form.memory != "none" else [])
+        self.row_bytes = (sum(self.above) + s.width0 + s.width_lstm) * like.element_size()
+        self.products: list[Tensor] = []
+        # A product with many rows and few columns runs faster the other way round.
+        self.turned = [2 * few < many for many, few in zip(self.above, self.below, strict=True)]
+        self.sums: Tensor | None = None
+        self.part_sizes = [s.Up] * L + [form.heads * s.Hp, 4 * s.Hp, s.Hp, s.Hp, s.Hp]
+        self.U = U
+        self.room = -1
+
+    def point(self, p: Problem, samples: int) -> None:
+        """Point the structure to room for the next run's samples."""
+        form, like, s, L = self.form, self.like, self.s, self.form.layers
+        if samples > self.room:
+            self.room = samples
+            rows = form.passes * samples
+            widths = [*self.above, s.width0, *([s.width_lstm] if form.memory != "none" else [])]
+            parts = torch.split(_working_room(like, rows * sum(widths)), [rows * width for width in widths])
+            views = [part.view(rows, width) for part, width in zip(parts, widths, strict=True)]
+            self.upper, self.input, self.lstm_input = views[: len(self.above)], views[len(self.above)], views[-1]
+        self.part = like.new_empty(sum(self.part_sizes))
+        for layer in range(L):
+            p.dpre[layer] = self.upper[layer].data_ptr()
+        p.dheads, p.cell_input = self.upper[L].data_ptr(), self.input.data_ptr()
+        if form.memory != "none":
+            p.dlstm, p.lstm_input = self.upper[L + 1].data_ptr(), self.lstm_input.data_ptr()
+        pointer = self.part.data_ptr()
+        places = list(itertools.accumulate(self.part_sizes, initial=0))
+        for index in range(L + 2):
+            p.dbias[index] = pointer + places[index] * like.element_size()
+        p.dA, p.drate, p.dB = (pointer + place * like.element_size() for place in places[L + 2 : L + 5])
+
+    def add(self, z: Tensor, N: int, start: int, stop: int) -> None:
+        """Add the products over the samples start…stop-1, of which `z` has what each layer gave."""
+        L, M = self.form.layers, stop - start
+        self.sums = self.part if self.sums is None else self.sums.add_(self.part)
+        with torch.autocast("cpu", enabled=False):
+            for index, above in enumerate(self.upper):
+                for turn in range(self.form.passes if index <= L else 1):
+                    if index > L:
+                        below = self.lstm_input[:M]
+                    elif index == 0:
+                        below = self.input[turn * M : (turn + 1) * M]
+                    else:
+                        below = z[index - 1, turn * N + start : turn * N + stop]
+                    left, right = above[turn * M : (turn + 1) * M], below
+                    if self.turned[index]:
+                        left, right = right, left
+                    if len(self.products) > index:
+                        self.products[index].addmm_(left.t(), right)
+                    else:
+                        self.products.append(left.t() @ right)
+
+    def result(self, weights: Sequence[Tensor], H: int, D: int) -> list[Tensor]:
+        """Return the gradients in the order of the weights."""
+        L, Hp = self.form.layers, self.s.Hp
+        products = [p.t() if turned else p for p, turned in zip(self.products, self.turned, strict=False)]
+        if self.sums is None:  # no steps
+            return [torch.zeros_like(w) for w in weights]
+        sums = torch.split(self.sums, self.part_sizes)
+        grads: list[Tensor] = []
+        for layer in range(L):
+            K = weights[2 * layer].shape[1]
+            grads += [products[layer][: self.U, :K], sums[layer][: self.U]]
+        grads += _by_head(products[L], sums[L], self.form.heads, H, Hp, weights[2 * L].shape[1])
+        grads += [vector[:H] for vector in sums[L + 2 : L + 2 + self.form.vectors]]
+        if self.form.memory != "none":
+            grads += _by_head(products[L + 1], sums[L + 1], 4, H, Hp, D + H)
+        return grads
 
 
 def run_backward(
@@ -241,7 +387,7 @@ def run_backward(
     """
     x, h0, weights = inputs.x, inputs.h0, inputs.weights
     B, T, D = x.shape
-    H, L, P = h0.shape[1], form.layers, form.passes
+    H, P = h0.shape[1], form.passes
     p = Problem()
     keep: list[Tensor] = []
     _describe(p, form, inputs, keep)
@@ -254,61 +400,31 @@ def run_backward(
     if dy is not None:
         dy = dense_last(dy)
         p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
-    if dhn is not None:
-        keep.append(dhn := dhn.contiguous())
-        p.dhn = dhn.data_ptr()
-    if dmn is not None:
-        keep.append(dmn := dmn.contiguous())
-        p.dmn = dmn.data_ptr()
-
-    ragged = inputs.lengths is not None
-    N = int(inputs.lengths.sum()) if inputs.lengths is not None else B * T
-    make = x.new_zeros if ragged else x.new_empty
-    dx = make(B, T, D) if need_dx else None
-    ddt = make(B, T) if p.need_ddt else None
-    dh0 = x.new_empty(B, H)
-    dm0 = None if inputs.m0 is None else x.new_empty(B, H)
-    dheads = x.new_empty(P * N, form.heads * s.Hp)
-    dpre = x.new_empty(L, P * N, s.Up)
-    below = x.new_empty(P * N, s.width0)
-    sums = x.new_empty(L * s.Up + form.heads * s.Hp + 7 * s.Hp)
-    p.dx, p.ddt = (None if t is None else t.data_ptr() for t in (dx, ddt))
-    p.dh0, p.dm0 = dh0.data_ptr(), None if dm0 is None else dm0.data_ptr()
-    p.dheads, p.cell_input = dheads.data_ptr(), below.data_ptr()
-    parts = iter(torch.split(sums, [s.Up] * L + [form.heads * s.Hp, 4 * s.Hp, s.Hp, s.Hp, s.Hp]))
-    biases = []
-    for index in range(L + 2):
-        biases.append(next(parts))
-        p.dbias[index] = biases[-1].data_ptr()
-    vectors = list(parts)
-    p.dA, p.drate, p.dB = (vector.data_ptr() for vector in vectors)
-    for layer in range(L):
-        p.dpre[layer] = dpre[layer].data_ptr()
-    if form.memory != "none":
-        dlstm, lstm_below = x.new_empty(N, 4 * s.Hp), x.new_empty(N, s.width_lstm)
-        p.dlstm, p.lstm_input = dlstm.data_ptr(), lstm_below.data_ptr()
-    _call("lt_cfc_backward", p, x.dtype)
-
-    operands = list(zip(dpre, [below, *saved.z[: L - 1, : P * N]] if L else [], strict=True))
-    operands.append((dheads, saved.z[L - 1, : P * N] if L else below))
-    if form.memory != "none":
-        operands.append((dlstm, lstm_below))
-    with torch.autocast("cpu", enabled=False):
-        products = [above.t() @ under for above, under in operands]
-    grads: list[Tensor] = []
-    for layer in range(L):
-        out, K = weights[2 * layer].shape
-        grads += [products[layer][:out, :K], biases[layer][:out]]
-    grads += _by_head(products[L], biases[L], form.heads, H, s.Hp, weights[2 * L].shape[1])
-    grads += [vector[:H] for vector in vectors[: form.vectors]]
-    if form.memory != "none":
-        grads += _by_head(products[L + 1], biases[L + 1], 4, H, s.Hp, D + H)
-    return Gradients(dx, dh0, dm0, ddt if need_ddt else None, grads)
+    dh0 = torch.zeros_like(h0, memory_format=torch.contiguous_format)
+    dh0 = dh0 if dhn is None else dh0.copy_(dhn)
+    dm0 = None if inputs.m0 is None else torch.zeros_like(dh0) if dmn is None else dmn.clone().contiguous()
+    dx = library.empty(x, (B, T, D)) if need_dx else None
+    ddt = x.new_empty(B, T) if p.need_ddt else None
+    if inputs.lengths is not None:
+        for part in (dx, ddt):
+            if part is not None:
+                part.zero_()
+    p.dx, p.ddt, p.dh0, p.dm0 = (None if t is None else t.data_ptr() for t in (dx, ddt, dh0, dm0))
+    grads = _Accumulated(form, weights, x, H, s)
+    N, bounds = _chunks(inputs.lengths, B, T, P * grads.row_bytes)
+    if len(bounds) > 2:
+        keep.append(pack(p, x, backward=True))
+    for (first, start), (last, stop) in reversed(list(itertools.pairwise(bounds))):
+        p.first, p.last = first, last
+        grads.point(p, stop - start)
+        _call("lt_cfc_backward", p, x.dtype)
+        grads.add(saved.z, N, start, stop)
+    return Gradients(dx, dh0, dm0, ddt if need_ddt else None, grads.result(weights, H, D))
 
 
 def _by_head(product: Tensor, bias: Tensor, heads: int, H: int, Hp: int, K: int) -> list[Tensor]:
     """Return the gradients of (heads·H, K) weights and their bias from those padded to (heads·Hp, ·)."""
     if Hp == H:
         return [product[:, :K], bias]
-    weight = product.view(heads, Hp, -1)[:, :H, :K].reshape(heads * H, K)
+    weight = torch.unflatten(product, 0, (heads, Hp))[:, :H, :K].reshape(heads * H, K)
     return [weight, bias.view(heads, Hp)[:, :H].reshape(heads * H)]

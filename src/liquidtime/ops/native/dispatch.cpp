@@ -1,23 +1,32 @@
 // The C boundary: chooses the build target once, divides the batch into groups of rows and calls the kernel.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "../cfc_scan/problem.h"
+#include "../ltc_scan/problem.h"
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #define LT_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace baseline {
 extern const liquidtime::CfcTarget cfc_target;
+extern const liquidtime::LtcTarget ltc_target;
 }
 #ifdef LT_X86
 namespace avx2 {
 extern const liquidtime::CfcTarget cfc_target;
+extern const liquidtime::LtcTarget ltc_target;
 }
 namespace avx512 {
 extern const liquidtime::CfcTarget cfc_target;
+extern const liquidtime::LtcTarget ltc_target;
 }
 #endif
 
@@ -28,6 +37,7 @@ using namespace liquidtime;
 struct Target {
   const char* name;
   const CfcTarget* cfc;
+  const LtcTarget* ltc;
 };
 
 bool can_run(const char* name) {
@@ -41,10 +51,10 @@ bool can_run(const char* name) {
 
 const Target targets[] = {
 #ifdef LT_X86
-    {"avx512", &avx512::cfc_target},
-    {"avx2", &avx2::cfc_target},
+    {"avx512", &avx512::cfc_target, &avx512::ltc_target},
+    {"avx2", &avx2::cfc_target, &avx2::ltc_target},
 #endif
-    {"baseline", &baseline::cfc_target},
+    {"baseline", &baseline::cfc_target, &baseline::ltc_target},
 };
 
 const Target* best() {
@@ -58,45 +68,47 @@ std::atomic<const Target*> current{best()};
 constexpr int64_t group_rows = 64;        // enough to reuse a panel of weights, few enough for the second cache
 constexpr double thread_work = 2.0e5;     // multiply-adds below which a second thread costs more than it brings
 
-// The rows in the order in which the groups hold them, longest first within each, and the groups of equal work.
+// How a batch is divided into groups of equal work, longest rows first within each, and where its samples lie.
 struct Division {
-  std::vector<int64_t> order, offsets;
+  std::vector<int64_t> order, starts, rank;
   std::vector<Group> groups;
+  Rows rows{};
   int64_t threads;
 
   Division(int64_t B, int64_t T, const int64_t* lengths, int64_t threads_wanted, double work_per_sample)
-      : order(B), offsets(B + 1), threads(threads_wanted) {
+      : order(B), threads(threads_wanted) {
     std::iota(order.begin(), order.end(), int64_t(0));
-    for (int64_t b = 0; b < B; ++b) offsets[b + 1] = offsets[b] + (lengths ? lengths[b] : T);
-    const double work = static_cast<double>(offsets[B]) * work_per_sample;
+    if (lengths) {
+      std::stable_sort(order.begin(), order.end(), [=](int64_t a, int64_t b) { return lengths[a] > lengths[b]; });
+      rank.resize(B);
+      for (int64_t k = 0; k < B; ++k) rank[order[k]] = k;
+      starts.assign(T + 1, 0);
+      for (int64_t t = 0, active = B; t < T; ++t) {
+        while (active > 0 && lengths[order[active - 1]] <= t) --active;
+        starts[t + 1] = starts[t] + active;
+      }
+    }
+    const double samples = lengths ? static_cast<double>(starts[T]) : static_cast<double>(B) * static_cast<double>(T);
+    const double work = samples * work_per_sample;
     threads = std::max<int64_t>(1, std::min<int64_t>(threads, static_cast<int64_t>(work / thread_work)));
     int64_t count = (B + group_rows - 1) / group_rows;
     count = std::min<int64_t>(B, (count + threads - 1) / threads * threads);  // every thread as many groups
-    if (count <= 1) {
-      if (lengths) sort_by_length(order.data(), B);
-      if (B > 0) groups.push_back({B, 0});
-      return;
-    }
-    if (lengths) {
-      sort_by_length(order.data(), B);
+    if (lengths && count > 1) {
       std::vector<std::vector<int64_t>> dealt(count);
       for (int64_t k = 0; k < B; ++k) {
         const int64_t turn = k % (2 * count);
         dealt[turn < count ? turn : 2 * count - 1 - turn].push_back(order[k]);
       }
       int64_t at = 0;
-      for (const auto& rows : dealt) {
-        groups.push_back({static_cast<int64_t>(rows.size()), at});
-        at = std::copy(rows.begin(), rows.end(), order.begin() + at) - order.begin();
+      for (const auto& part : dealt) {
+        groups.push_back({static_cast<int64_t>(part.size()), at});
+        at = std::copy(part.begin(), part.end(), order.begin() + at) - order.begin();
       }
     } else {
       for (int64_t k = 0; k < count; ++k) groups.push_back({B * (k + 1) / count - B * k / count, B * k / count});
     }
-  }
-
-  void sort_by_length(int64_t* first, int64_t count) {
-    auto length = [this](int64_t b) { return offsets[b + 1] - offsets[b]; };
-    std::stable_sort(first, first + count, [&](int64_t a, int64_t b) { return length(a) > length(b); });
+    rows = {groups.data(), static_cast<int64_t>(groups.size()), order.data(), lengths,
+            lengths ? starts.data() : nullptr, lengths ? rank.data() : nullptr};
   }
 };
 
@@ -108,19 +120,31 @@ double work_of(const CfcProblem& p) {
   return work;
 }
 
-using Run = int (*)(const CfcProblem*, const Group*, int64_t, const int64_t*, const int64_t*);
-
-int run(const CfcProblem* p, Run kernel) try {
+int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try {
   if (p->B == 1 && !p->lengths) {  // the way of one sample at a time, without a heap
-    const int64_t order[1] = {0}, offsets[2] = {0, p->T};
+    const int64_t order[1] = {0};
     const Group group{1, 0};
-    return kernel(p, &group, 1, order, offsets);
+    const Rows rows{&group, 1, order, nullptr, nullptr, nullptr};
+    return kernel(p, &rows);
   }
   Division division(p->B, p->T, p->lengths, p->threads, work_of(*p));
   CfcProblem local = *p;
   local.threads = division.threads;
-  return kernel(&local, division.groups.data(), static_cast<int64_t>(division.groups.size()), division.order.data(),
-                division.offsets.data());
+  return kernel(&local, &division.rows);
+} catch (...) {
+  return 1;
+}
+
+int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) try {
+  const double synapses = static_cast<double>(p->sensory.count + p->unfolds * p->recurrent.count);
+  const double per_sample = 16 * synapses;  // a synapse costs about as much as 16 multiply-adds
+  Division division(p->B, p->T, p->lengths, p->threads, per_sample);
+  std::stable_sort(division.order.begin(), division.order.end(), [p](int64_t a, int64_t b) {
+    return p->lengths && p->lengths[a] > p->lengths[b];
+  });
+  LtcProblem local = *p;
+  local.threads = division.threads;
+  return kernel(&local, division.order.data());
 } catch (...) {
   return 1;
 }
@@ -142,7 +166,53 @@ LT_EXPORT int lt_select(const char* name) {
 LT_EXPORT int64_t lt_vector_bytes() { return current.load()->cfc->bytes; }
 LT_EXPORT int64_t lt_cfc_problem_size() { return sizeof(CfcProblem); }
 
-LT_EXPORT int64_t lt_cfc_packed_size(const CfcProblem* p, int64_t wide) { return current.load()->cfc->packed_size[wide](p); }
-LT_EXPORT void lt_cfc_pack(const CfcProblem* p, int64_t wide) { current.load()->cfc->pack[wide](p); }
+LT_EXPORT int64_t lt_cfc_packed_size(const CfcProblem* p, int64_t wide, int64_t backward) {
+  return current.load()->cfc->packed_size[backward][wide](p);
+}
+LT_EXPORT void lt_cfc_pack(const CfcProblem* p, int64_t wide, int64_t backward) {
+  current.load()->cfc->pack[backward][wide](p);
+}
 LT_EXPORT int lt_cfc_forward(const CfcProblem* p, int64_t wide) { return run(p, current.load()->cfc->forward[wide]); }
 LT_EXPORT int lt_cfc_backward(const CfcProblem* p, int64_t wide) { return run(p, current.load()->cfc->backward[wide]); }
+
+// One step of every layer of a stack, with weights packed before: state (layers,B,H) to the next one, and the output.
+//
+// dt is (B,), or null where every row has `every_dt`. Returns 2, with nothing done, where an interval is negative, NaN
+// or infinite.
+LT_EXPORT int lt_cfc_step(const CfcProblem* const* layers, int64_t count, int64_t wide, int64_t B, const void* x,
+                          const void* h, const void* m, const void* dt, double every_dt, void* y, void* hn, void* mn) {
+  const auto bad = [](double value) { return !(value >= 0 && value < HUGE_VAL); };
+  float narrow_dt = static_cast<float>(every_dt);
+  if (!dt && bad(every_dt)) return 2;
+  for (int64_t b = 0; dt && b < B; ++b)
+    if (bad(wide ? static_cast<const double*>(dt)[b] : static_cast<const float*>(dt)[b])) return 2;
+  const char* from = static_cast<const char*>(x);
+  for (int64_t k = 0; k < count; ++k) {
+    CfcProblem p = *layers[k];
+    const int64_t bytes = B * p.H * (wide ? 8 : 4);
+    p.B = B, p.T = 1, p.save = 0, p.need_ddt = 0, p.threads = 1;
+    p.x = from, p.x_row = p.D, p.x_step = 0;
+    p.dt = dt ? dt : wide ? static_cast<const void*>(&every_dt) : &narrow_dt, p.dt_row = dt ? 1 : 0, p.dt_step = 0;
+    p.h0 = static_cast<const char*>(h) + k * bytes, p.hn = static_cast<char*>(hn) + k * bytes;
+    if (m) p.m0 = static_cast<const char*>(m) + k * bytes, p.mn = static_cast<char*>(mn) + k * bytes;
+    p.y = y;
+    if (const int failed = run(&p, current.load()->cfc->forward[wide])) return failed;
+    from = static_cast<const char*>(p.hn);
+  }
+  return 0;
+}
+
+LT_EXPORT int64_t lt_ltc_problem_size() { return sizeof(LtcProblem); }
+LT_EXPORT int lt_ltc_forward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->forward[wide]); }
+LT_EXPORT int lt_ltc_backward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->backward[wide]); }
+
+// Ask for large pages under a large buffer: with small ones the first touch costs several times the work on it.
+LT_EXPORT void lt_advise(void* data, int64_t bytes) {
+#ifdef __linux__
+  const uintptr_t page = uintptr_t(1) << 21, first = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t from = (first + page - 1) / page * page, to = (first + static_cast<uintptr_t>(bytes)) / page * page;
+  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+#else
+  (void)data, (void)bytes;
+#endif
+}

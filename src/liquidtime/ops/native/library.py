@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
+from torch import Tensor
+
 FILE_NAME = "libliquidtime_native.so"
+LARGE = 1 << 22  # bytes
 _HOW = "Install a C++17 compiler and CMake, then run `pip install --force-reinstall --no-deps liquidtime` (or `make`)."
 
 
@@ -32,6 +36,8 @@ def load() -> ctypes.CDLL:
     library.lt_target.restype = ctypes.c_char_p
     library.lt_select.argtypes = [ctypes.c_char_p]
     library.lt_vector_bytes.restype = ctypes.c_int64
+    library.lt_advise.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    library.lt_advise.restype = None
     return library
 
 
@@ -59,6 +65,14 @@ def select_target(name: str) -> None:
     """
     if load().lt_select(name.encode()):
         raise ValueError(f"`name` must be an instruction set that this machine has; got {name!r}")
+
+
+def empty(like: Tensor, shape: Sequence[int]) -> Tensor:
+    """Return an uninitialised tensor, in large pages where it is large, of the type of `like`."""
+    made = like.new_empty(shape)
+    if made.nbytes >= LARGE:
+        load().lt_advise(made.data_ptr(), made.nbytes)
+    return made
 
 
 def padded(size: int, itemsize: int) -> int:

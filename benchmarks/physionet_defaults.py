@@ -1,0 +1,140 @@
+"""How good are the defaults? `CfCClassifier()` on the PhysioNet 2012 stays beside gradient boosting, in one run.
+
+Trains on set a (or the share of it that the estimator leaves to training), tests on set b, and writes JSON: single
+networks for several seeds, one ensemble, gradient boosting on summary features and the guess, each with a bootstrap
+interval; and which share of an epoch goes into encoding and batching.
+
+    LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out physionet_defaults.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+import liquidtime as lt
+from liquidtime.data import align_labels
+from liquidtime.estimators.baselines import Guess, SummaryBoosting, summary_features
+from liquidtime.estimators.inputs import Prepared, Samples
+from liquidtime.training import bootstrap_interval
+
+STATIC = ("Age", "Gender", "Height", "ICUType")
+
+
+def stays(folder: Path, which: str) -> tuple[Any, Any]:
+    """Return the stays of one set and whether each died in hospital."""
+    records = pl.read_parquet(folder / f"records-{which}.parquet").with_columns(pl.col("parameter").cast(pl.String))
+    outcomes = pl.read_parquet(folder / "outcomes.parquet").filter(pl.col("set").cast(pl.String) == which)
+    data = lt.SeriesSet.from_long(
+        records,
+        id="record_id",
+        time="minutes",
+        channel="parameter",
+        value="value",
+        time_unit="min",
+        static=STATIC,
+        categorical=("ICUType",),
+        missing=(-1,),
+    )
+    return align_labels(data, outcomes, id="record_id", target="in_hospital_death", keep_empty=True)
+
+
+def figures(y: Any, p: Any, seconds: float) -> dict[str, Any]:
+    found = {}
+    for metric in ("auc", "average_precision", "log_loss"):
+        interval = bootstrap_interval(metric, y, p)
+        found[metric] = {"value": interval.value, "low": interval.low, "high": interval.high}
+    return {**found, "train_seconds": round(seconds, 1)}
+
+
+def shares(data: Any, model: Any) -> dict[str, float]:
+    """Return the seconds of encoding the set once, and of batching it and of a whole training epoch."""
+    begun = time.process_time()
+    prepared = Prepared.of(model.encoder_, data)
+    encoding = time.process_time() - begun
+    begun = time.process_time()
+    for _ in Samples(prepared, 128, None, torch.Generator().manual_seed(0)):
+        pass
+    batching = time.process_time() - begun
+    begun = time.process_time()
+    network = model.networks_[0].train()
+    for sample in Samples(prepared, 128, None, torch.Generator().manual_seed(0)):
+        network(*sample[:5]).sum().backward()
+    network.eval()
+    epoch = time.process_time() - begun
+    epochs = model.results_[0].epochs
+    return {
+        "encoding_seconds": round(encoding, 3),
+        "batching_seconds": round(batching, 3),
+        "epoch_seconds": round(epoch, 3),
+        "epochs": epochs,
+        "share_of_epoch": round((encoding / epochs + batching) / (encoding / epochs + epoch), 4),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir", default=os.environ.get("LIQUIDTIME_DATA"), help="folder with physionet2012/")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--members", type=int, default=5)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    if given.data_dir is None:
+        parser.error("give --data-dir, or set LIQUIDTIME_DATA")
+    folder = Path(given.data_dir) / "physionet2012"
+    train, y_train = stays(folder, "a")
+    test, y_test = stays(folder, "b")
+    result: dict[str, Any] = {"train": len(train), "test": len(test), "torch": torch.__version__, "singles": []}
+
+    def note(name: str, entry: dict[str, Any]) -> None:
+        print(f"{name:28s} AUC {entry['auc']['value']:.4f} [{entry['auc']['low']:.4f}, {entry['auc']['high']:.4f}]"
+              f"  {entry['train_seconds']} s", flush=True)  # fmt: skip
+        given.out.write_text(json.dumps(result, indent=1) + "\n")
+
+    for seed in range(given.seeds):
+        begun = time.perf_counter()
+        model = lt.CfCClassifier(random_state=seed).fit(train, y_train)
+        seconds = time.perf_counter() - begun
+        entry = {"seed": seed, **figures(y_test, model.predict_proba(test), seconds)}
+        result["singles"].append(entry)
+        note(f"single, seed {seed}", entry)
+    result["settings"] = {name: str(value) for name, value in model.get_params().items()}
+    result["shares"] = shares(train, model)
+    values = [entry["auc"]["value"] for entry in result["singles"]]
+    result["single_auc"] = {"mean": float(np.mean(values)), "sd": float(np.std(values, ddof=1))}
+    print(f"singles: mean {np.mean(values):.4f}, sd {np.std(values, ddof=1):.4f}; {result['shares']}", flush=True)
+
+    begun = time.perf_counter()
+    ensemble = lt.CfCClassifier(n_estimators=given.members, random_state=0).fit(train, y_train)
+    result["ensemble"] = figures(y_test, ensemble.predict_proba(test), time.perf_counter() - begun)
+    note(f"ensemble of {given.members}", result["ensemble"])
+
+    begun = time.perf_counter()
+    boosting = SummaryBoosting(random_state=0).fit(train, y_train)
+    result["boosting"] = figures(y_test, boosting.predict_proba(test), time.perf_counter() - begun)
+    note("gradient boosting", result["boosting"])
+    features, seen = summary_features(train), summary_features(test)
+    result["boosting_other_rates"] = {}
+    for rate in (0.03, 0.1):
+        begun = time.perf_counter()
+        trees = HistGradientBoostingClassifier(
+            max_iter=300, learning_rate=rate, early_stopping=False, random_state=0
+        ).fit(features, y_train)
+        entry = figures(y_test, trees.predict_proba(seen), time.perf_counter() - begun)
+        result["boosting_other_rates"][str(rate)] = entry
+        note(f"gradient boosting, rate {rate}", entry)
+    result["guess"] = figures(y_test, Guess().fit(train, y_train).predict_proba(test), 0.0)
+    note("guess", result["guess"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""Is padding skipped?
+
+    python benchmarks/ragged.py [--repeats 15] [--threads 1,2] [--out FOLDER] …
+
+The same as `liquidtime bench --case ragged`, with its options.
+"""
+
+import sys
+
+from liquidtime.cli import main
+
+if __name__ == "__main__":
+    sys.argv[1:1] = ["bench", "--case", "ragged"]
+    main()

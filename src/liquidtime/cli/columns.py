@@ -1,0 +1,133 @@
+"""Which columns of a table mean what; stored with the model, so that they need not be said again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars
+
+    from liquidtime.data import SeriesSet
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The meaning of a table's columns.
+
+    Args:
+        id: column of the series' ids.
+        time: column of the times.
+        channel: column of channel names, where a row is one measurement; None where a row is one sample.
+        value: column of the values that belong to `channel`.
+        values: columns of the channels, where a row is one sample; empty for all others.
+        static: columns or channels that do not change within a series.
+        categorical: channels or static features that are categories.
+        missing: numbers that mean "not observed".
+        time_unit: of the times.
+    """
+
+    id: str
+    time: str
+    channel: str | None = None
+    value: str | None = None
+    values: tuple[str, ...] = ()
+    static: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    missing: tuple[float, ...] = ()
+    time_unit: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.channel is None) != (self.value is None):
+            given, other = ("--channel", "--value") if self.value is None else ("--value", "--channel")
+            raise ValueError(f"{given} needs {other}: the two columns of a table with one measurement a row")
+        if self.channel is not None and self.values:
+            raise ValueError("--values is for a table with one column a channel; leave out --channel and --value")
+
+    def read(self, frame: polars.DataFrame, *, target: str | None = None, strict: bool = False) -> SeriesSet:
+        """Return the series of a table.
+
+        Args:
+            frame: the table.
+            target: a column that is no channel, if it is there.
+            strict: refuse what would be repaired.
+        """
+        from liquidtime.data import from_long, from_wide
+
+        rest: Any = {
+            "id": self.id, "time": self.time, "time_unit": self.time_unit, "static": self.static,
+            "categorical": self.categorical, "missing": self.missing, "strict": strict,
+        }  # fmt: skip
+        if self.channel is not None and self.value is not None:
+            return from_long(frame, channel=self.channel, value=self.value, **rest)
+        taken = {self.id, self.time, target, *self.static}
+        values = self.values or tuple(name for name in frame.columns if name not in taken)
+        return from_wide(frame, values=values, **rest)
+
+    def read_new(self, frame: polars.DataFrame, channels: Sequence[str], unit: str | None, strict: bool) -> SeriesSet:
+        """Return the series of a table that a model is to be used on; what it lacks, the model will say.
+
+        Args:
+            frame: the table.
+            channels: of training.
+            unit: of training; times in another are converted.
+            strict: refuse what would be repaired.
+        """
+        names = set(frame.columns)
+        if self.channel in names:
+            names |= set(frame[self.channel].cast(str).unique().drop_nulls().to_list())
+        values = () if self.channel is not None else tuple(name for name in channels if name in frame.columns)
+        if self.channel is None and not values:
+            raise ValueError(
+                f"the table must have columns of training ({', '.join(channels[:5])}); it has "
+                f"{', '.join(frame.columns[:8])}"
+            )
+        here = dataclasses.replace(
+            self,
+            values=values,
+            static=tuple(name for name in self.static if name in names),
+            categorical=tuple(name for name in self.categorical if name in names),
+        )
+        data = here.read(frame, strict=strict)
+        return data.in_unit(unit) if unit is not None and data.time_unit not in (None, unit) else data
+
+    def changed(self, **given: str | None) -> Columns:
+        """Return these columns with those that were given in place of their own."""
+        new: Any = {name: value for name, value in given.items() if value is not None}
+        return dataclasses.replace(self, **new)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_dict(stored: Mapping[str, Any]) -> Columns:
+        """Return what `to_dict` wrote."""
+        fields: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+        return Columns(**fields)
+
+
+def labels_of(frame: polars.DataFrame, columns: Columns, target: str) -> polars.DataFrame:
+    """Return one label a series from a table of measurements in which it stands beside each row.
+
+    Raises:
+        ValueError: the column is not there, or has several values in one series.
+
+    """
+    import narwhals as nw
+    import polars
+
+    from liquidtime.data.columns import check_column
+
+    for argument, name in (("--id", columns.id), ("--target", target)):
+        check_column(nw.from_native(frame), argument, name)
+    pairs = frame.select(columns.id, target).drop_nulls().unique(maintain_order=True)
+    twice = pairs.group_by(columns.id).len().filter(polars.col("len") > 1).sort(columns.id)
+    if len(twice):
+        raise ValueError(
+            f"--target {target!r} must be one value a series; {len(twice)} series have several, the first is "
+            f"{twice[columns.id][0]}. Give the labels as a table of their own with --labels."
+        )
+    return pairs

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from liquidtime.cli.failing import command
+from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+
+
+@command
+def evaluate(
+    model: Model,
+    data: Data,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="Table with one row a series; without it they are in DATA.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Column of the truth, if not that of training.")
+    ] = None,
+    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Column of ids in the table of labels.")] = None,
+    id: OldId = None,
+    time: OldTime = None,
+    channel: OldChannel = None,
+    value: OldValue = None,
+    time_unit: OldUnit = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the resamples.")] = 0,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Measure a trained model on other series whose truth is known, with 95 % intervals."""
+    from liquidtime.cli.columns import labels_of
+    from liquidtime.cli.model_files import load
+    from liquidtime.cli.predict import columns_of
+    from liquidtime.cli.printing import Printer
+    from liquidtime.data import align_labels, read_frame
+    from liquidtime.evaluation import compare, forecast_test
+
+    printer = Printer(as_json)
+    estimator, record = load(model)
+    columns = columns_of(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
+    frame = read_frame(data)
+    encoder = estimator.encoder_
+    series = columns.read_new(frame, encoder.channels_, encoder.time_unit_, strict)
+    if hasattr(estimator, "channels_"):
+        if labels is not None or target is not None:
+            raise ValueError("a forecast is tested on the series themselves; leave out --labels and --target")
+        figures = forecast_test(estimator, "model", series, seed=seed).comparison.to_dict()
+    else:
+        truth = target or (record.target if record else None)
+        if truth is None:
+            raise ValueError("the model remembers no target; give --target")
+        if labels is None:
+            table, column = labels_of(frame, columns, truth), columns.id
+        else:
+            table, column = read_frame(labels), labels_id or (record.labels_id if record and id is None else columns.id)
+        series, y = align_labels(series, table, id=column, target=truth, strict=strict)
+        figures = compare(estimator, "model", None, (series, y), seed).to_dict()
+    for note in series.notes:
+        printer.line(str(note))
+    printer.scores(figures, f"on {len(series):,} series, with 95 % intervals")
+    printer.result(
+        {
+            "model": str(model),
+            "series": len(series),
+            "figures": figures["model"],
+            "notes": [str(note) for note in series.notes],
+        }
+    )

@@ -1,0 +1,91 @@
+"""What a command says when it cannot go on: one line on standard error, and an exit code.
+
+0  it worked
+1  the work failed: training diverged, a file could not be written, a package is missing, a fault of ours
+2  wrong use or bad input: options, files, columns, values, a damaged model folder
+130, 143  stopped by Ctrl-C or SIGTERM; what to type to go on is said
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+import typer
+
+P = ParamSpec("P")
+FAILED, BAD_INPUT = 1, 2
+HOW_TO_GO_ON = "Go on with the same command and --resume."
+
+
+def command(body: Callable[P, None]) -> Callable[P, None]:
+    """Make a function a command that ends in one line and an exit code; with `debug` the traceback is shown."""
+
+    @functools.wraps(body)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        debug = bool(kwargs.get("debug"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = _say_warning
+            try:
+                body(*args, **kwargs)
+            except typer.Exit:
+                raise
+            except SystemExit as stop:
+                if str(stop) != str(stop.code):  # a run that was asked to stop tells where it is
+                    _line(str(stop).replace("Go on with resume=True.", HOW_TO_GO_ON))
+                raise typer.Exit(stop.code if isinstance(stop.code, int) else FAILED) from None
+            except KeyboardInterrupt:
+                _line(f"stopped. {HOW_TO_GO_ON}" if body.__name__ == "train" else "stopped")
+                raise typer.Exit(130) from None
+            except Exception as error:
+                if debug:
+                    raise
+                _line(_words(error))
+                raise typer.Exit(_code(error)) from None
+
+    return run
+
+
+def _code(error: Exception) -> int:
+    from liquidtime.training import FolderInUse, SaveFailed
+
+    if isinstance(error, SaveFailed):
+        return FAILED
+    bad = (
+        ValueError,
+        TypeError,
+        FileNotFoundError,
+        FileExistsError,
+        IsADirectoryError,
+        NotADirectoryError,
+        FolderInUse,
+    )
+    return BAD_INPUT if isinstance(error, bad) else FAILED
+
+
+def _words(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    known = (ValueError, TypeError, OSError, ArithmeticError, ImportError, RuntimeError)
+    if isinstance(error, known) and text:
+        return f"error: {text}"
+    return f"error: {type(error).__name__}: {text} (run again with --debug to see where)"
+
+
+def _line(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    if issubclass(category, UserWarning):
+        _line(f"warning: {' '.join(str(message).split())}")

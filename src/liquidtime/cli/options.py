@@ -1,0 +1,29 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet or Arrow file of measurements.", show_default=False)
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder made by `train`.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, all else on standard error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+OldId = Annotated[str | None, typer.Option("--id", help="Column of ids, if not that of training.")]
+OldTime = Annotated[str | None, typer.Option("--time", help="Column of times, if not that of training.")]
+OldChannel = Annotated[str | None, typer.Option("--channel", help="Column of channel names, if not that of training.")]
+OldValue = Annotated[str | None, typer.Option("--value", help="Column of values, if not that of training.")]
+OldUnit = Annotated[
+    str | None, typer.Option("--time-unit", help="Unit of the times, if not that of training; they are converted.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse data that needs a repair instead of repairing it.")]
+
+
+def listed(given: list[str] | None) -> list[str]:
+    """Return names given one option each, or several in one, with commas."""
+    return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]

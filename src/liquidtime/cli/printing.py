@@ -1,0 +1,85 @@
+"""What commands print: words and tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from liquidtime.data import Description
+
+SHORT = {
+    "auc": "AUC",
+    "average_precision": "avg. precision",
+    "accuracy": "accuracy",
+    "log_loss": "log loss ↓",
+    "brier": "Brier score ↓",
+    "mse": "mean sq. error ↓",
+    "mae": "mean abs. error ↓",
+    "r2": "R²",
+}
+_CHANNELS = 12
+
+
+class Printer:
+    """Prints for people; where the result is JSON, on standard error, so that standard output has nothing else.
+
+    Args:
+        as_json: whether the result is printed as JSON.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        from rich.console import Console
+
+        self.as_json = as_json
+        self.console = Console(stderr=as_json, highlight=False)
+        if not self.console.is_terminal:
+            self.console.width = 110
+
+    def line(self, text: str = "") -> None:
+        """Print a text as it is."""
+        self.console.print(text, markup=False, soft_wrap=True)
+
+    def data(self, about: Description, what: str) -> None:
+        """Say what was understood of the data, and what was found in it."""
+        lines = str(about).splitlines()
+        if len(about.channels) > _CHANNELS:
+            order = sorted(about.channels, key=lambda column: -column.observed)
+            names = ", ".join(f"{column.name} {column.observed:.0%}" for column in order[:4])
+            rare = ", ".join(f"{column.name} {column.observed:.1%}" for column in order[-3:])
+            channels = f"channels ({len(order)}), share of samples observed: {names}, …, {rare}"
+            static = ", ".join(column.name for column in about.static)
+            lines = [*lines[:4], channels, *([f"static features ({len(about.static)}): {static}"] if static else [])]
+            lines += ["notes:", *(f"  {note}" for note in about.notes)] if about.notes else []
+        self.line(what)
+        for text in lines:
+            self.line(f"  {text}")
+
+    def scores(self, figures: Mapping[str, Mapping[str, Any]], caption: str) -> None:
+        """Print the figures of merit, one column a model."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=Text(caption), caption_justify="left")
+        table.add_column("")
+        for model in figures:
+            table.add_column(Text(model), overflow="fold")
+        known = next(iter(figures.values()))
+        for metric in [*(name for name in SHORT if name in known), *(name for name in known if name not in SHORT)]:
+            cells = [_cell(row[metric]) if metric in row else "–" for row in figures.values()]
+            table.add_row(SHORT.get(metric, metric), *cells)
+        self.console.print(table)
+
+    def result(self, values: Mapping[str, Any]) -> None:
+        """Print the result as JSON, if that was asked for."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(values, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def _cell(found: Mapping[str, float]) -> str:
+    return (
+        f"{found['value']:.3f} \\[{found['low']:.3f}, {found['high']:.3f}]"  # the backslash keeps rich from reading it
+    )

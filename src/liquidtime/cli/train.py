@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from liquidtime.cli.failing import command
+from liquidtime.cli.options import AsJson, Data, Debug, Strict, listed
+
+
+@command
+def train(
+    data: Data,
+    id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
+    time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
+    target: Annotated[str | None, typer.Option("--target", help="Column to predict.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option("--labels", help="Table with one row a series; without it --target is in DATA.")
+    ] = None,
+    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Its column of ids, if not --id.")] = None,
+    channel: Annotated[str | None, typer.Option("--channel", help="One measurement a row: column of names.")] = None,
+    value: Annotated[str | None, typer.Option("--value", help="One measurement a row: column of values.")] = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--values", help="One column a channel: these; without it all others.")
+    ] = None,
+    static: Annotated[
+        list[str] | None, typer.Option("--static", help="Columns or channels that do not change within a series.")
+    ] = None,
+    categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
+    missing: Annotated[list[float] | None, typer.Option("--missing", help="A number that means not observed.")] = None,
+    time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
+    task: Annotated[str, typer.Option("--task", help="classify, regress or forecast.")] = "classify",
+    network: Annotated[str, typer.Option("--network", help="cfc, ltc, gru, … (a wrong name lists all).")] = "cfc",
+    n_estimators: Annotated[int, typer.Option("--n-estimators", help="Networks that answer together.")] = 1,
+    hidden_size: Annotated[int | None, typer.Option("--hidden-size", help="Units of a network.")] = None,
+    bin_width: Annotated[
+        float | None, typer.Option("--bin-width", help="Gather samples in bins of this width, in the time unit.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the training part.")] = None,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Series in a batch.")] = None,
+    learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="The highest rate.")] = None,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
+    test_share: Annotated[float, typer.Option("--test-share", help="Share of the series that are tested on.")] = 0.2,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Train, test and save a model on your own irregular series, and write a report.
+
+    Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
+    gradient boosting and a guess, all with 95 % intervals. A run that was stopped goes on with --resume.
+
+    Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
+    """
+    from liquidtime.cli.columns import Columns
+    from liquidtime.cli.job import Job, run
+    from liquidtime.cli.printing import Printer
+
+    given = {
+        "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
+        "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
+        "class_weight": "balanced" if balanced else None,
+    }  # fmt: skip
+    if balanced and task != "classify":
+        raise ValueError(f"--balanced is for --task classify; got {task!r}")
+    job = Job(
+        data=data,
+        columns=Columns(
+            id, time, channel, value, tuple(listed(values)), tuple(listed(static)), tuple(listed(categorical)),
+            tuple(missing or ()), time_unit,
+        ),
+        out=out,
+        task=task,
+        target=target,
+        labels=labels,
+        labels_id=labels_id,
+        seed=seed,
+        test_share=test_share,
+        resume=resume,
+        strict=strict,
+        settings={name: setting for name, setting in given.items() if setting is not None},
+        command=typed(),
+    )  # fmt: skip
+    printer = Printer(as_json)
+    printer.result(run(job, printer))
+
+
+def typed() -> str:
+    """Return the command as it was typed, or nothing where it was not."""
+    import shlex
+    import sys
+
+    return f"liquidtime {shlex.join(sys.argv[1:])}" if Path(sys.argv[0]).name == "liquidtime" else ""

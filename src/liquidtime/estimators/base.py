@@ -1,0 +1,283 @@
+"""What the estimators share: encoding, members, outputs over series and over time, streams and saving."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, check_random_state
+from torch import Tensor
+
+from liquidtime._checks import check_rate, check_size
+from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.estimators.inputs import Prepared, Samples, as_series
+from liquidtime.estimators.members import PREDICT_BATCH, LossOf, Part, folds, member_folder, train_member
+from liquidtime.estimators.network import SeriesNetwork
+from liquidtime.estimators.networks import Network, cell_maker
+from liquidtime.estimators.piecewise import PiecewiseLinear
+from liquidtime.estimators.streaming import LiveSeries
+from liquidtime.layers import Recurrent
+from liquidtime.training import TrainSettings
+from liquidtime.training.seeds import derive_seed
+
+STEPS, EPOCHS = 200, 6
+"""With `epochs=None`: the optimiser steps that a small set gets, and the passes over a large one."""
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """Predictions as they evolve: series i is rows offsets[i] to offsets[i + 1].
+
+    Args:
+        times: (N,) of the steps, in the unit of training.
+        offsets: (S + 1,).
+        outputs: (N, K) the prediction from the samples up to each step: probabilities, or values.
+    """
+
+    times: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.int64]
+    outputs: npt.NDArray[np.float64]
+
+
+class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
+    """Networks on encoded series, with scikit-learn's conventions: arguments are stored as they are given.
+
+    Args:
+        network: one of `NETWORKS`, or a function from the number of inputs to a `Cell`.
+        hidden_size: H.
+        backbone_units: U, of the CfC family.
+        num_layers: recurrent layers, each reading the one below.
+        read_out_units: width of the read-out's hidden layer.
+        dropout: of the read-out, in training.
+        channel_dropout: the share of channels that the recurrent layer does not see of a series, in training.
+        bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is.
+        epochs: passes over the training series; None: 6, or as many as 200 steps take, at most 100.
+        batch_size: series in a batch; None: about a 25th of the series, a power of 2 in 8…128.
+        learning_rate: the highest rate of one cycle.
+        weight_decay: of AdamW.
+        validation_fraction: series held back to choose the best epoch; each member holds back others. 0 trains on
+            all and takes the last epoch.
+        patience: stop after so many epochs without a better validation loss; 0 = never.
+        n_estimators: networks that are trained from their own seeds and answer together.
+        random_state: seed, numpy RandomState, or None.
+        verbose: show a progress line.
+    """
+
+    _kind: ClassVar[str]
+    encoder_: SeriesEncoder
+    networks_: list[SeriesNetwork]
+
+    def __init__(
+        self,
+        network: Network = "cfc",
+        hidden_size: int = 32,
+        backbone_units: int = 64,
+        num_layers: int = 1,
+        read_out_units: int = 64,
+        dropout: float = 0.3,
+        channel_dropout: float = 0.3,
+        bin_width: float | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-2,
+        validation_fraction: float = 0.0,
+        patience: int = 0,
+        n_estimators: int = 1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.network = network
+        self.hidden_size = hidden_size
+        self.backbone_units = backbone_units
+        self.num_layers = num_layers
+        self.read_out_units = read_out_units
+        self.dropout = dropout
+        self.channel_dropout = channel_dropout
+        self.bin_width = bin_width
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.n_estimators = n_estimators
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        tags.non_deterministic = False
+        return tags
+
+    def _check_settings(self) -> None:
+        for name in ("hidden_size", "backbone_units", "num_layers", "read_out_units", "n_estimators"):
+            check_size(name, getattr(self, name))
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) is not None:
+                check_size(name, getattr(self, name))
+        check_rate("dropout", self.dropout)
+        check_rate("channel_dropout", self.channel_dropout)
+        check_rate("validation_fraction", self.validation_fraction)
+        check_size("patience", self.patience, 0)
+        cell_maker(self.network, self.hidden_size, self.backbone_units)
+
+    def _fit_encoder(self, data: SeriesSet) -> None:
+        self._check_settings()
+        self.encoder_ = SeriesEncoder(bin_width=self.bin_width).fit(data)
+        self.n_series_ = len(data)
+        self._live: dict[Any, LiveSeries] = {}
+
+    def _fit_members(
+        self,
+        part: Part,
+        validation: Part | None,
+        outputs: int,
+        loss_of: LossOf,
+        strata: npt.NDArray[Any] | None,
+        run: Mapping[str, Any],
+    ) -> None:
+        """Train the networks.
+
+        Args:
+            part: the training series.
+            validation: series of the caller's own to choose the best epoch by, in place of `validation_fraction`.
+            outputs: K of the networks.
+            loss_of: the loss.
+            strata: classes for the folds.
+            run: `folder` and `resume`.
+        """
+        S, members = len(part.prepared), self.n_estimators
+        self._pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out())
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        fraction = 0.0 if validation is not None else self.validation_fraction
+        self.networks_, self.results_ = [], []
+        for member, (rows, held) in enumerate(folds(S, fraction, members, strata, self.seed_)):
+            judged = (part, held) if len(held) else None
+            if validation is not None:
+                judged = (validation, np.arange(len(validation.prepared)))
+            batch_size = self.batch_size or 2 ** min(7, max(3, round(math.log2(len(rows) / 25))))
+            settings = TrainSettings(
+                epochs=self.epochs or min(100, max(EPOCHS, math.ceil(STEPS / math.ceil(len(rows) / batch_size)))),
+                seed=derive_seed(self.seed_, member) % 2**31,
+                learning_rate=self.learning_rate,
+                weight_decay=self.weight_decay,
+                schedule="one_cycle",
+                clip_norm=1.0,
+                patience=self.patience if judged is not None else 0,
+            )
+            network, result = train_member(
+                lambda: self._make_network(outputs),
+                part,
+                rows,
+                judged,
+                loss_of,
+                settings,
+                batch_size,
+                folder=member_folder(run.get("folder"), member, members),
+                resume=bool(run.get("resume", False)),
+                progress=bool(self.verbose),
+            )
+            self.networks_.append(cast(SeriesNetwork, network))
+            self.results_.append(result)
+
+    def _make_network(self, outputs: int) -> SeriesNetwork:
+        encoder = self.encoder_
+        layer = Recurrent(
+            cell_maker(self.network, self.hidden_size, self.backbone_units),
+            encoder.input_size_,
+            num_layers=self.num_layers,
+        )
+        return SeriesNetwork(
+            layer,
+            copy.deepcopy(self._pieces),
+            outputs,
+            self.read_out_units,
+            self.dropout,
+            self.channel_dropout,
+            encoder.layout_.channel_of,
+        )
+
+    def _series(self, X: Any) -> SeriesSet:
+        """Return X as a set of series like that of `fit`."""
+        check_is_fitted(self, "networks_")
+        return as_series(self, X, reset=False)
+
+    def _outputs(self, data: SeriesSet, finish: Callable[[Tensor], Tensor]) -> npt.NDArray[np.float64]:
+        """Return (S, K) the members' mean output after each series' last sample, each brought to scale by `finish`."""
+        prepared = Prepared.of(self.encoder_, data)
+        out: npt.NDArray[np.float64] | None = None
+        with torch.inference_mode():
+            for sample in Samples(prepared, PREDICT_BATCH):
+                mean = torch.stack([finish(network(*sample[:5])) for network in self.networks_]).mean(dim=0)
+                if out is None:
+                    out = np.empty((len(data), mean.shape[1]))
+                out[sample.rows.numpy()] = mean.numpy()
+        assert out is not None
+        return out
+
+    def _evolution(self, data: SeriesSet, finish: Callable[[Tensor], Tensor]) -> Evolution:
+        """Return the members' mean output after every step."""
+        prepared = Prepared.of(self.encoder_, data, every_step=True)
+        encoded = prepared.encoded
+        out: npt.NDArray[np.float64] | None = None
+        with torch.inference_mode():
+            for sample in Samples(prepared, PREDICT_BATCH):
+                each = [finish(network.prefixes(*sample[:5])) for network in self.networks_]
+                mean = torch.stack(each).mean(dim=0).numpy()  # (B, T, K)
+                if out is None:
+                    out = np.empty((len(encoded.times), mean.shape[2]))
+                for place, row in enumerate(sample.rows.tolist()):
+                    low, high = encoded.offsets[row], encoded.offsets[row + 1]
+                    out[low:high] = mean[place, : high - low]
+        assert out is not None
+        return Evolution(encoded.times, encoded.offsets, out)
+
+    def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
+        """Take a sample of the live series `id`; return (M, K) the outputs of the members."""
+        check_is_fitted(self, "networks_")
+        if id not in self._live:
+            self._live[id] = LiveSeries(self.encoder_, self.networks_, static)
+        elif static is not None:
+            raise ValueError(
+                f"`static` of the live series {id!r} was set by its first sample; call reset({id!r}) first"
+            )
+        return self._live[id].update(t, values)
+
+    def reset(self, id: Any = None) -> None:
+        """Forget the live series `id`, or all of them if None."""
+        check_is_fitted(self, "networks_")
+        if id is None:
+            self._live.clear()
+        else:
+            self._live.pop(id, None)
+
+    def save(self, path: str | Path, *, metrics: Mapping[str, Any] | None = None) -> None:
+        """Write the model as a folder that `liquidtime.load` reads; see `liquidtime.estimators.model_folder`.
+
+        Args:
+            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
+            metrics: figures to store with it, ready for JSON.
+        """
+        from liquidtime.estimators.model_folder import save
+
+        save(self, path, metrics)
+
+    def _learned(self) -> dict[str, Any]:
+        """Return what this kind has learned besides encoder and weights, ready for JSON."""
+        raise NotImplementedError
+
+    def _relearn(self, learned: Mapping[str, Any]) -> int:
+        """Take what `_learned` returned, checked, and return the number of outputs of the networks."""
+        raise NotImplementedError

@@ -1,0 +1,52 @@
+"""README.md of a model folder: what the model is, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_TASKS = {
+    "CfCClassifier": "classifies irregular series",
+    "CfCRegressor": "predicts numbers from irregular series",
+    "CfCForecaster": "forecasts irregular series at any later time",
+}
+
+
+def model_card(config: Mapping[str, Any], weights: int) -> str:
+    """Return the card.
+
+    Args:
+        config: the contents of config.json.
+        weights: of one network.
+    """
+    encoder, params = config["encoder"], config["params"]
+    name = params["network"] if isinstance(params["network"], str) else params["network"]["callable"]
+    classes = config["learned"].get("classes")
+    facts = [
+        f"Trained on {config['series']:,} series with the channels {_some(encoder['channels'])}.",
+        f"Static features: {_some(encoder['static_names'])}." if encoder["static_names"] else "No static features.",
+        f"Times in {encoder['time_unit'] or 'numbers without a unit'}"
+        + (f", in bins of {encoder['bin_width']:g}." if encoder["bin_width"] else ", every sample as it is."),
+        f"Classes: {_some([str(item) for item in classes])}." if classes else "",
+        f"{config['members']} network(s) `{name}` of {weights:,} weights, seed {config['seed']}.",
+    ]
+    figures = [f"| {key} | {value} |" for key, value in sorted(config["metrics"].items())]
+    settings = [f"| {key} | {value} |" for key, value in sorted(params.items())]
+    made_with = ", ".join(f"{package} {number}" for package, number in config["versions"].items())
+    parts = [
+        f"# A {config['kind']}",
+        f"This model {_TASKS.get(config['kind'], 'works on irregular series')}.",
+        '```python\nimport liquidtime as lt\n\nmodel = lt.load("this folder")\n```',
+        "\n".join(f"- {fact}" for fact in facts if fact),
+        "## Figures\n\n" + ("| figure | value |\n|---|---|\n" + "\n".join(figures) if figures else "None were stored."),
+        "## Settings\n\n| setting | value |\n|---|---|\n" + "\n".join(settings),
+        "## Limits\n\nThe model knows what its training series showed. Test it on data of your own before you rely on "
+        "it, and again when the way of measuring changes.",
+        f"Made with {made_with}. `manifest.json` has the sha256 of every file.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown or "none"

@@ -1,0 +1,36 @@
+// What crosses the C boundary for a scan of liquid time-constant neurons. Mirrored field by field in problem.py.
+#pragma once
+
+#include <cstdint>
+
+namespace liquidtime {
+
+// Synapses sorted by the neuron they end on: those of neuron j are first[j]…first[j+1]-1, from neuron or sensor pre[·].
+struct Synapses {
+  int64_t count;
+  const int64_t *first, *pre;
+  const void *w, *gamma, *mu, *E;      // (count,)
+  void *dw, *dgamma, *dmu, *dE;        // their gradients
+};
+
+// Axes: B rows, T steps, D sensors, H neurons. Rows are taken in strips, one to a lane of a vector.
+struct LtcProblem {
+  int64_t B, T, D, H, unfolds, threads, save, need_dx, need_ddt;
+  int64_t x_row, x_step, dt_row, dt_step, dy_row, dy_step;  // strides; the last axis is dense
+  const void *x, *dt, *v0;                                  // (B,T,D) (B,T) (B,H)
+  const int64_t* lengths;                                   // (B,), or null where every row has T steps
+  Synapses sensory, recurrent;
+  const void *leak, *leak_current, *capacitance;            // (H,) gl, gl·vl, cm
+  void *y, *vn;                                             // (B,T,H) (B,H)
+  void* states;                                             // (strips,T,unfolds,H,lanes) v before each unfold
+  const void *dy, *dvn;                                     // gradients that come in, or null
+  void *dx, *dv0, *ddt;                                     // gradients that go out; dx and ddt where asked
+  void *dleak, *dleak_current, *dcapacitance;               // (H,)
+};
+
+struct LtcTarget {
+  int (*forward[2])(const LtcProblem*, const int64_t* order);
+  int (*backward[2])(const LtcProblem*, const int64_t* order);
+};
+
+}  // namespace liquidtime

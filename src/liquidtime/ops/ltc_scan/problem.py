@@ -1,0 +1,144 @@
+"""The kernel's two runs on tensors: fills the structure that crosses the C boundary and makes the calls."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from ctypes import c_int64, c_void_p
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from liquidtime.ops.ltc_scan.reference import Graph
+from liquidtime.ops.native import library
+
+
+class _Synapses(ctypes.Structure):
+    _fields_ = (
+        ("count", c_int64),
+        *((name, c_void_p) for name in ("first", "pre", "w", "gamma", "mu", "E", "dw", "dgamma", "dmu", "dE")),
+    )
+
+
+_SIZES = ("B", "T", "D", "H", "unfolds", "threads", "save", "need_dx", "need_ddt")
+_STRIDES = ("x_row", "x_step", "dt_row", "dt_step", "dy_row", "dy_step")
+
+
+class Problem(ctypes.Structure):
+    """`LtcProblem` of problem.h, field by field."""
+
+    _fields_ = (
+        *((name, c_int64) for name in (*_SIZES, *_STRIDES)),
+        *((name, c_void_p) for name in ("x", "dt", "v0", "lengths")),
+        ("sensory", _Synapses),
+        ("recurrent", _Synapses),
+        *((name, c_void_p) for name in ("leak", "leak_current", "capacitance", "y", "vn", "states", "dy", "dvn")),
+        *((name, c_void_p) for name in ("dx", "dv0", "ddt", "dleak", "dleak_current", "dcapacitance")),
+    )
+
+
+@functools.cache
+def kernel() -> ctypes.CDLL:
+    """Return the library with this operation's functions declared, after a check that both sides agree."""
+    lib = library.load()
+    for name in ("lt_ltc_forward", "lt_ltc_backward"):
+        getattr(lib, name).argtypes = [c_void_p, c_int64]
+    lib.lt_ltc_problem_size.restype = c_int64
+    if lib.lt_ltc_problem_size() != ctypes.sizeof(Problem):
+        raise library.NativeMissingError("the native kernels are of another version of the package. Build them again.")
+    return lib
+
+
+class Inputs(NamedTuple):
+    """What a scan is given."""
+
+    x: Tensor
+    v0: Tensor
+    dt: Tensor
+    lengths: Tensor | None
+    parameters: Sequence[Tensor]
+    sensory: Graph
+    recurrent: Graph
+    unfolds: int
+
+
+def states_shape(B: int, T: int, H: int, unfolds: int, itemsize: int) -> tuple[int, ...]:
+    """Return the shape of what a forward run saves: the potentials before each unfold, rows in strips."""
+    lanes = library.padded(1, itemsize)
+    return -(-B // lanes), T, unfolds, H, lanes
+
+
+def _describe(p: Problem, inputs: Inputs, keep: list[Tensor]) -> None:
+    def pointer(t: Tensor) -> int:
+        keep.append(t := t.contiguous())
+        return t.data_ptr()
+
+    x, v0, dt, lengths, parameters, sensory, recurrent, unfolds = inputs
+    p.B, p.T, p.D = x.shape
+    p.H, p.unfolds, p.threads = v0.shape[1], unfolds, torch.get_num_threads()
+    if x.stride(-1) != 1 and x.shape[-1] != 1:
+        x = x.contiguous()
+    keep += [x, dt]
+    p.x, (p.x_row, p.x_step, _) = x.data_ptr(), x.stride()
+    p.dt, (p.dt_row, p.dt_step) = dt.data_ptr(), dt.stride()
+    p.v0 = pointer(v0)
+    if lengths is not None:
+        p.lengths = pointer(lengths)
+    for synapses, graph, values in ((p.sensory, sensory, parameters[:4]), (p.recurrent, recurrent, parameters[4:8])):
+        synapses.count, synapses.first, synapses.pre = len(graph.pre), pointer(graph.first), pointer(graph.pre)
+        synapses.w, synapses.gamma, synapses.mu, synapses.E = (pointer(value) for value in values)
+    p.leak, p.leak_current, p.capacitance = (pointer(value) for value in parameters[8:])
+
+
+def _call(function: str, p: Problem, dtype: torch.dtype) -> None:
+    if getattr(kernel(), function)(ctypes.addressof(p), int(dtype is torch.float64)):
+        raise MemoryError("the native scan could not get its working memory")
+
+
+def run_forward(inputs: Inputs, save: bool) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Run the kernel forward: (B, T, H) potentials, (B, H) the last ones and, with `save`, what backward needs."""
+    x, v0 = inputs.x, inputs.v0
+    B, T, _ = x.shape
+    H = v0.shape[1]
+    p = Problem()
+    keep: list[Tensor] = []
+    _describe(p, inputs, keep)
+    y = x.new_empty(B, T, H) if inputs.lengths is None else x.new_zeros(B, T, H)
+    vn = x.new_empty(B, H)
+    p.y, p.vn, p.save = y.data_ptr(), vn.data_ptr(), save
+    states = None
+    if save:
+        states = library.empty(x, states_shape(B, T, H, inputs.unfolds, x.element_size()))
+        p.states = states.data_ptr()
+    _call("lt_ltc_forward", p, x.dtype)
+    return y, vn, states
+
+
+def run_backward(
+    inputs: Inputs, states: Tensor, dy: Tensor | None, dvn: Tensor | None, need_dx: bool, need_ddt: bool
+) -> tuple[Tensor | None, Tensor, Tensor | None, list[Tensor]]:
+    """Run the kernel backward: the gradients of x and dt (None where not wanted), v0 and every parameter."""
+    x, v0 = inputs.x, inputs.v0
+    p = Problem()
+    keep: list[Tensor] = []
+    _describe(p, inputs, keep)
+    p.states = states.data_ptr()
+    if dy is not None:
+        dy = dy if dy.stride(-1) == 1 else dy.contiguous()
+        p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
+    if dvn is not None:
+        dvn = dvn.contiguous()
+        p.dvn = dvn.data_ptr()
+    dx = x.new_zeros(x.shape) if need_dx else None
+    ddt = x.new_zeros(inputs.dt.shape) if need_ddt else None
+    dv0 = x.new_empty(v0.shape)
+    grads = [x.new_empty(value.shape) for value in inputs.parameters]
+    p.need_dx, p.need_ddt, p.dv0 = need_dx, need_ddt, dv0.data_ptr()
+    p.dx, p.ddt = (None if t is None else t.data_ptr() for t in (dx, ddt))
+    for synapses, of in ((p.sensory, grads[:4]), (p.recurrent, grads[4:8])):
+        synapses.dw, synapses.dgamma, synapses.dmu, synapses.dE = (grad.data_ptr() for grad in of)
+    p.dleak, p.dleak_current, p.dcapacitance = (grad.data_ptr() for grad in grads[8:])
+    _call("lt_ltc_backward", p, x.dtype)
+    return dx, dv0, ddt, grads

@@ -1,0 +1,168 @@
+"""From a table to a model, its predictions and its figures, through the command line."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import liquidtime
+from cli.tables import LONG, WIDE, lt, write_tables
+from liquidtime.data import from_long
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("job")
+    write_tables(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(home):
+    labels = ["--labels", home / "labels.csv", "--target", "state"]
+    code, out, err = lt("train", home / "long.csv", *LONG, *labels, "--out", home / "model", "--epochs", 3, "--json")
+    assert code == 0, err
+    return json.loads(out), err
+
+
+def test_train_says_what_it_understood_and_how_good_it_is(home, trained):
+    result, err = trained
+    assert "60 series" in err
+    assert "channels (2)" in err
+    assert "training on 48 series, testing on 12" in err
+    assert result["series"] == {"training": 48, "test": 12}
+    assert list(result["test"]) == [
+        "CfC", "gradient boosting on summary features", "guess (share of each class)",
+    ]  # fmt: skip
+    for figures in result["test"].values():
+        assert set(figures) == {"auc", "average_precision", "accuracy", "log_loss", "brier"}
+        for found in figures.values():
+            assert found["low"] <= found["value"] <= found["high"]
+    assert result["test"]["CfC"]["auc"]["value"] > 0.9
+    assert result["test"]["guess (share of each class)"]["auc"]["value"] == 0.5
+    assert sorted(path.name for path in (home / "model").iterdir()) == [
+        "README.md", "config.json", "job.json", "manifest.json", "model.safetensors", "report.html",
+    ]  # fmt: skip
+    assert not (home / "model.run").exists()
+    assert "gradient boosting" in (home / "model" / "report.html").read_text()
+
+
+def test_the_figures_are_those_of_the_held_out_part(home, trained):
+    """Scored again from the saved model, on the series that were not trained on."""
+    from liquidtime.evaluation import compare, hold_out
+
+    result, _ = trained
+    long, truth = pl.read_csv(home / "long.csv"), pl.read_csv(home / "labels.csv")
+    data = from_long(long, id="patient", time="minutes", channel="name", value="value", time_unit="min")
+    y = np.array([truth.filter(pl.col("patient") == name)["state"][0] for name in data.ids])
+    _, test = hold_out(len(data), 0.2, 0, y)
+    again = compare(liquidtime.load(home / "model"), "CfC", None, (data[test], y[test])).to_dict()
+    assert again["CfC"] == result["test"]["CfC"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predict_writes_ids_predictions_and_probabilities(home, trained, ending):
+    out = home / f"predictions.{ending}"
+    code, printed, err = lt("predict", home / "model", home / "long.csv", "--out", out, "--json")
+    assert code == 0, err
+    table = pl.read_csv(out) if ending == "csv" else pl.read_parquet(out)
+    assert table.columns == ["patient", "prediction", "probability_sick", "probability_well"]
+    assert json.loads(printed)["columns"] == table.columns
+    assert sorted(table["patient"]) == sorted(pl.read_csv(home / "labels.csv")["patient"])
+    chances = table.select("probability_sick", "probability_well").to_numpy()
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0, atol=1e-6)
+    named = np.array(["sick", "well"])[chances.argmax(axis=1)]
+    assert table["prediction"].to_list() == named.tolist()
+    data = from_long(home / "long.csv", id="patient", time="minutes", channel="name", value="value", time_unit="min")
+    expected = liquidtime.load(home / "model").predict_proba(data)
+    order = [table["patient"].to_list().index(name) for name in data.ids]
+    np.testing.assert_allclose(chances[order], expected, atol=1e-9)
+
+
+def test_other_names_and_units_are_said_and_missing_channels_warned_of(home, trained):
+    table = pl.read_csv(home / "long.csv").filter(pl.col("name") == "hr")
+    renamed = table.select(pl.col("patient").alias("who"), (pl.col("minutes") / 60).alias("h"), "name", "value")
+    renamed.write_csv(home / "renamed.csv")
+    code, _, err = lt(
+        "predict", home / "model", home / "renamed.csv", "--out", home / "r.csv", "--id", "who", "--time", "h",
+        "--time-unit", "h",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "warning: 1 channels of training are missing and count as not observed: temp" in err
+    assert pl.read_csv(home / "r.csv").columns[0] == "who"
+    table.write_csv(home / "hr.csv")
+    code, _, err = lt("predict", home / "model", home / "hr.csv", "--out", home / "same.csv")
+    assert code == 0, err
+    same, other = (pl.read_csv(home / name)["probability_sick"].to_numpy() for name in ("same.csv", "r.csv"))
+    np.testing.assert_allclose(same, other, atol=1e-4)
+
+
+def test_evaluate_equals_the_figures_from_python(home, trained):
+    code, out, err = lt("evaluate", home / "model", home / "long.csv", "--labels", home / "labels.csv", "--json")
+    assert code == 0, err
+    found = json.loads(out)["figures"]
+    truth = pl.read_csv(home / "labels.csv")
+    table = pl.read_parquet(home / "predictions.parquet") if (home / "predictions.parquet").exists() else None
+    if table is None:
+        lt("predict", home / "model", home / "long.csv", "--out", home / "predictions.parquet")
+        table = pl.read_parquet(home / "predictions.parquet")
+    both = table.join(truth, on="patient")
+    assert found["accuracy"]["value"] == pytest.approx((both["prediction"] == both["state"]).mean())
+    assert found["brier"]["value"] == pytest.approx(
+        float(((both["probability_sick"] - (both["state"] == "sick").cast(float)) ** 2).mean()), abs=1e-6
+    )
+
+
+def test_info_tells_what_a_model_is(home, trained):
+    code, out, _ = lt("info", home / "model", "--json")
+    facts = json.loads(out)
+    assert code == 0
+    assert facts["classes"] == ["sick", "well"]
+    assert facts["channels"] == ["hr", "temp"]
+    assert facts["columns"]["id"] == "patient"
+    assert facts["target"] == "state"
+    code, out, _ = lt("info", home / "model")
+    assert code == 0
+    assert "AUC" in out
+
+
+def test_wide_parquet_with_its_own_target_regresses(home):
+    words = ["--target", "score", "--task", "regress", "--values", "hr,temp", "--network", "gru", "--epochs", 30]
+    code, out, err = lt("train", home / "wide.parquet", *WIDE, *words, "--out", home / "wide", "--json")
+    assert code == 0, err
+    result = json.loads(out)
+    assert list(result["test"]) == ["gru", "gradient boosting on summary features", "guess (mean)"]
+    assert result["test"]["gru"]["mae"]["value"] < result["test"]["guess (mean)"]["mae"]["value"]
+    code, _, err = lt("predict", home / "wide", home / "wide.csv", "--out", home / "wide_out.csv")
+    assert code == 0, err
+    assert pl.read_csv(home / "wide_out.csv").columns == ["patient", "prediction"]
+    code, out, err = lt("evaluate", home / "wide", home / "wide.csv", "--json")
+    assert code == 0, err
+    assert set(json.loads(out)["figures"]) == {"mae", "mse", "r2"}
+
+
+def test_a_target_in_the_table_is_no_channel(home):
+    words = ["--target", "state", "--epochs", 1]
+    pl.read_csv(home / "wide.csv").drop("score").write_csv(home / "state.csv")
+    code, _, err = lt("train", home / "state.csv", *WIDE, *words, "--out", home / "state")
+    assert code == 0, err
+    assert json.loads(lt("info", home / "state", "--json")[1])["channels"] == ["hr", "temp"]
+
+
+def test_forecast(home):
+    words = ["--task", "forecast", "--epochs", 1, "--values", "hr,temp"]
+    code, out, err = lt("train", home / "wide.csv", *WIDE, *words, "--out", home / "forecast", "--json")
+    assert code == 0, err
+    assert list(json.loads(out)["test"]) == ["CfC", "last value", "mean so far"]
+    code, _, err = lt(
+        "predict", home / "forecast", home / "wide.csv", "--out", home / "f.csv", "--horizon", 5, "--horizon", 60
+    )
+    assert code == 0, err
+    table = pl.read_csv(home / "f.csv")
+    assert table.columns == ["patient", "horizon", "channel", "prediction"]
+    assert len(table) == 60 * 2 * 2
+    assert set(table["horizon"]) == {5.0, 60.0}
+    code, out, err = lt("evaluate", home / "forecast", home / "wide.csv", "--json")
+    assert code == 0, err
+    assert set(json.loads(out)["figures"]) == {"mae", "mse"}

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+import liquidtime as lt
+from liquidtime.ops import using_backend
+from liquidtime.ops.native import library
+
+pytestmark = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
+
+LAYERS = {
+    "plain": lambda: lt.CfC(3, 5, backbone_units=7),
+    "stack": lambda: lt.CfC(3, 5, num_layers=3, dropout=0.5).eval(),
+    "memory": lambda: lt.CfC(3, 5, mixed_memory=True, backbone_layers=0),
+    "input memory": lambda: lt.CfC(3, 5, mixed_memory="input", backbone_layers=2),
+    "paper": lambda: lt.CfC(3, 5, variant="cf_s_paper", amplitude="state"),
+    "double": lambda: lt.CfC(3, 5).double(),
+}
+
+
+def steps(layer, x, dt):
+    h, outputs = None, []
+    for k in range(x.shape[1]):
+        y, h = layer.step(x[:, k], h, dt[:, k])
+        outputs.append(y)
+    return torch.stack(outputs, 1), h
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("B", [1, 4])
+def test_single_steps_equal_the_whole_sequence(name, B):
+    torch.manual_seed(0)
+    layer = LAYERS[name]()
+    dtype = next(layer.parameters()).dtype
+    x, dt = torch.randn(B, 6, 3, dtype=dtype), torch.rand(B, 6, dtype=dtype)
+    with torch.no_grad(), using_backend("native"):
+        y, h = steps(layer, x.transpose(0, 1).contiguous().transpose(0, 1), dt.t().contiguous().t())
+        assert layer._quick._stepper is not None
+        whole, last = layer(x, dt=dt)
+    with torch.no_grad(), using_backend("reference"):
+        slow, slow_last = steps(layer, x, dt)
+    tolerance = 1e-12 if dtype is torch.float64 else 1e-6
+    torch.testing.assert_close(y, whole, atol=tolerance, rtol=0)
+    torch.testing.assert_close(y, slow, atol=tolerance, rtol=0)
+    torch.testing.assert_close(h, last, atol=tolerance, rtol=0)
+    torch.testing.assert_close(h, slow_last, atol=tolerance, rtol=0)
+
+
+@pytest.mark.parametrize("change", ["in place", "data", "replaced", "optimiser", "hook", "copy"])
+def test_a_change_of_the_weights_is_seen(change):
+    torch.manual_seed(0)
+    layer = lt.CfC(3, 5)
+    x = torch.randn(2, 3)
+    with using_backend("native"):
+        with torch.no_grad():
+            before, _ = layer.step(x)
+        heads, seen = layer.cells[0].heads, []
+        if change == "in place":
+            with torch.no_grad():
+                heads.weight.mul_(2)
+        elif change == "data":
+            heads.weight.data = heads.weight.data * 2
+        elif change == "replaced":
+            heads.weight = torch.nn.Parameter(heads.weight.detach() * 2)
+        elif change == "optimiser":
+            layer.step(x)[0].sum().backward()
+            torch.optim.SGD(layer.parameters(), lr=1.0).step()
+        elif change == "hook":
+            layer.cells[0].backbone.register_forward_hook(lambda *_: seen.append(1))
+        else:
+            layer = copy.deepcopy(layer)
+            assert layer._quick._stepper is None
+            with torch.no_grad():
+                layer.cells[0].heads.weight.mul_(2)
+        with torch.no_grad():
+            after, _ = layer.step(x)
+    with torch.no_grad(), using_backend("reference"):
+        expected, _ = layer.step(x)
+    torch.testing.assert_close(after, expected, atol=1e-6, rtol=0)
+    if change == "hook":
+        assert len(seen) == 2
+    else:
+        assert not torch.allclose(before, after)
+
+
+@pytest.mark.parametrize(
+    ("x", "h", "dt", "text"),
+    [
+        (torch.zeros(2, 4), None, 1.0, "`x` must have shape"),
+        (torch.zeros(2, 3), torch.zeros(1, 3, 5), 1.0, "`h0` must have shape"),
+        (torch.zeros(2, 3), None, -1.0, "`dt` must be finite and at least 0.*negative"),
+        (torch.zeros(2, 3), None, float("nan"), "NaN"),
+        (torch.zeros(2, 3), None, torch.tensor([0.0, float("inf")]), "infinite .* in series 1"),
+        (torch.zeros(2, 3), None, torch.zeros(3), "`dt` must have shape"),
+    ],
+)
+def test_the_short_way_refuses_what_the_plain_one_refuses(x, h, dt, text):
+    layer = lt.CfC(3, 5)
+    with torch.no_grad(), using_backend("native"), pytest.raises(ValueError, match=text):
+        layer.step(x, h, dt)
+
+
+def test_the_state_that_is_given_is_left_alone_and_may_be_of_one_series():
+    layer = lt.CfC(3, 5)
+    x, h = torch.randn(2, 3), torch.randn(1, 2, 5)
+    kept = h.clone()
+    with torch.no_grad(), using_backend("native"):
+        y, after = layer.step(x, h, 0.5)
+        assert torch.equal(h, kept)
+        assert y.data_ptr() != after.data_ptr()
+        alone, state = layer.step(x[0], h[:, 0], 0.5)
+    assert state.shape == (1, 5)
+    torch.testing.assert_close(alone, y[0])
+
+
+def test_training_with_dropout_takes_the_plain_way():
+    layer = lt.CfC(3, 5, backbone_units=64, backbone_dropout=0.5)
+    with torch.no_grad(), using_backend("native"):
+        layer.step(torch.ones(1, 3))
+        assert layer._quick._stepper is None
+        layer.eval()
+        still, _ = layer.step(torch.ones(1, 3))
+        assert layer._quick._stepper is not None
+        layer.train()
+        moving = [layer.step(torch.ones(1, 3))[0] for _ in range(3)]
+    assert not all(torch.equal(still, y) for y in moving)

@@ -1,0 +1,161 @@
+// Calls the kernels over odd shapes with every buffer exactly as large as it must be, under the sanitizers.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "../../src/liquidtime/ops/cfc_scan/problem.h"
+#include "../../src/liquidtime/ops/ltc_scan/problem.h"
+
+using liquidtime::CfcProblem;
+using liquidtime::LtcProblem;
+
+extern "C" {
+int64_t lt_vector_bytes();
+int64_t lt_cfc_packed_size(const CfcProblem*, int64_t, int64_t);
+void lt_cfc_pack(const CfcProblem*, int64_t, int64_t);
+int lt_cfc_forward(const CfcProblem*, int64_t);
+int lt_cfc_backward(const CfcProblem*, int64_t);
+int lt_ltc_forward(const LtcProblem*, int64_t);
+int lt_ltc_backward(const LtcProblem*, int64_t);
+}
+
+namespace {
+
+template <class T> struct Heap {
+  std::vector<std::unique_ptr<T[]>> owned;
+  std::mt19937 random{0};
+
+  T* make(int64_t count, bool drawn = true) {
+    owned.push_back(std::make_unique<T[]>(count));
+    std::normal_distribution<double> normal;
+    for (int64_t k = 0; k < count; ++k) owned.back()[k] = T(drawn ? 0.3 * normal(random) : 0.5);
+    return owned.back().get();
+  }
+};
+
+struct Shape {
+  int64_t B, T, D, H, U, layers;
+  bool ragged;
+};
+
+template <class T> bool run(const Shape& shape, int64_t kind, int64_t heads, int64_t memory, int64_t activation) {
+  Heap<T> heap;
+  CfcProblem p{};
+  const int64_t wide = sizeof(T) == 8, V = lt_vector_bytes() / sizeof(T);
+  const auto padded = [V](int64_t n) { return (n + V - 1) / V * V; };
+  p.B = shape.B, p.T = shape.T, p.D = shape.D, p.H = shape.H, p.layers = shape.layers, p.heads = heads;
+  p.U = shape.layers ? shape.U : 0;
+  p.kind = kind, p.memory = memory, p.activation = activation, p.head_activation = liquidtime::tanh_;
+  p.state_amplitude = shape.B % 2, p.threads = 2, p.save = 1, p.need_dx = shape.B % 3 != 0, p.need_ddt = 1;
+  p.forget_bias = 1;
+  const int64_t B = p.B, H = p.H, U = p.U, L = p.layers, Hp = padded(H), Up = padded(U);
+  const int64_t passes = kind == liquidtime::cf_s_paper ? 2 : 1;
+  const int64_t D0 = memory == liquidtime::input ? H : p.D, saved = kind == 2 ? 2 : kind == 3 ? 3 : 4;
+  std::vector<int64_t> lengths(B);
+  int64_t N = 0;
+  for (int64_t b = 0; b < B; ++b) N += lengths[b] = shape.ragged ? (b * 7 + 3) % (p.T + 1) : p.T;
+  if (shape.ragged) p.lengths = lengths.data();
+  p.x = heap.make(B * p.T * p.D), p.x_row = p.T * p.D, p.x_step = p.D;
+  p.dt = heap.make(B * p.T, false), p.dt_row = p.T, p.dt_step = 1;
+  p.h0 = heap.make(B * H), p.m0 = heap.make(B * H);
+  int64_t K = D0 + H;
+  for (int64_t l = 0; l < L; ++l, K = U) p.weight[l] = heap.make(U * K), p.bias[l] = heap.make(U);
+  p.weight[L] = heap.make(heads * H * K), p.bias[L] = heap.make(heads * H);
+  p.weight[L + 1] = heap.make(4 * H * (p.D + H)), p.bias[L + 1] = heap.make(4 * H);
+  p.A = heap.make(H), p.rate = heap.make(H, false), p.B_ = heap.make(H);
+  if (shape.B % 2)
+    for (int64_t k = 0; k < passes * L; ++k) p.mask[k] = heap.make(B * p.T * Up);
+  p.y = heap.make(B * p.T * H), p.hn = heap.make(B * H), p.mn = heap.make(B * H);
+  for (int64_t l = 0; l < L; ++l) {
+    p.z[l] = heap.make(passes * N * Up), p.pre[l] = heap.make(passes * N * Up);
+    p.dpre[l] = heap.make(passes * N * Up), p.dbias[l] = heap.make(Up);
+  }
+  p.gates = heap.make(N * saved * Hp);
+  p.lstm_gates = heap.make(N * 4 * Hp), p.lstm_o = heap.make(N * Hp), p.lstm_m = heap.make(N * Hp);
+  T* packed = static_cast<T*>(std::aligned_alloc(64, (lt_cfc_packed_size(&p, wide, 0) + 63) / 64 * 64));
+  p.packed = packed;
+  lt_cfc_pack(&p, wide, 0);
+  bool good = lt_cfc_forward(&p, wide) == 0;
+  p.packed = nullptr;
+  good = good && lt_cfc_forward(&p, wide) == 0;
+  std::free(packed);
+  p.dy = heap.make(B * p.T * H), p.dy_row = p.T * H, p.dy_step = H;
+  p.dx = heap.make(B * p.T * p.D), p.dh0 = heap.make(B * H), p.dm0 = heap.make(B * H), p.ddt = heap.make(B * p.T);
+  const int64_t middle = p.T / 2;  // in two runs, as a long sequence is
+  p.dheads = heap.make(passes * N * heads * Hp), p.dlstm = heap.make(N * 4 * Hp);
+  p.cell_input = heap.make(passes * N * (D0 + Hp)), p.lstm_input = heap.make(N * (p.D + Hp));
+  p.dbias[L] = heap.make(heads * Hp), p.dbias[L + 1] = heap.make(4 * Hp);
+  p.dA = heap.make(Hp), p.drate = heap.make(Hp), p.dB = heap.make(Hp);
+  for (p.first = middle, p.last = p.T; p.last > 0; p.last = p.first, p.first = 0)
+    good = good && lt_cfc_backward(&p, wide) == 0;
+  for (int64_t k = 0; k < B * H; ++k)
+    good = good && std::isfinite(static_cast<T*>(p.hn)[k]) && std::isfinite(static_cast<T*>(p.dh0)[k]);
+  return good;
+}
+
+// Every third pair of neurons, or sensor and neuron, has a synapse.
+template <class T>
+liquidtime::Synapses synapses(Heap<T>& heap, Heap<int64_t>& places, int64_t from, int64_t to) {
+  int64_t count = 0;
+  int64_t* first = places.make(to + 1);
+  for (int64_t j = 0; j < to; ++j) first[j] = count, count += (from + j % 3) / 3;
+  first[to] = count;
+  int64_t* pre = places.make(count);
+  for (int64_t k = 0; k < count; ++k) pre[k] = k % from;
+  const auto row = [&] { return heap.make(count); };
+  return {count, first, pre, row(), row(), row(), row(), row(), row(), row(), row()};
+}
+
+template <class T> bool run_ltc(const Shape& shape) {
+  Heap<T> heap;
+  Heap<int64_t> places;
+  LtcProblem p{};
+  const int64_t wide = sizeof(T) == 8, V = lt_vector_bytes() / sizeof(T), B = shape.B, H = shape.H, D = shape.D;
+  p.B = B, p.T = shape.T, p.D = D, p.H = H, p.unfolds = 3, p.threads = 2, p.save = 1;
+  p.need_dx = B % 3 != 0, p.need_ddt = 1;
+  std::vector<int64_t> lengths(B);
+  for (int64_t b = 0; b < B; ++b) lengths[b] = (b * 7 + 3) % (p.T + 1);
+  if (shape.ragged) p.lengths = lengths.data();
+  p.x = heap.make(B * p.T * D), p.x_row = p.T * D, p.x_step = D;
+  p.dt = heap.make(B * p.T, false), p.dt_row = p.T, p.dt_step = 1;
+  p.v0 = heap.make(B * H), p.sensory = synapses(heap, places, D, H), p.recurrent = synapses(heap, places, H, H);
+  p.leak = heap.make(H, false), p.leak_current = heap.make(H), p.capacitance = heap.make(H, false);
+  p.y = heap.make(B * p.T * H), p.vn = heap.make(B * H), p.states = heap.make((B + V - 1) / V * V * p.T * 3 * H);
+  p.dy = heap.make(B * p.T * H), p.dy_row = p.T * H, p.dy_step = H, p.dvn = heap.make(B * H);
+  p.dx = heap.make(B * p.T * D), p.dv0 = heap.make(B * H), p.ddt = heap.make(B * p.T);
+  p.dleak = heap.make(H), p.dleak_current = heap.make(H), p.dcapacitance = heap.make(H);
+  bool good = lt_ltc_forward(&p, wide) == 0 && lt_ltc_backward(&p, wide) == 0;
+  for (int64_t k = 0; k < B * H; ++k)
+    good = good && std::isfinite(static_cast<T*>(p.vn)[k]) && std::isfinite(static_cast<T*>(p.dv0)[k]);
+  return good;
+}
+
+}  // namespace
+
+int main() {
+  const Shape shapes[] = {{1, 1, 1, 1, 1, 1, false}, {1, 3, 2, 5, 7, 2, false},  {7, 4, 3, 19, 21, 1, true},
+                          {8, 0, 2, 8, 8, 1, false}, {13, 5, 17, 33, 40, 0, true}, {70, 3, 4, 16, 290, 2, true}};
+  int failures = 0, runs = 0;
+  for (const Shape& shape : shapes)
+    for (int64_t kind = 0; kind < 4; ++kind)
+      for (int64_t memory = 0; memory < 3; ++memory) {
+        const int64_t heads = kind > 1 ? 1 : 3 + memory % 2, activation = (kind + memory) % 5;
+        ++runs;
+        if (run<float>(shape, kind, heads, memory, activation) && run<double>(shape, kind, heads, memory, activation))
+          continue;
+        std::printf("kind %d memory %d B %d T %d gives no finite result\n", int(kind), int(memory), int(shape.B),
+                    int(shape.T));
+        ++failures;
+      }
+  for (const Shape& shape : shapes) {
+    ++runs;
+    if (run_ltc<float>(shape) && run_ltc<double>(shape)) continue;
+    std::printf("ltc B %d T %d gives no finite result\n", int(shape.B), int(shape.T));
+    ++failures;
+  }
+  std::printf("%d runs, %d failures\n", runs, failures);
+  return failures != 0;
+}

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import liquidtime as lt
+from liquidtime.cells import Cell, LTCCell
+from liquidtime.ops import using_backend
+from liquidtime.ops.ltc_scan import graph_of, ltc_scan_native, ltc_scan_ref
+from liquidtime.ops.native import library
+from ops.scans import TOLERANCE, assert_same
+
+pytestmark = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
+
+
+def draw(B, T, D, H, dtype, lengths=None, density=0.6, seed=0):
+    g = torch.Generator().manual_seed(seed)
+
+    def rand(*shape):
+        return torch.rand(*shape, generator=g, dtype=torch.float64)
+
+    graphs = [graph_of(rand(D, H) < density), graph_of(rand(H, H) < density)]
+    parameters = []
+    for graph in graphs:
+        n = len(graph.pre)
+        parameters += [rand(n), 3 + 5 * rand(n), rand(n), 2 * rand(n) - 1]
+    parameters += [rand(H) + 0.1, rand(H) - 0.5, rand(H) + 0.4]
+    x, v, dt = 2 * rand(B, T, D) - 1, rand(B, H), rand(B, T)
+    leaves = [t.to(dtype).requires_grad_() for t in (x, v, dt, *parameters)]
+    counts = None if lengths is None else torch.tensor(lengths, dtype=torch.int64).reshape(B)
+    return leaves, counts, graphs
+
+
+def results(way, leaves, lengths, graphs, **options):
+    x, v, dt, *parameters = leaves
+    y, last = way(x, v, dt, lengths, parameters, *graphs, 3, **options)
+    g = torch.Generator().manual_seed(1)
+    loss = sum((t * torch.randn(t.shape, generator=g, dtype=t.dtype)).sum() for t in (y, last))
+    grads = torch.autograd.grad(loss, leaves, allow_unused=True)
+    return [y, last, *(torch.zeros_like(p) if q is None else q for p, q in zip(leaves, grads, strict=True))]
+
+
+def compare(case, **options):
+    mine, expected = results(ltc_scan_native, *case, **options), results(ltc_scan_ref, *case)
+    assert_same(mine, expected, TOLERANCE[case[0][0].dtype])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    B=st.integers(1, 20),
+    T=st.integers(0, 5),
+    D=st.integers(1, 6),
+    H=st.integers(1, 20),
+    ragged=st.booleans(),
+    density=st.sampled_from([0.0, 0.3, 1.0]),
+    dtype=st.sampled_from([torch.float32, torch.float64]),
+    seed=st.integers(0, 1000),
+)
+def test_odd_shapes_equal_the_definition(B, T, D, H, ragged, density, dtype, seed):
+    lengths = torch.randint(0, T + 1, (B,), generator=torch.Generator().manual_seed(seed)).tolist() if ragged else None
+    compare(draw(B, T, D, H, dtype, lengths, density, seed))
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_the_operator_and_the_eager_way(traced):
+    compare(draw(3, 4, 2, 5, torch.float64, [4, 0, 3]), traced=traced)
+
+
+@pytest.mark.parametrize("target", ["baseline", "avx2", "avx512"])
+def test_every_instruction_set_of_this_machine(target):
+    before = library.target()
+    try:
+        try:
+            library.select_target(target)
+        except ValueError:
+            pytest.skip(f"this machine has no {target}")
+        for dtype in (torch.float32, torch.float64):
+            compare(draw(19, 3, 3, 7, dtype, [k % 4 for k in range(19)]))
+    finally:
+        library.select_target(before)
+
+
+def test_gradcheck():
+    (x, v, dt, *parameters), lengths, graphs = draw(2, 2, 2, 3, torch.float64, [2, 1])
+
+    def run(x, v, dt, *parameters):
+        return ltc_scan_native(x, v, dt, lengths, parameters, *graphs, 2)
+
+    assert torch.autograd.gradcheck(run, (x, v, dt, *parameters))
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_second_derivatives_are_refused(traced):
+    (x, v, dt, *parameters), lengths, graphs = draw(2, 2, 2, 3, torch.float64)
+    y, _ = ltc_scan_native(x, v, dt, lengths, parameters, *graphs, 2, traced=traced)
+    (first,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="no second derivatives"):
+        torch.autograd.grad(first.square().sum(), x)
+
+
+def test_the_operator_is_registered_as_it_should_be():
+    (x, v, dt, *parameters), lengths, graphs = draw(2, 3, 2, 3, torch.float64, [3, 1])
+    arguments = (x, v, dt, lengths, parameters, [*graphs[0], *graphs[1]], 2, True, True)
+    torch.library.opcheck(torch.ops.liquidtime.ltc_scan.default, arguments)
+
+
+@pytest.mark.parametrize("wiring", [None, lt.wirings.AutoNCP(12, 3)])
+def test_a_layer_equals_its_cells_plain_loop(wiring):
+    torch.manual_seed(0)
+    cell = LTCCell(3, None if wiring else 6, wiring)
+    x, dt, lengths = torch.randn(5, 6, 3), torch.rand(5, 6), torch.tensor([6, 0, 2, 6, 5])
+    padding = (torch.arange(6) >= lengths.unsqueeze(1)).unsqueeze(-1)
+    x = x.masked_fill(padding, float("nan"))
+    results = []
+    for way in (Cell.scan, LTCCell.scan):
+        with using_backend("native"):
+            y, (v,) = way(cell, x, cell.initial_state(x), dt, lengths)
+        grads = torch.autograd.grad(y.square().sum() + v.sum(), list(cell.parameters()))
+        results.append([y, v, *grads])
+    assert_same(results[1], results[0], 1e-5)
+
+
+def test_an_interval_of_no_length_leaves_the_state():
+    cell = LTCCell(2, 9)
+    x, v = torch.randn(3, 4, 2), torch.rand(3, 9)
+    with using_backend("native"):
+        _, (after,) = cell.scan(x, (v,), torch.zeros(3, 4))
+    torch.testing.assert_close(after, v, atol=1e-6, rtol=0)
+
+
+def test_a_state_dict_brings_its_own_synapses():
+    torch.manual_seed(0)
+    first, second = (LTCCell(2, wiring=lt.wirings.Random(9, sparsity=0.5, seed=seed)) for seed in (1, 2))
+    second.load_state_dict(first.state_dict())
+    x, dt = torch.randn(3, 4, 2), torch.rand(3, 4)
+    with using_backend("native"):
+        ys = [cell.scan(x, cell.initial_state(x), dt)[0] for cell in (first, second)]
+    assert torch.equal(*ys)
+
+
+@pytest.mark.parametrize("mapped", ["compile", "export"])
+def test_tracers_take_a_layer_whole(mapped):
+    torch.manual_seed(0)
+    layer = lt.LTC(2, 5)
+    x, dt = torch.randn(3, 4, 2), torch.rand(3, 4)
+    with using_backend("native"):
+        expected, _ = layer(x, dt=dt)
+        if mapped == "compile":
+            y, _ = torch.compile(layer, fullgraph=True, backend="aot_eager")(x, dt=dt)
+            y.sum().backward()
+            assert all(p.grad is not None for p in layer.parameters())
+        else:
+            y, _ = torch.export.export(layer, (x,), {"dt": dt}).module()(x, dt=dt)
+    torch.testing.assert_close(y, expected)
