@@ -100,6 +100,16 @@ def test_bf16_is_not_measured_as_something_else():
     )
 
 
+def test_what_was_measured_is_kept_when_the_rest_fails(monkeypatch, tmp_path):
+    def fails(name, shape):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "peak_bytes", fails)
+    CliRunner().invoke(app, ["bench", "--case", "step,memory", "--quick", "--threads", "1", "--out", str(tmp_path)])
+    stored = json.loads((tmp_path / "bench.json").read_text())
+    assert [case["name"] for case in stored["cases"]] == ["step"]
+
+
 def test_names_and_groups():
     cases, sweeps = select(["ragged", "xor"])
     assert [case.name for case in cases] == ["xor", "ragged-xor", "ragged-walker2d", "ragged-physionet"]

@@ -33,6 +33,7 @@ def bench(
     threads: Sequence[int] | None = None,
     quick: bool = False,
     say: Callable[[str], None] = lambda text: None,
+    keep: Callable[[Report], object] = lambda report: None,
 ) -> Report:
     """Measure side by side.
 
@@ -43,6 +44,7 @@ def bench(
         quick: whether sizes are reduced until everything runs in seconds, to see that it runs; the figures then
             mean nothing.
         say: is told what is being measured.
+        keep: is given the report so far, after each case and sweep.
 
     Raises:
         ValueError: a name that is none, or a number below 1.
@@ -56,9 +58,11 @@ def bench(
         shape = case.shape.reduced() if quick else case.shape
         say(f"{case.name}: {case.question}, {shape}")
         report.cases.append(_measure_case(case, shape, counts, rounds, quick))
+        keep(report)
     for sweep in sweeps:
         say(f"{sweep.name}: {sweep.question}")
         report.sweeps.append(_measure_sweep(sweep.reduced() if quick else sweep, counts[0], rounds))
+        keep(report)
     return report
 
 

@@ -26,11 +26,15 @@ def tables(report: Report) -> Group:
 
 def _parts(report: Report) -> Iterator[Table | Text]:
     yield Text(heading(report), style="bold")
+    questions = {case.name: case.question for case in CASES}
     for figures in report.cases:
+        yield Text(f"\n{figures.name}: {questions[figures.name]}, {figures.shape}", style="bold")
         yield _figures(report, figures)
     if report.cases:
+        yield Text("\nWhat must be reached", style="bold")
         yield _targets(report)
     if report.sweeps:
+        yield Text("\nCost grows with size to the power of … (in brackets what the paper states)", style="bold")
         yield _growth(report)
         costs = order_costs(report)
         if costs:
@@ -73,8 +77,8 @@ def _unit(target: Target) -> str:
     return {"speedup": "×", "threads": "×", "memory": " MB"}.get(target.measure, "")
 
 
-def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+def _table() -> Table:
+    return Table(box=SIMPLE_HEAD, pad_edge=False)
 
 
 def _threads(count: int) -> str:
@@ -82,7 +86,7 @@ def _threads(count: int) -> str:
 
 
 def _targets(report: Report) -> Table:
-    table = _table("What must be reached")
+    table = _table()
     table.add_column("case")
     table.add_column("what", no_wrap=True)
     for n in report.threads:
@@ -112,8 +116,7 @@ def _verdict(claim: Claim) -> Text:
 
 
 def _figures(report: Report, figures: CaseFigures) -> Table:
-    case = next(case for case in CASES if case.name == figures.name)
-    table = _table(f"{case.name}: {case.question}, {figures.shape}")
+    table = _table()
     table.add_column("", min_width=_WIDTH)
     if figures.peak_bytes:
         table.add_column("peak", justify="right", min_width=_WIDTH)
@@ -124,7 +127,8 @@ def _figures(report: Report, figures: CaseFigures) -> Table:
     for n in report.threads:
         table.add_column(_threads(n), justify="right", min_width=_WIDTH)
     table.add_column(f"times {first}", justify="right", min_width=_WIDTH)
-    table.add_column(f"of the {MATRIX_PRODUCT} rate", justify="right")
+    if figures.flops:
+        table.add_column(f"of the {MATRIX_PRODUCT} rate", justify="right")
     most = max(report.threads)
     base = None if first is None else figures.best(first, most)
     for name in figures.times:
@@ -133,7 +137,7 @@ def _figures(report: Report, figures: CaseFigures) -> Table:
             name,
             *(_seconds(figures.best(name, n)) for n in report.threads),
             _DASH if own is None or base is None else f"{own / base:.3g}×",
-            _DASH if fraction is None else f"{fraction:.2f}",
+            *([_DASH if fraction is None else f"{fraction:.2f}"] if figures.flops else []),
         )
     return table
 
@@ -147,7 +151,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _growth(report: Report) -> Table:
-    table = _table("Cost grows with size to the power of … (in brackets what the paper states)")
+    table = _table()
     table.add_column("")
     for sweep in report.sweeps:
         table.add_column(sweep.name, justify="right")

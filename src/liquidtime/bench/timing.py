@@ -17,6 +17,7 @@ Times = dict[str, dict[int, list[float]]]
 
 LEAST = 0.02
 BUDGET = 10.0
+SLOW = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +51,9 @@ def interleaved(
     budget: float = BUDGET,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Times:
-    """Time every run with every number of threads, A B C A B C …, after a call each that is not counted.
+    """Time every run with every number of threads, A B C A B C …, after two calls each that are not counted.
+
+    A call of half a second or more is made once beforehand, not twice.
 
     Args:
         runs: by name.
@@ -69,10 +72,10 @@ def interleaved(
             _use_threads(n)
             for name, run in runs.items():
                 with run.conditions():
-                    run.call()
-                    start = clock()
-                    run.call()
-                    calls[name, n] = max(1, math.ceil(least / max(clock() - start, 1e-9)))
+                    seconds = _timed(run, 1, clock)
+                    if seconds < SLOW:
+                        seconds = _timed(run, 1, clock)
+                calls[name, n] = max(1, math.ceil(least / max(seconds, 1e-9)))
         for turn in range(repeats):
             for n in threads:
                 _use_threads(n)
@@ -81,13 +84,17 @@ def interleaved(
                         continue
                     count = calls[name, n]
                     with run.conditions():
-                        start = clock()
-                        for _ in range(count):
-                            run.call()
-                        seconds = clock() - start
+                        seconds = _timed(run, count, clock)
                     spent[name, n] += seconds
                     times[name][n].append(seconds / count)
     return times
+
+
+def _timed(run: Run, count: int, clock: Callable[[], float]) -> float:
+    start = clock()
+    for _ in range(count):
+        run.call()
+    return clock() - start
 
 
 @contextlib.contextmanager

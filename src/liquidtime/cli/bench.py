@@ -51,7 +51,12 @@ def _bench(
 
     out.mkdir(parents=True, exist_ok=True)
     report = measure(
-        cases, repeats=repeats, threads=threads, quick=quick, say=lambda text: typer.echo(f"… {text}", err=True)
+        cases,
+        repeats=repeats,
+        threads=threads,
+        quick=quick,
+        say=lambda text: typer.echo(f"… {text}", err=True),
+        keep=lambda report: report.save(out, conclusions(report)),
     )
     found = conclusions(report)
     files = [report.save(out, found), *_plots(report, out)]

@@ -22,7 +22,7 @@ def list_experiments(as_json: Json = False) -> None:
             "title": experiment.title,
             "metric": experiment.task.metric,
             "protocols": list(experiment.protocols),
-            "models": {row: entry.model.title for row, entry in experiment.rows.items()},
+            "models": {row: entry.title for row, entry in experiment.rows.items()},
         }
         for name, experiment in EXPERIMENTS.items()
     }

@@ -18,14 +18,15 @@ Model = NetworkModel | BoostingModel
 Make = Callable[[int, Settings, Task], Recurrent | Discrete]
 
 
-def _cfc(variant: str, *, heads_squashed: bool = True, memory: bool = False, **options: Any) -> Make:
+def _cfc(variant: str, *, heads_squashed: bool = True, memory: str | None = None, **options: Any) -> Make:
     def make(D: int, settings: Settings, task: Task) -> CfC:
         framework = task.framework
         more = dict(options)
         if heads_squashed:
             more["head_activation"] = framework.head_activation
-        if memory:
-            more |= {"mixed_memory": framework.memory, "forget_bias": settings.forget_bias}
+        if memory is not None:
+            structure = framework.memory if memory == "framework" else memory
+            more |= {"mixed_memory": structure, "forget_bias": settings.forget_bias}
         return CfC(
             D,
             settings.hidden_size,
@@ -40,6 +41,10 @@ def _cfc(variant: str, *, heads_squashed: bool = True, memory: bool = False, **o
         )
 
     return make
+
+
+def _mixed(title: str, paper: tuple[str, ...], memory: str) -> NetworkModel:
+    return NetworkModel(title, paper, _cfc("cfc", memory=memory), penalised=True, dt_without_time=0.0)
 
 
 def _given(value: Any, name: str) -> Any:
@@ -63,7 +68,9 @@ MODELS: dict[str, Model] = {
     ),
     "no_gate": NetworkModel("CfC-noGate", ("CfC-noGate",), _cfc("no_gate"), penalised=True),
     "cfc": NetworkModel("CfC", ("CfC",), _cfc("cfc"), penalised=True),
-    "mm_rnn": NetworkModel("CfC-mmRNN", ("CfC-mmRNN",), _cfc("cfc", memory=True), penalised=True, dt_without_time=0.0),
+    "mm_rnn": _mixed("CfC-mmRNN", ("CfC-mmRNN",), "framework"),
+    "mm_rnn_input": _mixed("CfC-mmRNN, memory at the input", (), "input"),
+    "mm_rnn_hidden": _mixed("CfC-mmRNN, memory in place of the state", (), "hidden"),
     "ltc": NetworkModel("LTC", ("LTC",), _ltc),
     "lstm": NetworkModel("LSTM", ("Augmented LSTM", "LSTM"), _discrete(nn.LSTM)),
     "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU)),

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,7 +21,7 @@ from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.experiments.experiment import HONEST, Experiment
 from liquidtime.paper.fitting import Outcome, Run
 from liquidtime.paper.results import Key, surroundings, write_result
-from liquidtime.training import bootstrap_interval
+from liquidtime.training import bootstrap_interval, read_log
 
 LEVEL, RESAMPLES = 0.95, 1000
 
@@ -39,6 +39,7 @@ def run(
     jobs: int | None = None,
     progress: bool | None = None,
     said: Callable[[str], None] = lambda text: None,
+    every: float = 30.0,
 ) -> list[Path]:
     """Run seeds and return the files of their results.
 
@@ -54,6 +55,7 @@ def run(
         jobs: seeds side by side, one thread each. None: as many as cores, where there are several seeds to run.
         progress: show a progress line of each seed; None = only on a terminal.
         said: is told what is done, a line each.
+        every: seconds between lines about seeds that are under way side by side.
 
     """
     check_choice("experiment", experiment, EXPERIMENTS)
@@ -78,9 +80,17 @@ def run(
     else:
         spawn = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(together, mp_context=spawn, initializer=_one_thread) as pool:
-            work = [pool.submit(run_seed, key, data_dir, home, together, False) for key in waiting]
-            for done in as_completed(work):
-                said(done.result())
+            work: set[Future[str]] = {pool.submit(run_seed, key, data_dir, home, together, False) for key in waiting}
+            told: dict[Key, str] = {}
+            while work:
+                done, work = wait(work, timeout=every, return_when=FIRST_COMPLETED)
+                for one in done:
+                    said(one.result())
+                for key in waiting if not done else []:
+                    status = progress_of(key, home)
+                    if status and told.get(key) != status:
+                        told[key] = status
+                        said(status)
     return [key.file(home) for key in keys]
 
 
@@ -91,7 +101,8 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
     settings = row.settings
     if settings is not None and key.epochs is not None:
         settings = dataclasses.replace(settings, epochs=key.epochs)
-    split = _data(key.experiment, key.protocol, None if data_dir is None else str(data_dir), key.limit)
+    place = None if data_dir is None else str(data_dir)
+    split = _data(key.experiment, key.protocol, place, key.limit, tuple(sorted(row.options.items())))
     folder = key.folder(out)
     outcome = row.model.fit(
         Run(experiment.task, split, key.protocol == HONEST, key.seed, folder, progress),
@@ -101,11 +112,11 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
     seconds = [record["seconds"] for record in outcome.history]
     record = {
         "key": dataclasses.asdict(key),
-        "title": row.model.title,
+        "title": row.title,
         "note": row.note,
         "settings": None if settings is None else settings.to_dict(),
         "train_settings": outcome.train_settings,
-        "data": dict(experiment.protocols[key.protocol]),
+        "data": {**experiment.protocols[key.protocol], **row.options},
         "sizes": {name: len(part) for name, part in split.parts().items()},
         "weights": outcome.weights,
         "epochs": outcome.epochs,
@@ -120,6 +131,21 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
     shutil.rmtree(folder, ignore_errors=True)
     test = figures["test"]
     return f"{key.file(out)}: {test['metric']} {test['value']:.4f} [{test['low']:.4f}, {test['high']:.4f}]"
+
+
+def progress_of(key: Key, out: Path) -> str:
+    """Return a line about a seed under way, from its log; empty before its first epoch has ended."""
+    try:
+        records = read_log(key.folder(out))
+    except OSError:
+        return ""
+    if not records:
+        return ""
+    last = records[-1]
+    held = [f"{name} {value:.4f}" for name, value in last.items() if name.startswith("val_") and value is not None]
+    return (
+        f"{key.experiment} {key.stem()}: epoch {last['epoch'] + 1}, loss {last['loss']:.4f} {' '.join(held)}".rstrip()
+    )
 
 
 def _figures(experiment: Experiment, split: Split, outcome: Outcome) -> dict[str, Any]:
@@ -142,9 +168,11 @@ def _curves(history: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 @functools.lru_cache(maxsize=1)
-def _data(experiment: str, protocol: str, data_dir: str | None, limit: int | None) -> Split:
+def _data(
+    experiment: str, protocol: str, data_dir: str | None, limit: int | None, options: tuple[tuple[str, Any], ...]
+) -> Split:
     """Seeds of one process share their data."""
-    return EXPERIMENTS[experiment].data(protocol, data_dir, limit)
+    return EXPERIMENTS[experiment].data(protocol, data_dir, limit, **dict(options))
 
 
 def _one_thread() -> None:

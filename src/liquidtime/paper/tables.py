@@ -91,7 +91,7 @@ def _line(
         [record for record in groups.get((protocol, REFERENCE, changed), []) if _pace(record) == _pace(records[0])]
     )
     return Line(
-        f"{row.model.title} [{changed}]" if changed else row.model.title,
+        f"{row.title} [{changed}]" if changed else row.title,
         protocol,
         [scale * test["value"] for test in tests],
         scale * fmean(test["low"] for test in tests),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,21 @@ class Row:
         model: what is trained.
         settings: how; None for a model that has its own.
         note: what a reader of the table should know, e.g. where the settings are from.
+        label: behind the model's title, where a model has several rows.
+        options: what `load` is given besides the protocol's, e.g. another scaling.
 
     """
 
     model: Model
     settings: Settings | None
     note: str = ""
+    label: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """As tables write it."""
+        return f"{self.model.title} ({self.label})" if self.label else self.model.title
 
 
 @dataclass(frozen=True)
@@ -60,10 +69,20 @@ class Experiment:
     published: tuple[PaperRow, ...]
     digits: int = 3
 
-    def data(self, protocol: str, data_dir: str | Path | None = None, limit: int | None = None) -> Split:
-        """Return the data of a protocol, with `limit` only the first so many sequences of each part."""
+    def data(
+        self, protocol: str, data_dir: str | Path | None = None, limit: int | None = None, **options: Any
+    ) -> Split:
+        """Return the data of a protocol.
+
+        Args:
+            protocol: of `protocols`.
+            data_dir: a folder with the data.
+            limit: only the first so many sequences of each part.
+            **options: of a row, for `load`.
+
+        """
         check_choice("protocol", protocol, self.protocols)
-        split = self.load(data_dir, **self.protocols[protocol])
+        split = self.load(data_dir, **{**self.protocols[protocol], **options})
         if limit is None:
             return split
         check_size("limit", limit)

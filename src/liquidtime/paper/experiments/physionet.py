@@ -38,6 +38,7 @@ ROWS = {
     "no_gate": Row(MODELS["no_gate"], PRINTED["no_gate"]),
     "cfc": Row(MODELS["cfc"], PRINTED["cfc"]),
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
+    "mm_rnn_input": Row(MODELS["mm_rnn_input"], PRINTED["mm_rnn"], "the structure of the other reference"),
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),

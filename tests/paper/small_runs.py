@@ -1,0 +1,55 @@
+"""Experiments on small made-up data."""
+
+import dataclasses
+import functools
+import sys
+
+import torch
+
+from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.fitting import Run
+from small_data import write_all
+
+XOR_SIZES = {"train": 80, "test": 30}
+
+
+def shrink_xor(monkeypatch):
+    """Draw few bit streams where an experiment would draw 110,000."""
+    monkeypatch.setattr(sys.modules["liquidtime.datasets.xor"], "SIZES", XOR_SIZES)
+
+
+def written(folder):
+    """Write the small data sets, once for a folder."""
+    return folder if (folder / "imdb").exists() else write_all(folder)
+
+
+def small_run(experiment, root, folder, protocol="honest", seed=0):
+    """Return what a model's `fit` takes, with few sequences."""
+    split = cheapened(experiment).data(protocol, root, limit=30)
+    return Run(experiment.task, split, protocol == "honest", seed, folder, progress=False)
+
+
+def cheap(settings):
+    """Return settings of the same kind that train in no time."""
+    if settings is None:
+        return None
+    small = {"epochs": 1, "hidden_size": 6, "batch_size": 15}
+    if settings.backbone_units is not None:
+        small["backbone_units"] = 5
+    if settings.embed_dim is not None:
+        small["embed_dim"] = 4
+    return dataclasses.replace(settings, **small)
+
+
+def cheapened(experiment):
+    """Return an experiment whose every row is cheap, and whose reviews are short."""
+    load = functools.partial(experiment.load, longest=8) if experiment.name == "imdb" else experiment.load
+    rows = {name: dataclasses.replace(row, settings=cheap(row.settings)) for name, row in experiment.rows.items()}
+    return dataclasses.replace(experiment, load=load, rows=rows)
+
+
+def cheapen_all(monkeypatch):
+    """Make every experiment cheap, for this process."""
+    for name, experiment in list(EXPERIMENTS.items()):
+        monkeypatch.setitem(EXPERIMENTS, name, cheapened(experiment))
+    torch.set_num_threads(1)

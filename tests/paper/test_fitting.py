@@ -1,0 +1,110 @@
+"""A column of a table becomes the loop's settings, and a run ends where its protocol says."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from liquidtime.paper import fitting, settings
+from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.fitting import PERFECT_EPOCHS, Shuffled, train_settings
+from paper.small_runs import cheap, shrink_xor, small_run, written
+
+
+def test_train_settings_of_both_frameworks():
+    xor = train_settings(settings.XOR["no_gate"], EXPERIMENTS["xor"].task, 3, penalised=True)
+    assert (xor.optimizer, xor.learning_rate, xor.decay, xor.schedule_every) == ("rmsprop", 0.005, 0.95, "step")
+    assert (xor.clip, xor.clip_norm, xor.l2_penalty, xor.weight_decay) == ("each", 10, 5e-06, 0)
+    assert (xor.epochs, xor.seed, xor.monitor) == (200, 3, "accuracy")
+    stays = train_settings(settings.PHYSIONET["cfc"], EXPERIMENTS["physionet"].task, 0, penalised=True)
+    assert (stays.optimizer, stays.schedule_every, stays.clip_norm) == ("adamw", "epoch", 0)
+    assert (stays.l2_penalty, stays.weight_decay) == (0, 4e-06)
+    cycle = dataclasses.replace(settings.XOR["cfc"], schedule="one_cycle")
+    assert train_settings(cycle, EXPERIMENTS["xor"].task, 0, penalised=True).schedule == "one_cycle"
+
+
+def test_an_epoch_has_every_sequence_once_in_an_order_of_its_generator(monkeypatch):
+    shrink_xor(monkeypatch)
+    data = EXPERIMENTS["xor"].data("honest").train
+    batches = Shuffled(data, 16)
+
+    def ids(seed):
+        epoch = batches(0, torch.Generator().manual_seed(seed))
+        assert len(epoch) == -(-len(data) // 16)
+        return torch.cat([batch.ids for batch in epoch])
+
+    assert torch.equal(ids(1).sort().values, data.ids.sort().values)
+    assert torch.equal(ids(1), ids(1))
+    assert not torch.equal(ids(1), ids(2))
+
+
+@pytest.fixture
+def xor(monkeypatch):
+    shrink_xor(monkeypatch)
+    return EXPERIMENTS["xor"]
+
+
+def epochs(given, count):
+    return dataclasses.replace(cheap(given), epochs=count)
+
+
+def test_a_perfect_seed_stops_and_says_so(xor, tmp_path, monkeypatch):
+    """Validation is judged perfect from the fourth epoch on."""
+    row, run = xor.rows["cfc"], small_run(xor, None, tmp_path / "run")
+    seen = []
+
+    def judged(self, target, prediction):
+        seen.append(1)
+        return 1.0 if len(seen) >= 4 else 0.5
+
+    monkeypatch.setattr(type(xor.task), "score", judged)
+    outcome = row.model.fit(run, epochs(row.settings, 50))
+    assert outcome.stopped == "perfect"
+    assert 3 + PERFECT_EPOCHS <= outcome.epochs <= 3 + PERFECT_EPOCHS + fitting.BLOCK
+    assert outcome.best_epoch == 3
+
+
+def test_blocks_change_nothing(xor, tmp_path):
+    """Looking for a perfect validation part every few epochs gives the bits of one long run."""
+    row = xor.rows["mm_rnn"]
+    plain = dataclasses.replace(xor, task=dataclasses.replace(xor.task, perfect=None))
+    found = [
+        row.model.fit(small_run(experiment, None, tmp_path / str(i)), epochs(row.settings, 12))
+        for i, experiment in enumerate((xor, plain))
+    ]
+    np.testing.assert_array_equal(found[0].prediction, found[1].prediction)
+    assert [record["loss"] for record in found[0].history] == [record["loss"] for record in found[1].history]
+    assert found[0].epochs == found[1].epochs == 12
+
+
+def test_honest_reports_the_best_epoch_and_published_the_last(xor, tmp_path):
+    row = xor.rows["lstm"]
+    fast = dataclasses.replace(epochs(row.settings, 6), base_lr=0.05)
+    honest = row.model.fit(small_run(xor, None, tmp_path / "h"), fast)
+    values = [record["val_accuracy"] for record in honest.history]
+    assert honest.best_epoch == int(np.argmax(values))
+    assert honest.best_metric == max(values)
+    published = row.model.fit(small_run(xor, None, tmp_path / "p", protocol="published"), fast)
+    assert published.best_epoch is None
+    assert "val_accuracy" not in published.history[0]
+    unheld = dataclasses.replace(small_run(xor, None, tmp_path / "x", protocol="published"), chooses_epoch=True)
+    with pytest.raises(ValueError, match="needs a validation part"):
+        row.model.fit(unheld, fast)
+
+
+def test_a_run_that_diverges_is_told_as_such(xor, tmp_path):
+    row = xor.rows["cf_s"]
+    wild = dataclasses.replace(epochs(row.settings, 3), base_lr=1e30, clipnorm=0)
+    outcome = row.model.fit(small_run(xor, None, tmp_path / "run"), wild)
+    assert outcome.stopped == "diverged"
+    assert np.isfinite(outcome.prediction).all()
+
+
+def test_the_penalty_is_told(tmp_path_factory, tmp_path):
+    root = written(tmp_path_factory.getbasetemp() / "data")
+    walker = EXPERIMENTS["walker2d"]
+    outcome = walker.rows["cfc"].model.fit(
+        small_run(walker, root, tmp_path / "w", "published"), cheap(walker.rows["cfc"].settings)
+    )
+    assert outcome.figures["penalty"] > 0
