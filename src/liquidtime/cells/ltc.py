@@ -87,7 +87,8 @@ class LTCCell(Cell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
-        fits = native_is_live() and type(self) is LTCCell and type(self.solver) is SemiImplicit and is_plain(self)
+        own = type(self).forward is LTCCell.forward and type(self).drive is LTCCell.drive
+        fits = native_is_live() and own and type(self.solver) is SemiImplicit and is_plain(self)
         way = way_for(x, dt, *state, self.leak, self.sensory.w, self.recurrent.w) if fits else Way.REFERENCE
         if way is Way.REFERENCE:
             return super().scan(x, state, dt, lengths)
@@ -95,8 +96,9 @@ class LTCCell(Cell):
         if lengths is not None:
             padding = (torch.arange(x.shape[1]) >= lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
             x = x.masked_fill(padding, 0.0)
-        leak, capacitance = F.softplus(self.leak), F.softplus(self.capacitance)
-        parameters = [*self.sensory.listed(), *self.recurrent.listed(), leak, leak * self.rest, capacitance]
+        leak, capacitance = self.positive(self.leak), self.positive(self.capacitance)
+        synapses = [*self.sensory.listed(self.positive), *self.recurrent.listed(self.positive)]
+        parameters = [*synapses, leak, leak * self.rest, capacitance]
         v, last = ltc_scan_native(
             x * self.input_weight + self.input_bias,
             state[0],

@@ -42,17 +42,19 @@ class Synapses(nn.Module):
         signs = torch.tensor(polarity, dtype=torch.get_default_dtype())
         self.E = nn.Parameter(signs)
         self.register_buffer("mask", signs.abs())
-        for name, part in graph_of(self.mask)._asdict().items():
-            self.register_buffer(name, part, persistent=False)
+        post, pre = np.nonzero(polarity.T)  # sorted by post
+        first = np.searchsorted(post, np.arange(shape[1] + 1))
+        for name, part in (("pre", pre), ("post", post), ("first", first)):
+            self.register_buffer(name, torch.tensor(part, dtype=torch.int64), persistent=False)
         self.register_load_state_dict_post_hook(_list_again)  # type: ignore[no-untyped-call]
 
     def graph(self) -> Graph:
         """Return which synapses there are, sorted by the neuron they end on."""
         return Graph(self.pre, self.post, self.first)
 
-    def listed(self) -> list[Tensor]:
-        """Return w (positive), γ, μ and E of the synapses there are, each (n,), in the order of `graph`."""
-        values = (F.softplus(self.w), self.gamma, self.mu, self.E)
+    def listed(self, positive: Callable[[Tensor], Tensor] = F.softplus) -> list[Tensor]:
+        """Return w, made `positive`, γ, μ and E of the synapses there are, each (n,), in the order of `graph`."""
+        values = (positive(self.w), self.gamma, self.mu, self.E)
         return [value[self.pre, self.post] for value in values]
 
     def activity(self, v: Tensor) -> Tensor:
@@ -82,4 +84,5 @@ class Synapses(nn.Module):
 def _list_again(synapses: nn.Module, incompatible: object) -> None:
     """A state dict brings its own mask."""
     assert isinstance(synapses, Synapses)
-    synapses.pre, synapses.post, synapses.first = graph_of(synapses.mask)
+    if not synapses.mask.is_meta:
+        synapses.pre, synapses.post, synapses.first = graph_of(synapses.mask)
