@@ -29,9 +29,9 @@ tests: $(READY)
 
 sanitize: build/sanitize/.passed
 
-build/sanitize/.passed: CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
-	cmake -S . -B build/sanitize -DLIQUIDTIME_SANITIZE=ON
-	cmake --build build/sanitize --target sanitize -j 2
+build/sanitize/.passed: $(READY) CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
+	$(BIN)/cmake -S . -B build/sanitize -DLIQUIDTIME_SANITIZE=ON
+	$(BIN)/cmake --build build/sanitize --target sanitize -j 2
 	build/sanitize/sanitize
 	touch $@
 
@@ -39,6 +39,7 @@ $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps aeon  # for its data files only
 	touch $(READY)
 
 clean:

@@ -37,7 +37,10 @@ def _installed() -> dict[str, Any]:
     import torch
 
     import liquidtime
+    from liquidtime.ops import backend, live_backend
+    from liquidtime.ops.native import library
 
+    live = live_backend()
     return {
         "liquidtime": liquidtime.__version__,
         "python": platform.python_version(),
@@ -45,6 +48,9 @@ def _installed() -> dict[str, Any]:
         "numpy": numpy.__version__,
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
+        "backend": f"{live} ({library.target()})" if live == "native" else live,
+        "backend asked for": backend(),
+        "kernels": library.why_missing() or "built",
     }
 
 

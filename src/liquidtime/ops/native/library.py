@@ -43,11 +43,16 @@ def load() -> ctypes.CDLL:
 
 def is_built() -> bool:
     """Return whether the compiled library can be used."""
+    return why_missing() is None
+
+
+def why_missing() -> str | None:
+    """Return why the compiled library cannot be used and how to build it; None where it can."""
     try:
         load()
-    except NativeMissingError:
-        return False
-    return True
+    except NativeMissingError as error:
+        return str(error)
+    return None
 
 
 def target() -> str:
