@@ -1,9 +1,13 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
 
 from liquidtime.datasets import Sequences, xor
-from liquidtime.paper.boosting import summaries
+from liquidtime.paper.boosting import BoostingModel, summaries
+from liquidtime.paper.experiments import EXPERIMENTS
+from paper.small_runs import small_run, written
 
 
 def test_summaries_by_hand():
@@ -19,3 +23,17 @@ def test_summaries_by_hand():
     np.testing.assert_allclose(found[1], [[3, 2], [3, 2], [3, 2], [3, 2], [3, 2], [1, 1], [0, 0]])
     with pytest.raises(ValueError, match="a mask of what was observed"):
         summaries(xor("test", size=2))
+
+
+def test_it_learns_from_all_but_the_test_part(tmp_path_factory, tmp_path):
+    run = small_run(EXPERIMENTS["physionet"], written(tmp_path_factory.getbasetemp() / "data"), tmp_path)
+    split, model = run.split, BoostingModel(trees=5)
+    everything = model.fit(run, None).prediction
+    assert everything.shape == (len(split.test), 2)
+    # with the labels of the validation part turned, the model is another one; with those of the test part it is not
+    held = dataclasses.replace(split.validation, y=1 - split.validation.y)
+    other = dataclasses.replace(run, split=dataclasses.replace(split, validation=held))
+    unseen = dataclasses.replace(split.test, y=1 - split.test.y)
+    same = dataclasses.replace(run, split=dataclasses.replace(split, test=unseen))
+    assert not np.array_equal(model.fit(other, None).prediction, everything)
+    assert np.array_equal(model.fit(same, None).prediction, everything)
