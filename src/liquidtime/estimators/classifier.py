@@ -119,11 +119,11 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             weights = torch.tensor(compute_class_weight(given, classes=self.classes_, y=labels), dtype=torch.float32)
 
         def loss_of(network: nn.Module, sample: Sample, target: Tensor) -> Loss:
-            return cross_entropy(network(*sample[:5]), target[sample.rows], weights)
+            return cross_entropy(_logits(network(*sample[:5])), target[sample.rows], weights)
 
         part = Part(Prepared.of(self.encoder_, data), torch.from_numpy(codes))
         held = None if validation is None else self._held_out(*validation)
-        self._fit_members(part, held, C, loss_of, codes, {"folder": folder, "resume": resume})
+        self._fit_members(part, held, C if C > 2 else 1, loss_of, codes, {"folder": folder, "resume": resume})
         return self
 
     def _held_out(self, X: Any, y: Any) -> Part:
@@ -178,7 +178,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         self.classes_ = np.array(classes, dtype=_plain_dtype(classes, str(kind)))
         if len(np.unique(self.classes_)) != len(classes):
             raise ValueError("`classes` must be different from each other")
-        return len(classes)
+        return len(classes) if len(classes) > 2 else 1
 
 
 def _plain_dtype(classes: list[Any], kind: str) -> Any:
@@ -191,8 +191,13 @@ def _plain_dtype(classes: list[Any], kind: str) -> Any:
     raise ValueError(f"`classes` must be numbers or texts of a plain type; got {kind!r}")
 
 
-def _probabilities(logits: Tensor) -> Tensor:
-    return logits.softmax(dim=-1)
+def _logits(out: Tensor) -> Tensor:
+    """Return (..., C) logits: of two classes the network gives the second one's, the first one's is 0."""
+    return out if out.shape[-1] > 1 else torch.cat([torch.zeros_like(out), out], dim=-1)
+
+
+def _probabilities(out: Tensor) -> Tensor:
+    return _logits(out).softmax(dim=-1)
 
 
 def _labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:
