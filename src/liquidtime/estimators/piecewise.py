@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-_PIECES = 6
+_PIECES = 10
 _ROWS = 100_000
 _LEAST_SCALE = 0.05
 
