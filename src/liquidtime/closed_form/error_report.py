@@ -27,7 +27,7 @@ class ErrorReport:
         reference_settled: whether that is little enough not to matter, see `measure`.
         own_solver: the solver of the layer before it was compiled, and its steps per sample.
         seconds: of one run of the compiled layer, the best of several.
-        speedup: over the layer with its own solver, timed in turn with the compiled one.
+        speedup: over the layer with its own solver, timed in turn with the compiled one, both on the plain loop.
         speedup_fine: over the fine solver.
         series: number of series.
         samples: number of samples in all of them, padding left out.
