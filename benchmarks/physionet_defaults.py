@@ -3,7 +3,8 @@
 Trains on set a (or the share of it that the estimator leaves to training), tests on set b, and writes JSON: single
 networks for several seeds, one ensemble, gradient boosting on summary features and the guess, each with a bootstrap
 interval; and which share of an epoch goes into encoding and batching. With `--folds` it cross-validates one network,
-the ensemble and gradient boosting inside set a instead, without a look at set b, and writes that beside what the file has.
+the ensemble and gradient boosting inside set a instead, without a look at set b; that is
+written beside what the file has.
 
     LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json
     LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json --folds 5
