@@ -1,7 +1,4 @@
-"""The code of the page runs, and what its table says of the peer is so."""
-
-import pathlib
-import re
+"""What the table of docs/coming-from-ncps.md says of the peer is so."""
 
 import ncps.torch
 import ncps.wirings
@@ -10,17 +7,6 @@ import torch
 
 from liquidtime.compat.ncps import torch as ours
 from liquidtime.compat.ncps import wirings
-
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "coming-from-ncps.md"
-
-
-def test_code_blocks():
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 4
-    torch.manual_seed(0)
-    names = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
 
 
 def test_own_times_raise_in_the_peer():

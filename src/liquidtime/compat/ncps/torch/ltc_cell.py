@@ -10,7 +10,7 @@ from liquidtime._checks import check_choice
 from liquidtime._types import State
 from liquidtime.compat.ncps.graphs import graph_of
 from liquidtime.compat.ncps.names import ltc_cell
-from liquidtime.compat.ncps.torch.wrapped_cell import WrappedCell
+from liquidtime.compat.ncps.torch.wrapped_cell import GraphCell
 from liquidtime.wirings import Adjacency
 
 MAPPINGS = ("affine", "linear", None)
@@ -54,7 +54,7 @@ class MembraneCell(cells.LTCCell):
         return self.read_out(v), (v,)
 
 
-class LTCCell(WrappedCell):
+class LTCCell(GraphCell):
     """One time step of an LTC, as `ncps.torch.LTCCell` takes it.
 
     Args:
@@ -81,8 +81,9 @@ class LTCCell(WrappedCell):
     ) -> None:
         unused = _unused("input", input_mapping) + _unused("output", output_mapping)
         graph = graph_of(wiring, in_features)
-        super().__init__(MembraneCell(graph, ode_unfolds, epsilon, implicit_param_constraints, unused), ltc_cell)
-        self._wiring, self._graph = wiring, graph
+        super().__init__(
+            MembraneCell(graph, ode_unfolds, epsilon, implicit_param_constraints, unused), ltc_cell, wiring, graph
+        )
 
     def forward(self, inputs: Tensor, states: Tensor, elapsed_time: Tensor | float = 1.0) -> tuple[Tensor, Tensor]:
         """Take one step.
@@ -106,36 +107,6 @@ class LTCCell(WrappedCell):
         if not cell.softplus:
             for parameter in (cell.recurrent.w, cell.sensory.w, cell.capacitance, cell.leak):
                 parameter.relu_()
-
-    @property
-    def state_size(self) -> int:
-        """H, the number of neurons."""
-        return self._graph.units
-
-    @property
-    def sensory_size(self) -> int:
-        """D, the number of inputs."""
-        return self.cell.input_size
-
-    @property
-    def motor_size(self) -> int:
-        """Number of motor neurons, which are the output."""
-        return self._graph.output_size
-
-    @property
-    def output_size(self) -> int:
-        """The same as `motor_size`."""
-        return self.motor_size
-
-    @property
-    def synapse_count(self) -> int:
-        """Number of synapses between neurons."""
-        return self._graph.synapse_count
-
-    @property
-    def sensory_synapse_count(self) -> int:
-        """Number of synapses from the inputs."""
-        return self._graph.sensory_synapse_count
 
 
 def _unused(side: str, mapping: str | None) -> list[str]:

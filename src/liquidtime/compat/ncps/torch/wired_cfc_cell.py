@@ -12,7 +12,7 @@ from liquidtime.cells import Cell
 from liquidtime.compat.ncps.graphs import graph_of
 from liquidtime.compat.ncps.names import wired_cfc_cell
 from liquidtime.compat.ncps.torch.cfc_cell import CfCCell
-from liquidtime.compat.ncps.torch.wrapped_cell import WrappedCell
+from liquidtime.compat.ncps.torch.wrapped_cell import GraphCell
 
 
 class ChainedCell(Cell):
@@ -41,7 +41,7 @@ class ChainedCell(Cell):
         return x, (torch.cat(after, dim=-1),)
 
 
-class WiredCfCCell(WrappedCell):
+class WiredCfCCell(GraphCell):
     """One time step of a CfC with a wiring, as `ncps.torch.WiredCfCCell` takes it.
 
     Each layer of neurons is a CfC without backbone that reads the layer before where the wiring has a synapse, and
@@ -66,8 +66,7 @@ class WiredCfCCell(WrappedCell):
                 CfCCell(len(before), len(layer), mode, backbone_units=1, backbone_layers=0, sparsity_mask=mask).cell
             )
             before = graph.adjacency[list(layer)]
-        super().__init__(ChainedCell(cells), wired_cfc_cell)
-        self._wiring, self._graph = wiring, graph
+        super().__init__(ChainedCell(cells), wired_cfc_cell, wiring, graph)
 
     def forward(self, input: Tensor, hx: Tensor, timespans: Tensor | float) -> tuple[Tensor, Tensor]:
         """Take one step.
@@ -84,11 +83,6 @@ class WiredCfCCell(WrappedCell):
         return self.step("timespans", input, hx, timespans)
 
     @property
-    def state_size(self) -> int:
-        """H, the number of neurons."""
-        return self._graph.units
-
-    @property
     def layer_sizes(self) -> list[int]:
         """How many neurons each layer has, in the order of the state."""
         return list(cast(ChainedCell, self.cell).sizes)
@@ -97,28 +91,3 @@ class WiredCfCCell(WrappedCell):
     def num_layers(self) -> int:
         """Number of layers of neurons."""
         return len(self.layer_sizes)
-
-    @property
-    def sensory_size(self) -> int:
-        """D, the number of inputs."""
-        return self.cell.input_size
-
-    @property
-    def motor_size(self) -> int:
-        """Number of motor neurons that the wiring names; the output is the whole last layer all the same."""
-        return self._graph.output_size
-
-    @property
-    def output_size(self) -> int:
-        """The same as `motor_size`."""
-        return self.motor_size
-
-    @property
-    def synapse_count(self) -> int:
-        """Number of synapses between neurons."""
-        return self._graph.synapse_count
-
-    @property
-    def sensory_synapse_count(self) -> int:
-        """Number of synapses from the inputs."""
-        return self._graph.sensory_synapse_count

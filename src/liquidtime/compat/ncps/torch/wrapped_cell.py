@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from liquidtime.cells import Cell
 from liquidtime.compat.ncps.torch.timespans import step_interval
+from liquidtime.wirings import Adjacency
 
 
 class WrappedCell(nn.Module):
@@ -30,6 +31,58 @@ class WrappedCell(nn.Module):
         """Take one step from x (B, D), h (B, H) and the time, which the caller names `argument`."""
         y, (h,) = self.cell(x, (h,), step_interval(argument, timespans, x))
         return y, h
+
+
+class GraphCell(WrappedCell):
+    """A wrapped cell whose neurons are a wiring's, with what `ncps` tells of them.
+
+    Args:
+        cell: as `WrappedCell` takes it.
+        translate: as `WrappedCell` takes it.
+        wiring: as it was given.
+        graph: what was built of it.
+
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        translate: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+        wiring: Any,
+        graph: Adjacency,
+    ) -> None:
+        super().__init__(cell, translate)
+        self._wiring, self._graph = wiring, graph
+
+    @property
+    def state_size(self) -> int:
+        """H, the number of neurons."""
+        return self._graph.units
+
+    @property
+    def sensory_size(self) -> int:
+        """D, the number of inputs."""
+        return self.cell.input_size
+
+    @property
+    def motor_size(self) -> int:
+        """Number of motor neurons that the wiring names."""
+        return self._graph.output_size
+
+    @property
+    def output_size(self) -> int:
+        """The same as `motor_size`."""
+        return self.motor_size
+
+    @property
+    def synapse_count(self) -> int:
+        """Number of synapses between neurons."""
+        return self._graph.synapse_count
+
+    @property
+    def sensory_synapse_count(self) -> int:
+        """Number of synapses from the inputs."""
+        return self._graph.sensory_synapse_count
 
 
 def _read_checkpoint(module: WrappedCell, state_dict: dict[str, Tensor], prefix: str, *_: Any) -> None:
