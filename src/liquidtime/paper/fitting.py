@@ -59,7 +59,7 @@ class Outcome:
         epochs: done.
         best_epoch: from 0, None where none was chosen.
         best_metric: on the validation part.
-        stopped: "finished", "perfect" or "diverged".
+        stopped: "finished", "early", "perfect" or "diverged".
         weights: that were trained.
         train_settings: of the loop.
         figures: anything else that was measured.
@@ -121,6 +121,8 @@ class NetworkModel:
         task, split = run.task, run.split
         network = self.network(run, settings)
         loop = train_settings(settings, task, run.seed, penalised=self.penalised)
+        if run.chooses_epoch:
+            loop = dataclasses.replace(loop, patience=task.patience)
         batches = Shuffled(split.train, settings.batch_size)
 
         def objective(model: nn.Module, batch: Sequences) -> Any:
@@ -247,5 +249,5 @@ def _train(
         last = [record[f"val_{loop.monitor}"] for record in result.history[-PERFECT_EPOCHS:]]
         if len(last) == PERFECT_EPOCHS and min(last) >= run.task.perfect and result.epochs < loop.epochs:
             return result, "perfect"
-        if result.epochs >= loop.epochs:
+        if result.epochs >= loop.epochs or result.stopped == "early":
             return result, result.stopped

@@ -48,6 +48,8 @@ class Task:
         has_time: whether intervals tell anything; a network that knows no time gets them as one more input.
         words: size of the vocabulary where samples are word numbers.
         perfect: the metric at which a seed is stopped once validation has it for some epochs; None = never.
+        patience: epochs without a better validation metric after which a seed is stopped, where validation chooses
+            the epoch; 0 = never.
 
     """
 
@@ -58,6 +60,7 @@ class Task:
     has_time: bool = True
     words: int | None = None
     perfect: float | None = None
+    patience: int = 0
 
     def loss(self, output: Tensor, batch: Sequences, class_weight: float | None) -> Loss:
         """Return the loss of outputs (B, K), or (B, T, K) at each sample.

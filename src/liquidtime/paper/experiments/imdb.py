@@ -50,7 +50,7 @@ ROWS = {
 IMDB = Experiment(
     "imdb",
     "IMDB sentiment",
-    Task("accuracy", 10, TENSORFLOW, has_time=False, words=VOCABULARY),
+    Task("accuracy", 10, TENSORFLOW, has_time=False, words=VOCABULARY, patience=8),
     imdb,
     {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}},
     ROWS,

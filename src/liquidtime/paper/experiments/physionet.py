@@ -44,7 +44,7 @@ ROWS = {
     "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
     "boosting": Row(MODELS["boosting"], None, "300 trees on all but the test part: it chooses no epoch"),
 }
-TASK = Task("auc", 2, PYTORCH)
+TASK = Task("auc", 2, PYTORCH, patience=15)
 
 PHYSIONET = Experiment(
     "physionet",

@@ -45,7 +45,7 @@ ROWS = {
 WALKER2D = Experiment(
     "walker2d",
     "Walker2D kinematics",
-    Task("mse", 17, TENSORFLOW, per_step=True),
+    Task("mse", 17, TENSORFLOW, per_step=True, patience=12),
     walker2d,
     {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}},
     ROWS,
