@@ -1,0 +1,5 @@
+"""`python -m liquidtime` is the command `liquidtime`."""
+
+from liquidtime.cli import main
+
+main()
