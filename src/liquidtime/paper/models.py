@@ -9,12 +9,13 @@ from torch import nn
 
 from liquidtime.layers import LTC, CfC, Recurrent
 from liquidtime.paper.boosting import BoostingModel
+from liquidtime.paper.estimator import EstimatorModel
 from liquidtime.paper.fitting import NetworkModel
 from liquidtime.paper.network import Discrete
 from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task
 
-Model = NetworkModel | BoostingModel
+Model = NetworkModel | BoostingModel | EstimatorModel
 Make = Callable[[int, Settings, Task], Recurrent | Discrete]
 
 
@@ -75,4 +76,6 @@ MODELS: dict[str, Model] = {
     "lstm": NetworkModel("LSTM", ("Augmented LSTM", "LSTM"), _discrete(nn.LSTM)),
     "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU)),
     "boosting": BoostingModel(),
+    "estimator": EstimatorModel(),
+    "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),
 }
