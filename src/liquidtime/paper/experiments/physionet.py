@@ -32,6 +32,7 @@ LIQUID = Settings(
     weight_decay=0.0,
     class_weight=8.0,
 )
+SAME = "settings of our LSTM, no search"
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
@@ -42,6 +43,11 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
+    "gru_d": Row(MODELS["gru_d_masks"], DISCRETE, SAME),
+    "ode_rnn": Row(MODELS["ode_rnn"], DISCRETE, SAME),
+    "phased_lstm": Row(MODELS["phased_lstm"], DISCRETE, SAME),
+    "rnn_decay": Row(MODELS["rnn_decay"], DISCRETE, SAME),
+    "rnn_impute": Row(MODELS["rnn_impute"], DISCRETE, SAME),
     "boosting": Row(MODELS["boosting"], None, "300 trees on all but the test part: it chooses no epoch"),
 }
 TASK = Task("auc", 2, PYTORCH, patience=15)
