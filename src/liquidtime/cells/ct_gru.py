@@ -27,7 +27,7 @@ class CTGRUCell(HoistedCell):
 
     """
 
-    log_scales: Tensor
+    numbers: Tensor
 
     @named_arguments
     def __init__(self, input_size: int, hidden_size: int, scales: int = 8, shortest: float = 1.0) -> None:
@@ -44,7 +44,7 @@ class CTGRUCell(HoistedCell):
         self.input_map = nn.Linear(D, 3 * H)
         self.scale_map = nn.Linear(H, 2 * H, bias=False)
         self.recurrent_map = nn.Linear(H, H, bias=False)
-        self.register_buffer("log_scales", math.log(shortest) + 0.5 * math.log(10.0) * torch.arange(M), False)
+        self.register_buffer("numbers", torch.arange(M, dtype=torch.get_default_dtype()), persistent=False)
         nn.init.xavier_uniform_(self.input_map.weight)
         nn.init.zeros_(self.input_map.bias)
         nn.init.orthogonal_(self.scale_map.weight)
@@ -58,11 +58,12 @@ class CTGRUCell(HoistedCell):
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: projected (B, 3H), state ((B, H·M),), dt (B,)."""
         H, M = self.output_size, self.scales
+        log_scales = math.log(self.shortest) + 0.5 * math.log(10.0) * self.numbers
         traces = state[0].reshape(-1, H, M)
-        traces = traces * torch.exp(-dt.unsqueeze(-1) * torch.exp(-self.log_scales)).unsqueeze(-2)
+        traces = traces * torch.exp(-dt.unsqueeze(-1) * torch.exp(-log_scales)).unsqueeze(-2)
         both, candidate = torch.split(projected, [2 * H, H], dim=-1)
         logs = (both + self.scale_map(traces.sum(dim=-1))).to(traces.dtype)
-        near = torch.softmax(-(logs.unsqueeze(-1) - self.log_scales).square(), dim=-1)  # (B, 2H, M)
+        near = torch.softmax(-(logs.unsqueeze(-1) - log_scales).square(), dim=-1)  # (B, 2H, M)
         read, write = near.chunk(2, dim=-2)
         q = torch.tanh((candidate + self.recurrent_map((read * traces).sum(dim=-1))).to(traces.dtype))
         traces = traces + write * (q.unsqueeze(-1) - traces)
