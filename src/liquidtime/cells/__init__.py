@@ -5,12 +5,18 @@ from liquidtime.cells.cf_s import CfSCell
 from liquidtime.cells.cf_s_paper import CfSPaperCell
 from liquidtime.cells.cfc import CfCCell
 from liquidtime.cells.cfc_no_gate import CfCNoGateCell
+from liquidtime.cells.exp_rnn import ExpRNNCell
 from liquidtime.cells.gru import GRUCell
 from liquidtime.cells.headed import HeadedCell
+from liquidtime.cells.hippo_lagt import HiPPOLagTCell
+from liquidtime.cells.hippo_legs import HiPPOLegSCell
+from liquidtime.cells.lmu import LMUCell
 from liquidtime.cells.lstm import LSTMCell
 from liquidtime.cells.ltc import LTCCell
 from liquidtime.cells.mixed_memory import MixedMemory
+from liquidtime.cells.relu_gru import ReLUGRUCell
 from liquidtime.cells.rnn import RNNCell
+from liquidtime.cells.skip_lstm import SkipLSTMCell
 from liquidtime.cells.wired_cfc import WiredCfCCell
 
 VARIANTS: dict[str, type[HeadedCell]] = {
@@ -27,11 +33,17 @@ __all__ = [
     "CfCNoGateCell",
     "CfSCell",
     "CfSPaperCell",
+    "ExpRNNCell",
     "GRUCell",
     "HeadedCell",
+    "HiPPOLagTCell",
+    "HiPPOLegSCell",
+    "LMUCell",
     "LSTMCell",
     "LTCCell",
     "MixedMemory",
     "RNNCell",
+    "ReLUGRUCell",
+    "SkipLSTMCell",
     "WiredCfCCell",
 ]

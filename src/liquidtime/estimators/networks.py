@@ -8,11 +8,17 @@ from typing import TypeAlias
 from liquidtime.cells import (
     VARIANTS,
     Cell,
+    ExpRNNCell,
     GRUCell,
+    HiPPOLagTCell,
+    HiPPOLegSCell,
+    LMUCell,
     LSTMCell,
     LTCCell,
     MixedMemory,
+    ReLUGRUCell,
     RNNCell,
+    SkipLSTMCell,
 )
 from liquidtime.errors import unknown_choice
 
@@ -35,6 +41,12 @@ NETWORKS: dict[str, Callable[[int, int, int], Cell]] = {
     "lstm": lambda D, H, U: LSTMCell(D, H),
     "gru": lambda D, H, U: GRUCell(D, H),
     "rnn": lambda D, H, U: RNNCell(D, H),
+    "hippo_lagt": lambda D, H, U: HiPPOLagTCell(D, H),
+    "hippo_legs": lambda D, H, U: HiPPOLegSCell(D, H),
+    "lmu": lambda D, H, U: LMUCell(D, H),
+    "relu_gru": lambda D, H, U: ReLUGRUCell(D, H),
+    "skip_lstm": lambda D, H, U: SkipLSTMCell(D, H),
+    "exp_rnn": lambda D, H, U: ExpRNNCell(D, H),
 }
 """Functions of D inputs, H hidden units and U backbone units (read by the CfC family only) to a cell."""
 

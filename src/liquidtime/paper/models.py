@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import nn
 
+from liquidtime.cells import Cell, ExpRNNCell, HiPPOLagTCell, HiPPOLegSCell, LMUCell, ReLUGRUCell, SkipLSTMCell
+from liquidtime.datasets.imdb import LONGEST
 from liquidtime.layers import LTC, CfC, Recurrent
 from liquidtime.paper.boosting import BoostingModel
 from liquidtime.paper.fitting import NetworkModel
@@ -57,7 +59,14 @@ def _ltc(D: int, settings: Settings, task: Task) -> LTC:
     return LTC(D, settings.hidden_size)
 
 
-def _discrete(kind: type[nn.LSTM] | type[nn.GRU]) -> Make:
+def _recurrent(make_cell: Callable[[int, int], Cell]) -> Make:
+    def make(D: int, settings: Settings, task: Task) -> Recurrent:
+        return Recurrent(lambda width: make_cell(width, settings.hidden_size), D)
+
+    return make
+
+
+def _discrete(kind: type[nn.LSTM] | type[nn.GRU] | type[nn.RNN]) -> Make:
     return lambda D, settings, task: Discrete(kind, D, settings.hidden_size, task.has_time)
 
 
@@ -74,5 +83,14 @@ MODELS: dict[str, Model] = {
     "ltc": NetworkModel("LTC", ("LTC",), _ltc),
     "lstm": NetworkModel("LSTM", ("Augmented LSTM", "LSTM"), _discrete(nn.LSTM)),
     "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU)),
+    "rnn": NetworkModel("RNN", ("Vanilla RNN",), _discrete(nn.RNN)),
+    "hippo_lagt": NetworkModel(
+        "HiPPO-LagT", ("HiPPO-LagT",), _recurrent(lambda D, H: HiPPOLagTCell(D, H, theta=LONGEST))
+    ),
+    "hippo_legs": NetworkModel("HiPPO-LegS", ("HiPPO-LegS",), _recurrent(HiPPOLegSCell)),
+    "lmu": NetworkModel("LMU", ("LMU",), _recurrent(lambda D, H: LMUCell(D, H, theta=LONGEST))),
+    "relu_gru": NetworkModel("ReLU-GRU", ("ReLU GRU",), _recurrent(ReLUGRUCell)),
+    "skip_lstm": NetworkModel("Skip LSTM", ("Skip LSTM",), _recurrent(SkipLSTMCell)),
+    "exp_rnn": NetworkModel("expRNN", ("expRNN",), _recurrent(ExpRNNCell)),
     "boosting": BoostingModel(),
 }
