@@ -41,12 +41,17 @@ OPTIONS = {
     "LipschitzRNNCell-rk4": lambda d: cells.LipschitzRNNCell(d, H, beta=1.0, step=1.0, solver="rk4", unfolds=2),
     "ODELSTMCell-euler": lambda d: cells.ODELSTMCell(d, H, 7, "euler", 3),
     "ODERNNCell-euler": lambda d: cells.ODERNNCell(d, H, 7, "euler", 3),
+    "HiPPOLegSCell-order": lambda d: cells.HiPPOLegSCell(d, H, order=1),
+    "HiPPOLagTCell-order": lambda d: cells.HiPPOLagTCell(d, H, order=9, theta=0.5),
+    "LMUCell-order": lambda d: cells.LMUCell(d, H, order=7, theta=2.0),
     "LTCCell-NCP": lambda d: cells.LTCCell(d, wiring=NCP),
     "LTCCell-euler": lambda d: cells.LTCCell(d, H, solver="euler", unfolds=8),
     "LTCCell-rk4": lambda d: cells.LTCCell(d, H, solver="rk4", unfolds=3),
     "LTCCell-hold": lambda d: cells.LTCCell(d, H, solver="hold", unfolds=1),
     "LTCCell-midpoint": lambda d: cells.LTCCell(d, H, solver="midpoint", unfolds=1),
 }
+# Cells that round in the forward pass and pretend in the backward pass that they do not.
+STRAIGHT_THROUGH = {"SkipLSTMCell": "liquidtime.cells.skip_lstm.straight_through"}
 
 
 def find():

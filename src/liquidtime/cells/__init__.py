@@ -12,20 +12,26 @@ from liquidtime.cells.ct_gru import CTGRUCell
 from liquidtime.cells.ct_lstm import CTLSTMCell
 from liquidtime.cells.ct_rnn import CTRNNCell
 from liquidtime.cells.decay_gru import DecayGRUCell
+from liquidtime.cells.exp_rnn import ExpRNNCell
 from liquidtime.cells.gru import GRUCell
 from liquidtime.cells.gru_d import GRUDCell
 from liquidtime.cells.gru_ode import GRUODECell
 from liquidtime.cells.headed import HeadedCell
+from liquidtime.cells.hippo_lagt import HiPPOLagTCell
+from liquidtime.cells.hippo_legs import HiPPOLegSCell
 from liquidtime.cells.hoisted import HoistedCell
 from liquidtime.cells.impute_gru import ImputeGRUCell
 from liquidtime.cells.lipschitz_rnn import LipschitzRNNCell
+from liquidtime.cells.lmu import LMUCell
 from liquidtime.cells.lstm import LSTMCell
 from liquidtime.cells.ltc import LTCCell
 from liquidtime.cells.mixed_memory import MixedMemory
 from liquidtime.cells.ode_lstm import ODELSTMCell
 from liquidtime.cells.ode_rnn import ODERNNCell
 from liquidtime.cells.phased_lstm import PhasedLSTMCell
+from liquidtime.cells.relu_gru import ReLUGRUCell
 from liquidtime.cells.rnn import RNNCell
+from liquidtime.cells.skip_lstm import SkipLSTMCell
 from liquidtime.cells.time_gru import TimeGRUCell
 from liquidtime.cells.wired_cfc import WiredCfCCell
 
@@ -50,12 +56,16 @@ __all__ = [
     "CfSPaperCell",
     "CoRNNCell",
     "DecayGRUCell",
+    "ExpRNNCell",
     "GRUCell",
     "GRUDCell",
     "GRUODECell",
     "HeadedCell",
+    "HiPPOLagTCell",
+    "HiPPOLegSCell",
     "HoistedCell",
     "ImputeGRUCell",
+    "LMUCell",
     "LSTMCell",
     "LTCCell",
     "LipschitzRNNCell",
@@ -64,6 +74,8 @@ __all__ = [
     "ODERNNCell",
     "PhasedLSTMCell",
     "RNNCell",
+    "ReLUGRUCell",
+    "SkipLSTMCell",
     "TimeGRUCell",
     "WiredCfCCell",
 ]

@@ -15,18 +15,24 @@ from liquidtime.cells import (
     CTLSTMCell,
     CTRNNCell,
     DecayGRUCell,
+    ExpRNNCell,
     GRUCell,
     GRUDCell,
     GRUODECell,
+    HiPPOLagTCell,
+    HiPPOLegSCell,
     ImputeGRUCell,
     LipschitzRNNCell,
+    LMUCell,
     LSTMCell,
     LTCCell,
     MixedMemory,
     ODELSTMCell,
     ODERNNCell,
     PhasedLSTMCell,
+    ReLUGRUCell,
     RNNCell,
+    SkipLSTMCell,
     TimeGRUCell,
 )
 from liquidtime.errors import unknown_choice
@@ -65,6 +71,12 @@ NETWORKS: dict[str, Callable[[int, int, int], Cell]] = {
     "rnn_decay": lambda D, H, U: DecayGRUCell(D, H),
     "rnn_delta_t": lambda D, H, U: TimeGRUCell(D, H),
     "rnn_impute": lambda D, H, U: GRUCell(D, H),
+    "hippo_lagt": lambda D, H, U: HiPPOLagTCell(D, H),
+    "hippo_legs": lambda D, H, U: HiPPOLegSCell(D, H),
+    "lmu": lambda D, H, U: LMUCell(D, H),
+    "relu_gru": lambda D, H, U: ReLUGRUCell(D, H),
+    "skip_lstm": lambda D, H, U: SkipLSTMCell(D, H),
+    "exp_rnn": lambda D, H, U: ExpRNNCell(D, H),
 }
 """Functions of D inputs, H hidden units and U backbone units (read by the CfC family only) to a cell."""
 

@@ -16,16 +16,23 @@ from liquidtime.cells import (
     CTLSTMCell,
     CTRNNCell,
     DecayGRUCell,
+    ExpRNNCell,
     GRUDCell,
     GRUODECell,
+    HiPPOLagTCell,
+    HiPPOLegSCell,
     ImputeGRUCell,
     LipschitzRNNCell,
+    LMUCell,
     ODELSTMCell,
     ODERNNCell,
     PhasedLSTMCell,
+    ReLUGRUCell,
+    SkipLSTMCell,
 )
 from liquidtime.cells.decay import InputDecay
 from liquidtime.datasets import Sequences
+from liquidtime.datasets.imdb import LONGEST
 from liquidtime.layers import LTC, CfC, Recurrent
 from liquidtime.paper.boosting import BoostingModel
 from liquidtime.paper.estimator import EstimatorModel
@@ -77,7 +84,7 @@ def _ltc(D: int, settings: Settings, task: Task) -> LTC:
     return LTC(D, settings.hidden_size)
 
 
-def _discrete(kind: type[nn.LSTM] | type[nn.GRU]) -> Make:
+def _discrete(kind: type[nn.LSTM] | type[nn.GRU] | type[nn.RNN]) -> Make:
     return lambda D, settings, task: Discrete(kind, D, settings.hidden_size, task.has_time)
 
 
@@ -154,6 +161,15 @@ MODELS: dict[str, Model] = {
         _cell(lambda D, s: ImputeGRUCell(D, s.hidden_size, _second_half(D))),
         prepare=_set_means,
     ),
+    "rnn": NetworkModel("RNN", ("Vanilla RNN",), _discrete(nn.RNN)),
+    "hippo_lagt": NetworkModel(
+        "HiPPO-LagT", ("HiPPO-LagT",), _cell(lambda D, s: HiPPOLagTCell(D, s.hidden_size, theta=LONGEST))
+    ),
+    "hippo_legs": NetworkModel("HiPPO-LegS", ("HiPPO-LegS",), _cell(lambda D, s: HiPPOLegSCell(D, s.hidden_size))),
+    "lmu": NetworkModel("LMU", ("LMU",), _cell(lambda D, s: LMUCell(D, s.hidden_size, theta=LONGEST))),
+    "relu_gru": NetworkModel("ReLU-GRU", ("ReLU GRU",), _cell(lambda D, s: ReLUGRUCell(D, s.hidden_size))),
+    "skip_lstm": NetworkModel("Skip LSTM", ("Skip LSTM",), _cell(lambda D, s: SkipLSTMCell(D, s.hidden_size))),
+    "exp_rnn": NetworkModel("expRNN", ("expRNN",), _cell(lambda D, s: ExpRNNCell(D, s.hidden_size))),
     "boosting": BoostingModel(),
     "estimator": EstimatorModel(),
     "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),
