@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import nn
 
+from liquidtime.baselines import BASELINES, SequenceModel
 from liquidtime.layers import LTC, CfC, Recurrent
 from liquidtime.paper.boosting import BoostingModel
 from liquidtime.paper.fitting import NetworkModel
@@ -15,7 +16,7 @@ from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task
 
 Model = NetworkModel | BoostingModel
-Make = Callable[[int, Settings, Task], Recurrent | Discrete]
+Make = Callable[[int, Settings, Task], Recurrent | Discrete | SequenceModel]
 
 
 def _cfc(variant: str, *, heads_squashed: bool = True, memory: str | None = None, **options: Any) -> Make:
@@ -61,6 +62,26 @@ def _discrete(kind: type[nn.LSTM] | type[nn.GRU]) -> Make:
     return lambda D, settings, task: Discrete(kind, D, settings.hidden_size, task.has_time)
 
 
+HOURS = 48.0
+"""The span of the medical series."""
+LATENT: dict[str, Any] = {
+    "latent_size": 20,
+    "head_units": 300,
+    "observation_std": 0.01,
+    "loss_weight": 0.01,
+    "time_scale": HOURS,
+}
+DYNAMICS: dict[str, Any] = {"units": 50, "layers": 3}
+
+
+def _baseline(name: str, **options: Any) -> Make:
+    return lambda D, settings, task: BASELINES[name](D, settings.hidden_size, **options)
+
+
+def _bidirectional(D: int, settings: Settings, task: Task) -> SequenceModel:
+    return BASELINES["bidirectional"](D, settings.hidden_size, per_step=task.per_step)
+
+
 MODELS: dict[str, Model] = {
     "cf_s": NetworkModel("Cf-S", ("Cf-S",), _cfc("cf_s", heads_squashed=False), penalised=True),
     "cf_s_paper": NetworkModel(
@@ -74,5 +95,17 @@ MODELS: dict[str, Model] = {
     "ltc": NetworkModel("LTC", ("LTC",), _ltc),
     "lstm": NetworkModel("LSTM", ("Augmented LSTM", "LSTM"), _discrete(nn.LSTM)),
     "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU)),
+    "ip_net": NetworkModel("IP-Net", ("IP-Nets",), _baseline("ip_net", reference_points=96, horizon=HOURS)),
+    "seft": NetworkModel("SeFT", ("SeFT",), _baseline("seft")),
+    "rnn_vae": NetworkModel("RNN-VAE", ("RNN-VAE",), _baseline("rnn_vae", **LATENT)),
+    "latent_ode_rnn": NetworkModel(
+        "Latent-ODE, RNN encoder", ("Latent-ODE-RNN",), _baseline("latent_ode_rnn", **LATENT, **DYNAMICS)
+    ),
+    "latent_ode": NetworkModel(
+        "Latent-ODE, ODE-RNN encoder", ("Latent-ODE-ODE",), _baseline("latent_ode", **LATENT, **DYNAMICS)
+    ),
+    "mtand": NetworkModel("mTAND-Enc", (), _baseline("mtand", reference_points=128, horizon=HOURS, head_units=300)),
+    "transformer": NetworkModel("Transformer", ("Transformer",), _baseline("transformer")),
+    "bidirectional": NetworkModel("Bidirectional LSTM", ("Bi-directional RNN",), _bidirectional),
     "boosting": BoostingModel(),
 }

@@ -40,6 +40,7 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
+    "transformer": Row(MODELS["transformer"], DISCRETE, "2 layers, 4 heads; our settings"),
 }
 
 WALKER2D = Experiment(

@@ -38,6 +38,8 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as a second input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as a second input; our settings"),
+    "transformer": Row(MODELS["transformer"], DISCRETE, "2 layers, 4 heads; our settings"),
+    "bidirectional": Row(MODELS["bidirectional"], DISCRETE, "an LSTM each way in time; our settings"),
 }
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
 TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40)
