@@ -118,7 +118,7 @@ def _(
     H, U = h0.shape[1], backbone_units(form, weights)
     shapes: Any = [(0,)] * 4
     if save:
-        shapes = saved_shapes(form, B, T, sizes_of(form, D, H, U, x.element_size(), need_ddt))
+        shapes = saved_shapes(form, B, T, sizes_of(form, H, U, x.element_size(), need_ddt))
     mn = (0,) if m0 is None else (B, H)
     z, pre, gates, lstm = (x.new_empty(shape) for shape in shapes)
     return x.new_empty(B, T, H), x.new_empty(B, H), x.new_empty(mn), z, pre, gates, lstm
@@ -148,7 +148,7 @@ def cfc_scan_backward_op(
     inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
     g = run_backward(form, inputs, y, Saved(*saved), (dy, dhn, dmn), need_dx, need_ddt)
     first = [x.new_empty(0) if t is None else t for t in (g.x, g.h0, g.m0, g.dt)]
-    return first + [t.clone(memory_format=torch.contiguous_format) for t in g.weights]
+    return first + [t.clone() for t in g.weights]
 
 
 @cfc_scan_backward_op.register_fake

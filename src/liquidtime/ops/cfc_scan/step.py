@@ -34,7 +34,7 @@ class Stepper:
             p = Problem()
             point_to_weights(p, form, [w.detach() for w in layer], self._keep)
             p.D = D
-            self._keep.append(pack(p, first, backward=False))
+            self._keep.append(pack(p, first))
             self._problems.append(p)
         self.D, self.H, self.layers = inputs[0], int(self._problems[0].H), len(self._problems)
         self.remembers = form.memory != "none"

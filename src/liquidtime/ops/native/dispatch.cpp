@@ -125,11 +125,13 @@ int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try 
     const int64_t order[1] = {0};
     const Group group{1, 0};
     const Rows rows{&group, 1, order, nullptr, nullptr, nullptr};
-    return kernel(p, &rows);
+    CfcProblem local = *p;
+    local.threads = 1;
+    return kernel(&local, &rows);
   }
   Division division(p->B, p->T, p->lengths, p->threads, work_of(*p));
   CfcProblem local = *p;
-  local.threads = division.threads;
+  local.threads = std::max<int64_t>(1, std::min<int64_t>(division.threads, division.rows.count));
   return kernel(&local, &division.rows);
 } catch (...) {
   return 1;
@@ -166,12 +168,10 @@ LT_EXPORT int lt_select(const char* name) {
 LT_EXPORT int64_t lt_vector_bytes() { return current.load()->cfc->bytes; }
 LT_EXPORT int64_t lt_cfc_problem_size() { return sizeof(CfcProblem); }
 
-LT_EXPORT int64_t lt_cfc_packed_size(const CfcProblem* p, int64_t wide, int64_t backward) {
-  return current.load()->cfc->packed_size[backward][wide](p);
+LT_EXPORT int64_t lt_cfc_packed_size(const CfcProblem* p, int64_t wide) {
+  return current.load()->cfc->packed_size[wide](p);
 }
-LT_EXPORT void lt_cfc_pack(const CfcProblem* p, int64_t wide, int64_t backward) {
-  current.load()->cfc->pack[backward][wide](p);
-}
+LT_EXPORT void lt_cfc_pack(const CfcProblem* p, int64_t wide) { current.load()->cfc->pack[wide](p); }
 LT_EXPORT int lt_cfc_forward(const CfcProblem* p, int64_t wide) { return run(p, current.load()->cfc->forward[wide]); }
 LT_EXPORT int lt_cfc_backward(const CfcProblem* p, int64_t wide) { return run(p, current.load()->cfc->backward[wide]); }
 

@@ -8,6 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #define LT_INLINE static inline __attribute__((always_inline))
 
 namespace LT_TARGET {
@@ -45,6 +49,27 @@ template <class T> LT_INLINE Vec<T> load(const T* p) { return (Vec<T>)*reinterpr
 template <class T> LT_INLINE void store(T* p, Vec<T> v) {
   *reinterpret_cast<typename Lane<T>::Loose*>(p) = (typename Lane<T>::Loose)v;
 }
+// Store to memory that is needed long after, past the caches where there is a way; p is aligned to a whole vector.
+// `streamed` goes before another thread may read it.
+#ifdef __SSE2__
+LT_INLINE void stream_bits(void* p, Lane<float>::I v) {
+#if LT_BYTES == 64 && defined(__AVX512F__)
+  _mm512_stream_si512(static_cast<__m512i*>(p), (__m512i)v);
+#elif LT_BYTES == 32 && defined(__AVX__)
+  _mm256_stream_si256(static_cast<__m256i*>(p), (__m256i)v);
+#elif LT_BYTES == 16
+  _mm_stream_si128(static_cast<__m128i*>(p), (__m128i)v);
+#else
+  std::memcpy(p, &v, sizeof v);
+#endif
+}
+template <class T> LT_INLINE void stream(T* p, Vec<T> v) { stream_bits(p, (Lane<float>::I)v); }
+LT_INLINE void streamed() { _mm_sfence(); }
+#else
+template <class T> LT_INLINE void stream(T* p, Vec<T> v) { store<T>(p, v); }
+LT_INLINE void streamed() {}
+#endif
+
 template <class T> LT_INLINE Vec<T> splat(T s) { return s - Vec<T>{}; }
 
 // The first n lanes from p, the others 0.
