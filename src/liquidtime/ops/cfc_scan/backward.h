@@ -46,20 +46,15 @@ template <class T> struct BackwardRun {
     for (int64_t l = 0; l < p.layers; ++l) {
       const T* W = s.in(p.weight[l]);
       const int64_t F = l ? U : s.F0, from = l ? 0 : skip;
-      layer[l].pack([=](int64_t, int64_t unit, int64_t k) { return k < U ? W[k * F + from + unit] : T(0); });
+      layer[l].pack([=](int64_t, int64_t k) { return Column<T>{k < U ? W + k * F + from : nullptr, 1}; });
     }
-    const T* W = s.in(p.weight[p.layers]);
-    const int64_t F = s.F, from = p.layers ? 0 : skip;
-    heads.pack([=](int64_t, int64_t unit, int64_t k) {
-      return k % Hp < H ? W[(k / Hp * H + k % Hp) * F + from + unit] : T(0);
-    });
-    if (p.memory != none) {
-      const T* M = s.in(p.weight[p.layers + 1]);
-      const int64_t width = p.D + H, start = whole_lstm ? 0 : p.D;
-      lstm.pack([=](int64_t, int64_t unit, int64_t k) {
-        return k % Hp < H ? M[(k / Hp * H + k % Hp) * width + start + unit] : T(0);
-      });
-    }
+    auto by_head = [=](const T* W, int64_t width) {
+      return [=](int64_t, int64_t k) {
+        return Column<T>{k % Hp < H ? W + (k / Hp * H + k % Hp) * width : nullptr, 1};
+      };
+    };
+    heads.pack(by_head(s.in(p.weight[p.layers]) + (p.layers ? 0 : skip), s.F));
+    if (p.memory != none) lstm.pack(by_head(s.in(p.weight[p.layers + 1]) + (whole_lstm ? 0 : p.D), p.D + H));
     const void* given[3] = {p.A, p.rate, p.B_};
     T* vectors[3] = {A, rate, B};
     for (int k = 0; k < 3; ++k)
@@ -241,6 +236,9 @@ template <class T> struct BackwardRun {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t b = rows[i], sample = places.sample(b, t), at = w.samples + i;
       const T *x = s.x(b, t), *h = s.before(b, t);
+      if (i + 2 < n)
+        for (const T *soon = s.before(rows[i + 2], t), *end = soon + p.H; soon < end; soon += 64 / sizeof(T))
+          prefetch(soon);
       const T* o = p.memory == none ? nullptr : s.out(p.lstm_o) + sample * s.Hp;
       w.of[0].put(at, 0, p.memory == input ? o : x, s.D0);
       w.of[0].put(at, s.D0, p.memory == hidden ? o : h, p.H);
@@ -262,101 +260,121 @@ template <class T> struct BackwardRun {
 
   // From the gradient of the new state to that of the heads.
   void combine(int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
+    with_kind(s.p, [&](auto kind, auto heads, auto act) {
+      combine_as<kind.is, heads.is, Activation(act.is)>(n, rows, t, w);
+    });
+  }
+
+  template <int64_t kind, int64_t heads, Activation act>
+  void combine_as(int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
+    // Everything that the loop needs is its own: a store could be to any member.
     const CfcProblem& p = s.p;
-    const int64_t V = s.V, Hp = s.Hp, plane = w.of[p.layers].plane();
+    const int64_t V = s.V, Hp = s.Hp, H = p.H, values = s.saved, ahead = 8;
+    const int64_t plane = w.of[p.layers].plane(), head_planes = Hp / V * plane;
     const Gates<T> gates(s, places, t);
-    T* upper = w.of[p.layers].upper + w.samples * V;
-    with_kind(p, [&](auto kind, auto heads, auto act) {
-      for (int64_t first = 0; first < Hp; first += 2 * V) {
-        const int64_t across = gates.width(first);
-        for (int64_t i = 0; i < n; ++i) {
-          const int64_t b = rows[i];
-          const T dt = s.dt(b, t);
-          const T* g = gates.at(places.rank(b), first);
-          const T* dy = p.dy ? s.in(p.dy) + b * p.dy_row + t * p.dy_step : nullptr;
-          Vec<T> over_dt{};
-          for (int64_t u = first; u < first + across; u += V, g += V) {
-            auto give = [&](int64_t head, Vec<T> d) { store<T>(upper + (head * Hp + u) / V * plane + i * V, d); };
-            Vec<T> d = load<T>(w.dh + i * Hp + u);
-            if (dy) d += load_first<T>(dy + u, p.H - u);
-            if constexpr (kind.is == cf_s) {
-              const Vec<T> f = load<T>(g), e = load<T>(g + across), a = load<T>(A + u);
-              const Vec<T> fall = d * a * e, held = load<T>(rate + u) + absolute<T>(f);
-              store<T>(w.sum_A + u, load<T>(w.sum_A + u) + d * (1 - e * f));
-              store<T>(w.sum_rate + u, load<T>(w.sum_rate + u) + fall * f * dt);
-              over_dt += fall * f * held;
-              give(0, -fall * (1 - dt * absolute<T>(f)));
-            } else if constexpr (kind.is == cf_s_paper) {
-              const Vec<T> f = load<T>(g), negated = load<T>(g + across), e = load<T>(g + 2 * across);
-              const Vec<T> a = load<T>(A + u);
-              Vec<T> amplitude = load<T>(B + u);
-              if (p.state_amplitude) {
-                const T* h = p.memory == hidden ? s.out(p.lstm_o) + places.sample(b, t) * Hp : s.before(b, t);
-                amplitude = load_first<T>(h + u, p.H - u) - a;
-              }
-              const Vec<T> d_amplitude = d * e * negated, d_exponent = d * amplitude * negated * e;
-              Vec<T> d_A = d;
-              if (p.state_amplitude) {
-                d_A -= d_amplitude;
-                store<T>(w.direct + i * Hp + u, d_amplitude);
-              } else {
-                store<T>(w.sum_B + u, load<T>(w.sum_B + u) + d_amplitude);
-              }
-              store<T>(w.sum_A + u, load<T>(w.sum_A + u) + d_A);
-              store<T>(w.sum_rate + u, load<T>(w.sum_rate + u) - d_exponent * dt);
-              over_dt -= d_exponent * (load<T>(rate + u) + f);
-              give(0, -d_exponent * dt * f * (1 - f));
-              store<T>(upper + u / V * plane + (n + i) * V, d * amplitude * e * negated * (1 - negated));
+    T *const upper = w.of[p.layers].upper + w.samples * V, *const direct = w.direct;
+    T *const sum_A = w.sum_A, *const sum_rate = w.sum_rate, *const sum_B = w.sum_B;
+    const T *const A = this->A, *const rate = this->rate, *const B = this->B, *const dh = w.dh;
+    const T* const dy = p.dy ? s.in(p.dy) + t * p.dy_step : nullptr;
+    const int64_t dy_row = p.dy_row, dy_step = p.dy_step;
+    const bool need_ddt = p.need_ddt, state_amplitude = p.state_amplitude;
+    for (int64_t first = 0; first < Hp; first += 2 * V) {
+      const int64_t across = gates.width(first);
+      const int64_t later = first + 2 * V < Hp ? first + 2 * V : -dy_step;  // what of dy is wanted after this
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t b = rows[i];
+        const T dt = s.dt(b, t);
+        const T* g = gates.at(places.rank(b), first);
+        for (int64_t k = 0; k < values; ++k) prefetch(g + (ahead * values + k) * across);
+        const T* const dy_b = dy ? dy + b * dy_row : nullptr;
+        if (dy) prefetch(dy_b + later);
+        Vec<T> over_dt{};
+        for (int64_t u = first; u < first + across; u += V, g += V) {
+          T* const to = upper + u / V * plane + i * V;
+          Vec<T> d = load<T>(dh + i * Hp + u);
+          if (dy) d += load_first<T>(dy_b + u, H - u);
+          if constexpr (kind == cf_s) {
+            const Vec<T> f = load<T>(g), e = load<T>(g + across), a = load<T>(A + u);
+            const Vec<T> fall = d * a * e, held = load<T>(rate + u) + absolute<T>(f);
+            store<T>(sum_A + u, load<T>(sum_A + u) + d * (1 - e * f));
+            store<T>(sum_rate + u, load<T>(sum_rate + u) + fall * f * dt);
+            over_dt += fall * f * held;
+            store<T>(to, -fall * (1 - dt * absolute<T>(f)));
+          } else if constexpr (kind == cf_s_paper) {
+            const Vec<T> f = load<T>(g), negated = load<T>(g + across), e = load<T>(g + 2 * across);
+            const Vec<T> a = load<T>(A + u);
+            Vec<T> amplitude = load<T>(B + u);
+            if (state_amplitude) {
+              const T* h = p.memory == hidden ? s.out(p.lstm_o) + places.sample(b, t) * Hp : s.before(b, t);
+              amplitude = load_first<T>(h + u, H - u) - a;
+            }
+            const Vec<T> d_amplitude = d * e * negated, d_exponent = d * amplitude * negated * e;
+            Vec<T> d_A = d;
+            if (state_amplitude) {
+              d_A -= d_amplitude;
+              store<T>(direct + i * Hp + u, d_amplitude);
             } else {
-              const Vec<T> g1 = load<T>(g), g2 = load<T>(g + across), gate = load<T>(g + 2 * across);
-              const Vec<T> d1 = kind.is == gated ? d * (1 - gate) : d;
-              const Vec<T> open = kind.is == gated ? g2 - g1 : g2;
-              const Vec<T> dq = d * open * gate * (1 - gate);
-              give(0, d1 * slope<Activation(act.is), T>(g1, g1));
-              give(1, d * gate * slope<Activation(act.is), T>(g2, g2));
-              give(2, heads.is == 4 ? dq * dt : -dq * dt);
-              if (heads.is == 4) give(3, dq);
-              if (p.need_ddt) {
-                const Vec<T> a = load<T>(g + 3 * across);
-                over_dt += heads.is == 4 ? dq * a : -dq * a;
-              }
+              store<T>(sum_B + u, load<T>(sum_B + u) + d_amplitude);
+            }
+            store<T>(sum_A + u, load<T>(sum_A + u) + d_A);
+            store<T>(sum_rate + u, load<T>(sum_rate + u) - d_exponent * dt);
+            over_dt -= d_exponent * (load<T>(rate + u) + f);
+            store<T>(to, -d_exponent * dt * f * (1 - f));
+            store<T>(to + n * V, d * amplitude * e * negated * (1 - negated));
+          } else {
+            const Vec<T> g1 = load<T>(g), g2 = load<T>(g + across), gate = load<T>(g + 2 * across);
+            const Vec<T> d1 = kind == gated ? d * (1 - gate) : d;
+            const Vec<T> open = kind == gated ? g2 - g1 : g2;
+            const Vec<T> dq = d * open * gate * (1 - gate);
+            store<T>(to, d1 * slope<act, T>(g1, g1));
+            store<T>(to + head_planes, d * gate * slope<act, T>(g2, g2));
+            store<T>(to + 2 * head_planes, heads == 4 ? dq * dt : -dq * dt);
+            if (heads == 4) store<T>(to + 3 * head_planes, dq);
+            if (need_ddt) {
+              const Vec<T> a = load<T>(g + 3 * across);
+              over_dt += heads == 4 ? dq * a : -dq * a;
             }
           }
-          if (p.need_ddt) {
-            T* ddt = s.out(p.ddt) + b * p.T + t;
-            *ddt = sum<T>(over_dt) + (first ? *ddt : T(0));
-          }
+        }
+        if (need_ddt) {
+          T* ddt = s.out(p.ddt) + b * p.T + t;
+          *ddt = sum<T>(over_dt) + (first ? *ddt : T(0));
         }
       }
-    });
+    }
   }
 
   // Through the product above a layer and the layer's activation.
   void dense(const Packed<T>& W, int64_t l, int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
+    with_activation(s.p.activation, [&](auto kind) { dense_as<Activation(kind.is)>(W, l, n, rows, t, w); });
+  }
+
+  template <Activation act>
+  void dense_as(const Packed<T>& W, int64_t l, int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
     const CfcProblem& p = s.p;
-    const int64_t V = s.V, Up = s.Up, count = n * s.passes, plane = w.of[l].plane();
-    T* upper = w.of[l].upper + w.samples * V;
-    with_activation(p.activation, [&](auto kind) {
-      constexpr bool from_input = slope_needs_input(kind.is);
-      product<T>(W, count, w.of[l + 1].rows(w.samples), w.blocks, [&](const Block& block, const T* C) {
-        for (int64_t k = 0; k < block.panels; ++k)
-          for (int64_t i = 0; i < count; ++i) {
-            const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + places.sample(row, t);
-            const T* mask = s.in(p.mask[pass * p.layers + l]);
-            for (int64_t v = 0; v < block.width; ++v) {
-              const int64_t u = block.unit + (k * block.width + v) * V;
-              Vec<T> d = load<T>(C + ((k * count + i) * block.width + v) * V);
-              Vec<T> z = load<T>(s.out(p.z[l]) + sample * Up + u);
-              if (mask) {
-                const Vec<T> scale = load<T>(mask + (row * p.T + t) * Up + u);
-                d = d * scale;
-                z = pick<T>(scale > 0, z / scale, Vec<T>{});
-              }
-              const Vec<T> pre = from_input ? load<T>(s.out(p.pre[l]) + sample * Up + u) : z;
-              store<T>(upper + u / V * plane + i * V, d * slope<Activation(kind.is), T>(z, pre));
+    const int64_t V = s.V, Up = s.Up, count = n * s.passes, plane = w.of[l].plane(), steps = p.T;
+    T* const upper = w.of[l].upper + w.samples * V;
+    const T *const kept = s.in(p.z[l]), *const kept_input = s.in(p.pre[l]);
+    const T* const masks[2] = {s.in(p.mask[l]), s.in(p.mask[p.layers + l])};
+    product<T>(W, count, w.of[l + 1].rows(w.samples), w.blocks, [&](const Block& block, const T* C) {
+      const int64_t width = block.width * V;
+      for (int64_t k = 0; k < block.panels; ++k)
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + places.sample(row, t);
+          const T* const mask = masks[pass] ? masks[pass] + (row * steps + t) * Up : nullptr;
+          for (int64_t v = 0; v < width; v += V) {
+            const int64_t u = block.unit + k * width + v;
+            Vec<T> d = load<T>(C + (k * count + i) * width + v);
+            Vec<T> z = load<T>(kept + sample * Up + u);
+            if (mask) {
+              const Vec<T> scale = load<T>(mask + u);
+              d = d * scale;
+              z = pick<T>(scale > 0, z / scale, Vec<T>{});
             }
+            const Vec<T> pre = slope_needs_input(act) ? load<T>(kept_input + sample * Up + u) : z;
+            store<T>(upper + u / V * plane + i * V, d * slope<act, T>(z, pre));
           }
-      });
+        }
     });
   }
 

@@ -32,7 +32,7 @@ template <class T> struct ForwardWeights {
     auto pack = [&](Packed<T>& W, int64_t index) {
       const T* w = s.in(p.weight[index]);
       const int64_t K = W.K, units = W.units;
-      W.pack([=](int64_t head, int64_t unit, int64_t k) { return w[(head * units + unit) * K + k]; });
+      W.pack([=](int64_t head, int64_t k) { return Column<T>{w + head * units * K + k, K}; });
       const int64_t up = padded<T>(units);
       for (int64_t head = 0; head < W.heads; ++head)
         for (int64_t j = 0; j < up; ++j)
@@ -175,99 +175,113 @@ template <class T> struct ForwardRun {
   }
 
   // One layer of the backbone, both passes.
-  void dense(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, T* blocks) {
+  void dense(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, T* blocks) const {
+    with_activation(s.p.activation,
+                    [&](auto kind) { dense_as<Activation(kind.is)>(l, n, rows, t, below, z, blocks); });
+  }
+
+  template <Activation act>
+  void dense_as(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, T* blocks) const {
     const CfcProblem& p = s.p;
-    const int64_t V = s.V, Up = s.Up, M = n * s.passes;
-    const T* b = w.biases[l];
-    T* kept_input = p.save && slope_needs_input(p.activation) ? s.out(p.pre[l]) : nullptr;
-    with_activation(p.activation, [&](auto kind) {
-      product<T>(w.layer[l], M, below, blocks, [&](const Block& block, const T* C) {
-        for (int64_t k = 0; k < block.panels; ++k) {
-          const int64_t u = block.unit + k * block.width * V;
-          const T* c = C + k * M * block.width * V;
-          for (int64_t i = 0; i < M; ++i) {
-            const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + places.sample(row, t);
-            const T* mask = s.in(p.mask[pass * p.layers + l]);
-            for (int64_t v = 0; v < block.width; ++v) {
-              const int64_t at = u + v * V;
-              const Vec<T> pre = load<T>(c + (i * block.width + v) * V) + load<T>(b + at);
-              Vec<T> out = activate<Activation(kind.is), T>(pre);
-              if (mask) out = out * load<T>(mask + (row * p.T + t) * Up + at);
-              store<T>(z + i * Up + at, out);
-              if (p.save) store<T>(s.out(p.z[l]) + sample * Up + at, out);
-              if (kept_input) store<T>(kept_input + sample * Up + at, pre);
-            }
+    const int64_t V = s.V, Up = s.Up, M = n * s.passes, steps = p.T;
+    const T* const b = w.biases[l];
+    const T* const masks[2] = {s.in(p.mask[l]), s.in(p.mask[p.layers + l])};
+    T* const kept = p.save ? s.out(p.z[l]) : nullptr;
+    T* const kept_input = p.save && slope_needs_input(act) ? s.out(p.pre[l]) : nullptr;
+    product<T>(w.layer[l], M, below, blocks, [&](const Block& block, const T* C) {
+      const int64_t width = block.width * V;
+      for (int64_t k = 0; k < block.panels; ++k) {
+        const int64_t first = block.unit + k * width;
+        const T* c = C + k * M * width;
+        for (int64_t i = 0; i < M; ++i) {
+          const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + places.sample(row, t);
+          const T* const mask = masks[pass] ? masks[pass] + (row * steps + t) * Up : nullptr;
+          for (int64_t u = first; u < first + width; u += V, c += V) {
+            const Vec<T> pre = load<T>(c) + load<T>(b + u);
+            Vec<T> out = activate<act, T>(pre);
+            if (mask) out = out * load<T>(mask + u);
+            store<T>(z + i * Up + u, out);
+            if (kept) store<T>(kept + sample * Up + u, out);
+            if (kept_input) store<T>(kept_input + sample * Up + u, pre);
           }
         }
-      });
+      }
     });
   }
 
   // The heads and what they make of the state.
-  void combine(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, T* blocks) {
+  void combine(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, T* blocks) const {
+    with_kind(s.p, [&](auto kind, auto heads, auto act) {
+      combine_as<kind.is, heads.is, Activation(act.is)>(n, rows, t, below, first, next, blocks);
+    });
+  }
+
+  template <int64_t kind, int64_t heads, Activation act>
+  void combine_as(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, T* blocks) const {
+    // Everything that the loop needs is its own: a store could be to any member.
     const CfcProblem& p = s.p;
-    const int64_t V = s.V, Hp = s.Hp, M = n * s.passes;
-    const T* b = w.biases[p.layers];
+    const int64_t V = s.V, Hp = s.Hp, H = p.H, M = n * s.passes, stride = s.width_lstm, width0 = s.width0, D0 = s.D0;
+    const int64_t y_row = p.T * H;
+    const T *b = w.biases[p.layers], *A = w.A, *rate = w.rate, *B = w.B;
+    T* const y = s.out(p.y) + t * H;
     const Gates<T> gates(s, places, t);
-    auto keep = [&](T* to, Vec<T> v) { past_caches ? stream<T>(to, v) : store<T>(to, v); };
-    with_kind(p, [&](auto kind, auto heads, auto act) {
-      product<T>(w.heads, M, below, blocks, [&](const Block& block, const T* C) {
-        const int64_t plane = M * block.width * V, single = heads.is == 1 ? block.panels : 1;
-        for (int64_t k = 0; k < single; ++k) {
-          const int64_t first_unit = block.unit + k * block.width * V, across = gates.width(first_unit);
-          for (int64_t i = 0; i < n; ++i) {
-            const int64_t row = rows[i];
-            const T dt = s.dt(row, t);
-            T* saved = p.save ? gates.at(places.rank(row), first_unit) : nullptr;
-            T* y = s.out(p.y) + (row * p.T + t) * p.H;
-            for (int64_t v = 0; v < block.width; ++v) {
-              const int64_t u = first_unit + v * V;
-              const T* c = C + k * plane + (i * block.width + v) * V;
-              T* g = saved ? saved + v * V : nullptr;
-              Vec<T> now;
-              if constexpr (kind.is == cf_s) {
-                const Vec<T> f = load<T>(c) + load<T>(b + u);
-                const Vec<T> e = vexp<T>(-dt * (load<T>(w.rate + u) + absolute<T>(f)));
-                const Vec<T> A = load<T>(w.A + u);
-                now = A - A * e * f;
-                if (saved) {
-                  keep(g, f);
-                  keep(g + across, e);
-                }
-              } else if constexpr (kind.is == cf_s_paper) {
-                const Vec<T> f = vsigmoid<T>(load<T>(c) + load<T>(b + u));
-                const Vec<T> negated = vsigmoid<T>(load<T>(c + n * block.width * V) + load<T>(b + u));
-                const Vec<T> e = vexp<T>(-dt * (load<T>(w.rate + u) + f));
-                const Vec<T> A = load<T>(w.A + u);
-                const Vec<T> amplitude =
-                    p.state_amplitude ? load_first<T>(first + i * s.width0 + s.D0 + u, Hp - u) - A : load<T>(w.B + u);
-                now = amplitude * e * negated + A;
-                if (saved) {
-                  keep(g, f);
-                  keep(g + across, negated);
-                  keep(g + 2 * across, e);
-                }
-              } else {
-                const Vec<T> g1 = activate<Activation(act.is), T>(load<T>(c) + load<T>(b + u));
-                const Vec<T> g2 = activate<Activation(act.is), T>(load<T>(c + plane) + load<T>(b + Hp + u));
-                const Vec<T> a = load<T>(c + 2 * plane) + load<T>(b + 2 * Hp + u);
-                Vec<T> q = -a * dt;
-                if (heads.is == 4) q = a * dt + (load<T>(c + 3 * plane) + load<T>(b + 3 * Hp + u));
-                const Vec<T> gate = vsigmoid<T>(q);
-                now = kind.is == gated ? (1 - gate) * g1 + gate * g2 : g1 + gate * g2;
-                if (saved) {
-                  keep(g, g1);
-                  keep(g + across, g2);
-                  keep(g + 2 * across, gate);
-                  if (s.saved == 4) keep(g + 3 * across, a);
-                }
+    const bool save = p.save, with_a = s.saved == 4, far = past_caches, state_amplitude = p.state_amplitude;
+    const bool far_y = far && H % V == 0 && reinterpret_cast<uintptr_t>(y) % LT_BYTES == 0;
+    auto keep = [=](T* to, Vec<T> v) { far ? stream<T>(to, v) : store<T>(to, v); };
+    product<T>(w.heads, M, below, blocks, [&](const Block& block, const T* C) {
+      const int64_t width = block.width, plane = M * width * V;
+      for (int64_t k = 0; k < (heads == 1 ? block.panels : 1); ++k) {
+        const int64_t first_unit = block.unit + k * width * V, across = gates.width(first_unit);
+        for (int64_t i = 0; i < n; ++i) {
+          const int64_t row = rows[i];
+          const T dt = s.dt(row, t);
+          T* const saved = save ? gates.at(places.rank(row), first_unit) : nullptr;
+          T *const out = y + row * y_row + first_unit, *const state = next + i * stride + first_unit;
+          const T* c = C + k * plane + i * width * V;
+          for (int64_t v = 0; v < width * V; v += V, c += V) {
+            const int64_t u = first_unit + v;
+            T* const g = save ? saved + v : nullptr;
+            Vec<T> now;
+            if constexpr (kind == cf_s) {
+              const Vec<T> f = load<T>(c) + load<T>(b + u);
+              const Vec<T> e = vexp<T>(-dt * (load<T>(rate + u) + absolute<T>(f)));
+              now = load<T>(A + u) - load<T>(A + u) * e * f;
+              if (save) {
+                keep(g, f);
+                keep(g + across, e);
               }
-              store<T>(next + i * s.width_lstm + u, now);
-              store_first<T>(y + u, now, p.H - u);
+            } else if constexpr (kind == cf_s_paper) {
+              const Vec<T> f = vsigmoid<T>(load<T>(c) + load<T>(b + u));
+              const Vec<T> negated = vsigmoid<T>(load<T>(c + n * width * V) + load<T>(b + u));
+              const Vec<T> e = vexp<T>(-dt * (load<T>(rate + u) + f));
+              Vec<T> amplitude = load<T>(B + u);
+              if (state_amplitude) amplitude = load_first<T>(first + i * width0 + D0 + u, Hp - u) - load<T>(A + u);
+              now = amplitude * e * negated + load<T>(A + u);
+              if (save) {
+                keep(g, f);
+                keep(g + across, negated);
+                keep(g + 2 * across, e);
+              }
+            } else {
+              const Vec<T> g1 = activate<act, T>(load<T>(c) + load<T>(b + u));
+              const Vec<T> g2 = activate<act, T>(load<T>(c + plane) + load<T>(b + Hp + u));
+              const Vec<T> a = load<T>(c + 2 * plane) + load<T>(b + 2 * Hp + u);
+              Vec<T> q = -a * dt;
+              if (heads == 4) q = a * dt + (load<T>(c + 3 * plane) + load<T>(b + 3 * Hp + u));
+              const Vec<T> gate = vsigmoid<T>(q);
+              now = kind == gated ? (1 - gate) * g1 + gate * g2 : g1 + gate * g2;
+              if (save) {
+                keep(g, g1);
+                keep(g + across, g2);
+                keep(g + 2 * across, gate);
+                if (with_a) keep(g + 3 * across, a);
+              }
             }
+            store<T>(state + v, now);
+            far_y ? stream<T>(out + v, now) : store_first<T>(out + v, now, H - u);
           }
         }
-      });
+      }
     });
   }
 };

@@ -19,6 +19,12 @@ struct Block {
 
 template <class T> LT_INLINE int64_t padded(int64_t n) { return (n + lanes<T> - 1) / lanes<T> * lanes<T>; }
 
+// Numbers `stride` apart; without data they are 0.
+template <class T> struct Column {
+  const T* data;
+  int64_t stride;
+};
+
 // Weights W (heads·units, K) packed so that a block's panels lie behind each other, K × width·lanes each.
 //
 // With several heads the panels of a block are the same units of each head; with one they are neighbours.
@@ -45,16 +51,23 @@ template <class T> struct Packed {
     return {(vectors - 1) * V, 1, 1, (vectors - 1) * V * K};
   }
 
-  // element(head, unit, k) gives the weight; units behind the last are 0.
-  template <class F> void pack(F element) {
-    const int64_t V = lanes<T>;
+  // column(head, k) gives the weights of a head's units for the k-th term; units behind the last are 0.
+  template <class F> void pack(F column) {
     for (int64_t b = 0; b < blocks(); ++b) {
       const Block at = block(b);
       T* out = data + at.offset;
       for (int64_t p = 0; p < at.panels; ++p) {
-        const int64_t head = heads > 1 ? p : 0, unit = at.unit + (heads > 1 ? 0 : p * at.width * V);
-        for (int64_t k = 0; k < K; ++k)
-          for (int64_t j = 0; j < at.width * V; ++j) *out++ = unit + j < units ? element(head, unit + j, k) : T(0);
+        const int64_t width = at.width * lanes<T>, head = heads > 1 ? p : 0, unit = at.unit + (heads > 1 ? 0 : p * width);
+        const int64_t inside = units - unit < width ? units - unit : width;
+        for (int64_t k = 0; k < K; ++k, out += width) {
+          const Column<T> from = column(head, k);
+          int64_t j = 0;
+          if (from.data && from.stride == 1)
+            for (; j < inside; ++j) out[j] = from.data[unit + j];
+          else if (from.data)
+            for (; j < inside; ++j) out[j] = from.data[(unit + j) * from.stride];
+          for (; j < width; ++j) out[j] = 0;
+        }
       }
     }
   }
