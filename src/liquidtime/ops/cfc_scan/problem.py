@@ -198,7 +198,8 @@ def run_forward(
         inputs: of the scan.
         save: whether a backward run will follow.
         need_ddt: whether it will want the gradient of dt.
-        zeroed: whether the unused end of what is saved, in a ragged batch, is 0 and not left as it was.
+        zeroed: whether what is saved are tensors like any other, for an operator that returns them, with 0 in their
+            unused end in a ragged batch.
 
     Returns:
         (B, T, H) outputs, (B, H) last state, the last memory where there is one, and, with `save`, what the backward
@@ -221,7 +222,8 @@ def run_forward(
     saved = None
     if save:
         s = sizes_of(form, H, p.U, x.element_size(), need_ddt)
-        saved = Saved(*(library.empty(x, shape) for shape in saved_shapes(form, B, T, s)))
+        new = library.empty if zeroed else library.borrowed
+        saved = Saved(*(new(x, shape) for shape in saved_shapes(form, B, T, s)))
         if zeroed and inputs.lengths is not None:
             for part in saved:
                 part.zero_()

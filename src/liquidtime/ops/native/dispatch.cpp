@@ -9,10 +9,6 @@
 #include "../cfc_scan/problem.h"
 #include "../ltc_scan/problem.h"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #define LT_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace baseline {
@@ -205,14 +201,3 @@ LT_EXPORT int lt_cfc_step(const CfcProblem* const* layers, int64_t count, int64_
 LT_EXPORT int64_t lt_ltc_problem_size() { return sizeof(LtcProblem); }
 LT_EXPORT int lt_ltc_forward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->forward[wide]); }
 LT_EXPORT int lt_ltc_backward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->backward[wide]); }
-
-// Ask for large pages under a large buffer: with small ones the first touch costs several times the work on it.
-LT_EXPORT void lt_advise(void* data, int64_t bytes) {
-#ifdef __linux__
-  const uintptr_t page = uintptr_t(1) << 21, first = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t from = (first + page - 1) / page * page, to = (first + static_cast<uintptr_t>(bytes)) / page * page;
-  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
-#else
-  (void)data, (void)bytes;
-#endif
-}
