@@ -165,8 +165,8 @@ template <class T> struct BackwardRun {
     const int64_t longest = R ? places.length(rows[0]) : 0;
     for (int64_t t = longest - 1; t >= 0; --t) {
       for (; n < R && places.length(rows[n]) > t; ++n) {
-        copy(w.dh + n * Hp, s.out(p.dh0) + rows[n] * p.H, p.H);
-        if (p.memory != none) copy(w.dm + n * Hp, s.out(p.dm0) + rows[n] * p.H, p.H);
+        if (p.dhn) copy(w.dh + n * Hp, s.in(p.dhn) + rows[n] * p.H, p.H);
+        if (p.dmn) copy(w.dm + n * Hp, s.in(p.dmn) + rows[n] * p.H, p.H);
       }
       if (w.samples + n * s.passes > w.of[0].capacity) add_waiting(w);
       const int64_t at = w.samples;  // of the passes; the memory, which has one, keeps its samples from at / passes on
@@ -211,10 +211,19 @@ template <class T> struct BackwardRun {
       }
     }
     add_waiting(w);
-    for (int64_t i = 0; i < n; ++i) {
-      copy(s.out(p.dh0) + rows[i] * p.H, w.dh + i * Hp, p.H);
-      if (p.memory != none) copy(s.out(p.dm0) + rows[i] * p.H, w.dm + i * Hp, p.H);
-    }
+    auto give = [&](void* to, const T* found, const void* unchanged) {
+      for (int64_t i = 0; to && i < R; ++i) {
+        T* out = s.out(to) + rows[i] * p.H;
+        if (i < n)
+          copy(out, found + i * Hp, p.H);
+        else if (unchanged)
+          copy(out, s.in(unchanged) + rows[i] * p.H, p.H);
+        else
+          zero(out, p.H);
+      }
+    };
+    give(p.dh0, w.dh, p.dhn);
+    if (p.memory != none) give(p.dm0, w.dm, p.dmn);
   }
 
   // g (count, stride) = above·W.

@@ -17,7 +17,7 @@ constexpr int64_t max_layers = 16;
 struct CfcProblem {
   int64_t B, T, D, H, U, layers, heads;
   int64_t kind, activation, head_activation, memory, state_amplitude;
-  int64_t threads, save, need_dx, need_ddt;
+  int64_t threads, save, need_dx, need_ddt, check;  // check: whether intervals are looked at before a forward run
   double forget_bias;
 
   int64_t x_row, x_step, dt_row, dt_step, dy_row, dy_step;  // strides; the last axis is dense
@@ -37,7 +37,8 @@ struct CfcProblem {
   void *lstm_gates, *lstm_o, *lstm_m;    // (N,4Hp) (N,Hp) (N,Hp)
 
   const void* dy;                        // (B,T,H) the gradient that comes in, or null
-  void *dh0, *dm0;                       // (B,H) in: the gradient of the state after the steps; out: before them
+  const void *dhn, *dmn;                 // (B,H) of the state after the steps, or null
+  void *dh0, *dm0;                       // (B,H) of the state before them, or null where not asked for
   void *dx, *ddt;                        // where asked
   void* dweight[max_layers + 2];         // as weight and bias, dense; written, not added to
   void* dbias[max_layers + 2];

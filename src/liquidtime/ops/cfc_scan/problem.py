@@ -1,4 +1,4 @@
-"""The kernel's two runs on tensors: fills the structure that crosses the C boundary and makes the calls."""
+"""The structure that crosses the C boundary, what it points to, and how large that is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ctypes import c_double, c_int64, c_void_p
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import ACTIVATIONS, KINDS, MAX_LAYERS, MEMORIES, Form
 from liquidtime.ops.native import library
 
+BAD_INTERVAL = 2
 _MATRICES = MAX_LAYERS + 2
 _SIZES = ("B", "T", "D", "H", "U", "layers", "heads", "kind", "activation", "head_activation", "memory")
-_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt")
+_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt", "check")
 _STRIDES = ("x_row", "x_step", "dt_row", "dt_step", "dy_row", "dy_step")
 
 
@@ -37,7 +37,7 @@ class Problem(ctypes.Structure):
         ("z", c_void_p * MAX_LAYERS),
         ("pre", c_void_p * MAX_LAYERS),
         *((name, c_void_p) for name in ("gates", "lstm_gates", "lstm_o", "lstm_m", "dy")),
-        *((name, c_void_p) for name in ("dh0", "dm0", "dx", "ddt")),
+        *((name, c_void_p) for name in ("dhn", "dmn", "dh0", "dm0", "dx", "ddt")),
         ("dweight", c_void_p * _MATRICES),
         ("dbias", c_void_p * _MATRICES),
         *((name, c_void_p) for name in ("dA", "drate", "dB")),
@@ -59,59 +59,45 @@ def kernel() -> ctypes.CDLL:
     return lib
 
 
-class Inputs(NamedTuple):
-    """What a scan is given; `m0` and `masks` are None where the form has none."""
-
-    x: Tensor
-    h0: Tensor
-    m0: Tensor | None
-    dt: Tensor
-    lengths: Tensor | None
-    weights: Sequence[Tensor]
-    masks: Tensor | None
-
-
-class Saved(NamedTuple):
-    """What the backward run needs of the forward one, for at most B·T samples."""
-
-    z: Tensor  # (layers, passes·B·T, Up)
-    pre: Tensor  # the same, for activations whose slope needs it
-    gates: Tensor  # (B·T, S, Hp) in the kernel's own order
-    lstm: Tensor  # (6, B·T, Hp): four gates side by side, o, m
-
-
-class Sizes(NamedTuple):
-    """The padded widths of a scan."""
-
-    Hp: int
-    Up: int
-    saved: int
-
-
-def sizes_of(form: Form, H: int, U: int, itemsize: int, need_ddt: bool) -> Sizes:
-    """Return the padded widths of a scan with H units and U backbone units."""
-    Hp, Up = library.padded(H, itemsize), library.padded(U, itemsize)
-    saved = {"cf_s": 2, "cf_s_paper": 3}.get(form.kind, 4 if need_ddt else 3)
-    return Sizes(Hp, Up, saved)
-
-
 def backbone_units(form: Form, weights: Sequence[Tensor]) -> int:
     """Return U, or 0 without a backbone."""
     return weights[0].shape[0] if form.layers else 0
 
 
-def saved_shapes(form: Form, B: int, T: int, s: Sizes) -> list[tuple[int, ...]]:
-    """Return the shapes of what a forward run saves, in the order of `Saved`."""
-    N = B * T
-    z: tuple[int, ...] = (form.layers, form.passes * N, s.Up)
-    pre = z if form.activation in ("silu", "gelu") else (0,)
-    lstm = (6, N, s.Hp) if form.memory != "none" else (0,)
-    return [z, pre, (N, s.saved, s.Hp), lstm]
+class Kept(NamedTuple):
+    """How many numbers of each kind a forward run keeps for the backward one, for at most B·T samples."""
+
+    z: int  # of each layer, passes·B·T·Up
+    pre: int  # the same, for activations whose slope needs it, else 0
+    gates: int  # B·T·S·Hp in the kernel's own order, S values a unit
+    lstm: int  # of the memory: a sixth of four gates side by side, o and m
+
+    def total(self, layers: int) -> int:
+        """Return how many there are together."""
+        return layers * (self.z + self.pre) + self.gates + 6 * self.lstm
 
 
-def dense_last(t: Tensor) -> Tensor:
-    """Return t, or a copy, whose last axis is dense."""
-    return t if t.stride(-1) == 1 or t.shape[-1] == 1 else t.contiguous()
+def kept_by(form: Form, B: int, T: int, H: int, U: int, itemsize: int, need_ddt: bool) -> Kept:
+    """Return what a forward run over (B, T) samples keeps, with H units and U backbone units."""
+    N, Hp = B * T, library.padded(H, itemsize)
+    z = form.passes * N * library.padded(U, itemsize) if form.layers else 0
+    values = {"cf_s": 2, "cf_s_paper": 3}.get(form.kind, 4 if need_ddt else 3)
+    return Kept(z, z if form.activation in ("silu", "gelu") else 0, N * values * Hp, N * Hp if form.remembers else 0)
+
+
+def point_to_kept(p: Problem, form: Form, kept: Kept, saved: Tensor) -> None:
+    """Point the structure into `saved`, which has room for what is kept."""
+    item, at = saved.element_size(), saved.data_ptr()
+    for layer in range(form.layers):
+        p.z[layer] = at
+        at += kept.z * item
+        if kept.pre:
+            p.pre[layer] = at
+            at += kept.pre * item
+    p.gates = at
+    at += kept.gates * item
+    if kept.lstm:
+        p.lstm_gates, p.lstm_o, p.lstm_m = at, at + 4 * kept.lstm * item, at + 5 * kept.lstm * item
 
 
 def point_to_weights(p: Problem, form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> None:
@@ -122,45 +108,31 @@ def point_to_weights(p: Problem, form: Form, weights: Sequence[Tensor], keep: li
     p.kind, p.activation = KINDS.index(form.kind), ACTIVATIONS.index(form.activation)
     p.head_activation, p.memory = ACTIVATIONS.index(form.head_activation), MEMORIES.index(form.memory)
     p.state_amplitude, p.forget_bias = form.state_amplitude, form.forget_bias
-
-    def pointer(t: Tensor) -> int:
-        keep.append(t := t.contiguous())
-        return t.data_ptr()
-
-    for index in range(L + 1):
-        p.weight[index], p.bias[index] = pointer(weights[2 * index]), pointer(weights[2 * index + 1])
-    if form.memory != "none":
-        p.weight[L + 1], p.bias[L + 1] = pointer(weights[-2]), pointer(weights[-1])
-    for name, vector in zip(("A", "rate", "B_"), weights[2 * L + 2 : 2 * L + 2 + form.vectors], strict=False):
-        setattr(p, name, pointer(vector))
+    keep += (weights := [w.contiguous() for w in weights])
+    _point(p.weight, p.bias, form, weights)
+    for name, vector in zip(("A", "rate", "B_"), _vectors(form, weights), strict=False):
+        setattr(p, name, vector.data_ptr())
 
 
-def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> None:
-    """Fill in what both runs share; tensors that only the structure points to are put into `keep`."""
-    x, h0, m0, dt, lengths, weights, masks = inputs
-    L, U = form.layers, backbone_units(form, weights)
-    p.B, p.T, p.D = x.shape
-    p.threads = torch.get_num_threads()
-    point_to_weights(p, form, weights, keep)
+def point_to_gradients(p: Problem, form: Form, weights: Sequence[Tensor]) -> list[Tensor]:
+    """Return room for the gradients of the weights, and point the structure to it."""
+    grads = [torch.empty_like(w, memory_format=torch.contiguous_format) for w in weights]
+    _point(p.dweight, p.dbias, form, grads)
+    for name, vector in zip(("dA", "drate", "dB"), _vectors(form, grads), strict=False):
+        setattr(p, name, vector.data_ptr())
+    return grads
 
-    def pointer(t: Tensor) -> int:
-        keep.append(t)
-        return t.data_ptr()
 
-    x = dense_last(x)
-    p.x, (p.x_row, p.x_step, _) = pointer(x), x.stride()
-    p.dt, (p.dt_row, p.dt_step) = pointer(dt), dt.stride()
-    p.h0 = pointer(h0.contiguous())
-    if m0 is not None:
-        p.m0 = pointer(m0.contiguous())
-    if lengths is not None:
-        p.lengths = pointer(lengths.contiguous())
-    if masks is not None:
-        Up = library.padded(U, x.element_size())
-        padded = iter((masks if Up == U else F.pad(masks, (0, Up - U))).contiguous())
-        for place in range(form.passes * L):
-            if form.masked[place % L]:
-                p.mask[place] = pointer(next(padded))
+def _point(matrices: ctypes.Array[c_void_p], biases: ctypes.Array[c_void_p], form: Form, of: list[Tensor]) -> None:
+    for index in range(form.layers + 1):
+        matrices[index], biases[index] = of[2 * index].data_ptr(), of[2 * index + 1].data_ptr()  # type: ignore[call-overload]
+    if form.remembers:
+        matrices[form.layers + 1], biases[form.layers + 1] = of[-2].data_ptr(), of[-1].data_ptr()  # type: ignore[call-overload]
+
+
+def _vectors(form: Form, of: list[Tensor]) -> list[Tensor]:
+    first = 2 * form.layers + 2
+    return of[first : first + form.vectors]
 
 
 def pack(p: Problem, like: Tensor) -> Tensor:
@@ -171,136 +143,3 @@ def pack(p: Problem, like: Tensor) -> Tensor:
     p.packed = -(-packed.data_ptr() // 64) * 64
     kernel().lt_cfc_pack(ctypes.addressof(p), wide)
     return packed
-
-
-def _saved_pointers(p: Problem, form: Form, saved: Saved) -> None:
-    for layer in range(form.layers):
-        p.z[layer] = saved.z[layer].data_ptr()
-        if saved.pre.dim() == 3:
-            p.pre[layer] = saved.pre[layer].data_ptr()
-    p.gates = saved.gates.data_ptr()
-    if form.memory != "none":
-        p.lstm_gates, p.lstm_o, p.lstm_m = (saved.lstm[index].data_ptr() for index in (0, 4, 5))
-
-
-def _call(function: str, p: Problem, dtype: torch.dtype) -> None:
-    if getattr(kernel(), function)(ctypes.addressof(p), int(dtype is torch.float64)):
-        raise MemoryError("the native scan could not get its working memory")
-
-
-def run_forward(
-    form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: bool = False
-) -> tuple[Tensor, Tensor, Tensor | None, Saved | None]:
-    """Run the kernel forward.
-
-    Args:
-        form: of the scan.
-        inputs: of the scan.
-        save: whether a backward run will follow.
-        need_ddt: whether it will want the gradient of dt.
-        zeroed: whether what is saved are tensors like any other, for an operator that returns them, with 0 in their
-            unused end in a ragged batch.
-
-    Returns:
-        (B, T, H) outputs, (B, H) last state, the last memory where there is one, and, with `save`, what the backward
-        run needs.
-
-    """
-    x, h0 = inputs.x, inputs.h0
-    B, T, D = x.shape
-    H = h0.shape[1]
-    p = Problem()
-    keep: list[Tensor] = []
-    _describe(p, form, inputs, keep)
-    p.save, p.need_ddt = save, need_ddt
-    y = library.empty(x, (B, T, H))
-    if inputs.lengths is not None:
-        y.zero_()
-    hn = x.new_empty(B, H)
-    mn = None if inputs.m0 is None else x.new_empty(B, H)
-    p.y, p.hn, p.mn = y.data_ptr(), hn.data_ptr(), None if mn is None else mn.data_ptr()
-    saved = None
-    if save:
-        s = sizes_of(form, H, p.U, x.element_size(), need_ddt)
-        new = library.empty if zeroed else library.borrowed
-        saved = Saved(*(new(x, shape) for shape in saved_shapes(form, B, T, s)))
-        if zeroed and inputs.lengths is not None:
-            for part in saved:
-                part.zero_()
-        _saved_pointers(p, form, saved)
-    _call("lt_cfc_forward", p, x.dtype)
-    return y, hn, mn, saved
-
-
-class Gradients(NamedTuple):
-    """What a backward run gives; None where it was not asked for."""
-
-    x: Tensor | None
-    h0: Tensor
-    m0: Tensor | None
-    dt: Tensor | None
-    weights: list[Tensor]
-
-
-def run_backward(
-    form: Form,
-    inputs: Inputs,
-    y: Tensor,
-    saved: Saved,
-    incoming: tuple[Tensor | None, Tensor | None, Tensor | None],
-    need_dx: bool,
-    need_ddt: bool,
-) -> Gradients:
-    """Run the kernel backward.
-
-    Args:
-        form: of the scan.
-        inputs: of the forward run.
-        y: what it gave.
-        saved: what it saved.
-        incoming: the gradients of y, of the last state and of the last memory; None is 0.
-        need_dx: whether the gradient of x is wanted.
-        need_ddt: whether that of dt is; the forward run must have known.
-
-    """
-    x, h0, weights = inputs.x, inputs.h0, inputs.weights
-    B, T, D = x.shape
-    p = Problem()
-    keep: list[Tensor] = []
-    _describe(p, form, inputs, keep)
-    saves_a = saved.gates.shape[1] == 4
-    p.need_dx, p.need_ddt = need_dx, need_ddt or saves_a
-    _saved_pointers(p, form, saved)
-    p.y = y.data_ptr()
-    dy, dhn, dmn = incoming
-    if dy is not None:
-        dy = dense_last(dy)
-        p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
-    dh0 = torch.zeros_like(h0, memory_format=torch.contiguous_format)
-    dh0 = dh0 if dhn is None else dh0.copy_(dhn)
-    dm0 = None if inputs.m0 is None else torch.zeros_like(dh0) if dmn is None else dmn.clone().contiguous()
-    dx = library.empty(x, (B, T, D)) if need_dx else None
-    ddt = x.new_empty(B, T) if p.need_ddt else None
-    if inputs.lengths is not None:
-        for part in (dx, ddt):
-            if part is not None:
-                part.zero_()
-    p.dx, p.ddt, p.dh0, p.dm0 = (None if t is None else t.data_ptr() for t in (dx, ddt, dh0, dm0))
-    grads = _point_to_gradients(p, form, x, weights)
-    _call("lt_cfc_backward", p, x.dtype)
-    return Gradients(dx, dh0, dm0, ddt if need_ddt else None, grads)
-
-
-def _point_to_gradients(p: Problem, form: Form, like: Tensor, weights: Sequence[Tensor]) -> list[Tensor]:
-    """Return room for the gradients of the weights, in one piece of memory; the structure points into it."""
-    sizes = [w.numel() for w in weights]
-    room = like.new_empty(sum(sizes))
-    grads = [part.view(w.shape) for part, w in zip(room.split(sizes), weights, strict=True)]
-    L = form.layers
-    for index in range(L + 1):
-        p.dweight[index], p.dbias[index] = grads[2 * index].data_ptr(), grads[2 * index + 1].data_ptr()
-    if form.memory != "none":
-        p.dweight[L + 1], p.dbias[L + 1] = grads[-2].data_ptr(), grads[-1].data_ptr()
-    for name, vector in zip(("dA", "drate", "dB"), grads[2 * L + 2 : 2 * L + 2 + form.vectors], strict=False):
-        setattr(p, name, vector.data_ptr())
-    return grads
