@@ -46,7 +46,7 @@ class CfC(Recurrent):
         amplitude: of "cf_s_paper": "free" or "state".
         forget_bias: of the mixed memory.
         recompute: whether training keeps the state every √T steps only and computes the rest again: less memory for
-            one more forward run. Without effect on the numbers, on wired cells and on the plain loop.
+            one more forward run. Without effect on the numbers and on the plain loop.
 
     """
 
@@ -98,7 +98,10 @@ class CfC(Recurrent):
 
         def make_cell(width: int) -> Cell:
             if wiring is not None:
-                return WiredCfCCell(width, wiring, kind, **options)
+                wired = WiredCfCCell(width, wiring, kind, **options)
+                for layer in wired.cells:
+                    layer.recompute = recompute
+                return wired
             cell = kind(width, H, **options)
             cell.recompute = recompute
             return cell
