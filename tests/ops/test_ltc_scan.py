@@ -102,7 +102,7 @@ def test_second_derivatives_are_refused(traced):
 
 def test_the_operator_is_registered_as_it_should_be():
     (x, v, dt, *parameters), lengths, graphs = draw(2, 3, 2, 3, torch.float64, [3, 1])
-    arguments = (x, v, dt, lengths, parameters, [*graphs[0], *graphs[1]], 2, True, True)
+    arguments = (x, v, dt, lengths, parameters, [*graphs[0], *graphs[1]], 2, True, True, "semi_implicit")
     torch.library.opcheck(torch.ops.liquidtime.ltc_scan.default, arguments)
 
 
