@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ class WiredCfCCell(Cell):
 
     order: Tensor
     place: Tensor
+    recompute: bool = False  # whether a scan keeps the state every √T steps only and runs the rest again
 
     def __init__(self, input_size: int, wiring: Wiring, kind: type[HeadedCell] = CfCCell, **options: Any) -> None:
         super().__init__()
@@ -103,7 +105,7 @@ class WiredCfCCell(Cell):
         if any(source > index for index, sources in enumerate(self.sources) for source in sources):
             return None
         scans = [cell.fused() for cell in self.cells if isinstance(cell, HeadedCell)]
-        complete = [scan for scan in scans if scan is not None]
+        complete = [dataclasses.replace(scan, recompute=self.recompute) for scan in scans if scan is not None]
         return complete if len(complete) == len(self.cells) else None
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from liquidtime._checks import check_choice, named_arguments
-from liquidtime.cells import VARIANTS, Cell, WiredCfCCell
+from liquidtime.cells import VARIANTS, Cell, HeadedCell, WiredCfCCell
 from liquidtime.cells.mixed_memory import remembering
 from liquidtime.layers.recurrent import Recurrent
 from liquidtime.wirings import Wiring, neurons_of
@@ -97,12 +97,8 @@ class CfC(Recurrent):
         kind = VARIANTS[variant]
 
         def make_cell(width: int) -> Cell:
-            if wiring is not None:
-                wired = WiredCfCCell(width, wiring, kind, **options)
-                for layer in wired.cells:
-                    layer.recompute = recompute
-                return wired
-            cell = kind(width, H, **options)
+            cell: WiredCfCCell | HeadedCell
+            cell = kind(width, H, **options) if wiring is None else WiredCfCCell(width, wiring, kind, **options)
             cell.recompute = recompute
             return cell
 

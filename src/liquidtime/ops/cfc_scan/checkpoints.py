@@ -10,6 +10,7 @@ from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.cfc_scan.problem import Inputs, run_backward, run_forward
+from liquidtime.ops.once import once
 
 
 def _segment(inputs: Inputs, h: Tensor, m: Tensor | None, first: int, last: int) -> Inputs:
@@ -51,9 +52,13 @@ class CheckpointedScan(torch.autograd.Function):
         return y, h if T else h0.clone(), m if T or m0 is None else m0.clone()
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, dy: Tensor | None, dh: Tensor | None, dm: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         """Run each segment forward again, then backward, the last one first."""
+        return once(lambda incoming: CheckpointedScan.rerun(ctx, *incoming), grads)
+
+    @staticmethod
+    def rerun(ctx: Any, dy: Tensor | None, dh: Tensor | None, dm: Tensor | None) -> tuple[Tensor | None, ...]:
+        """Return the gradients of what `forward` was given."""
         x, h0, m0, dt, lengths, masks, *rest = ctx.saved_tensors
         weights, states = rest[: ctx.count], rest[ctx.count :]
         need_dx, need_ddt = ctx.needs_input_grad[1], ctx.needs_input_grad[4]

@@ -19,24 +19,7 @@ from liquidtime.ops.cfc_scan.problem import (
     saved_shapes,
     sizes_of,
 )
-
-NO_SECOND_DERIVATIVE = (
-    "the native scan has no second derivatives. Run what needs them with "
-    "liquidtime.ops.using_backend('reference'), whose plain loop has them."
-)
-
-
-class _Backward(torch.autograd.Function):
-    """The backward run, which is not differentiable again and says so when that is asked for."""
-
-    @staticmethod
-    def forward(ctx: Any, run: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        result: tuple[Tensor | None, ...] = run(grads)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        raise RuntimeError(NO_SECOND_DERIVATIVE)
+from liquidtime.ops.once import once, refuse
 
 
 class _Scan(torch.autograd.Function):
@@ -73,7 +56,7 @@ class _Scan(torch.autograd.Function):
             g = run_backward(ctx.form, inputs, y, saved, incoming, need_dx, need_ddt)  # type: ignore[arg-type]
             return (g.x, g.h0, g.m0, g.dt, *g.weights)
 
-        result = _Backward.apply(run, *grads) if torch.is_grad_enabled() else run(grads)  # type: ignore[no-untyped-call]
+        result = once(run, grads)
         dx, dh0, dm0, ddt, *dweights = result
         return (None, dx, dh0, dm0, ddt, None, None, *dweights)
 
@@ -208,12 +191,8 @@ def _backward(ctx: Any, dy: Tensor | None, dhn: Tensor | None, dmn: Tensor | Non
     )
 
 
-def _refuse(ctx: Any, *grads: Any) -> Any:
-    raise RuntimeError(NO_SECOND_DERIVATIVE)
-
-
 cfc_scan_op.register_autograd(_backward, setup_context=_setup)
-cfc_scan_backward_op.register_autograd(_refuse)
+cfc_scan_backward_op.register_autograd(refuse)
 
 
 def cfc_scan_native(

@@ -8,22 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from liquidtime.ops.cfc_scan.native import NO_SECOND_DERIVATIVE
 from liquidtime.ops.ltc_scan.problem import Inputs, run_backward, run_forward, states_shape
 from liquidtime.ops.ltc_scan.reference import SOLVERS, Graph
-
-
-class _Backward(torch.autograd.Function):
-    """The backward run, which is not differentiable again and says so when that is asked for."""
-
-    @staticmethod
-    def forward(ctx: Any, run: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        result: tuple[Tensor | None, ...] = run(grads)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        raise RuntimeError(NO_SECOND_DERIVATIVE)
+from liquidtime.ops.once import once, refuse
 
 
 class _Scan(torch.autograd.Function):
@@ -57,7 +44,7 @@ class _Scan(torch.autograd.Function):
             dx, dv0, ddt, rest = run_backward(inputs, states, incoming[0], incoming[1], need_dx, need_ddt)
             return (dx, dv0, ddt, *rest)
 
-        result = _Backward.apply(run, *grads) if torch.is_grad_enabled() else run(grads)  # type: ignore[no-untyped-call]
+        result = once(run, grads)
         dx, dv0, ddt, *rest = result
         return (None, None, dx, dv0, ddt, None, *rest)
 
@@ -165,12 +152,8 @@ def _backward(ctx: Any, dy: Tensor | None, dvn: Tensor | None, *_: Any) -> Any:
     return dx if need_dx else None, dv0, ddt if need_ddt else None, None, list(grads), nothing, None, None, None, None
 
 
-def _refuse(ctx: Any, *grads: Any) -> Any:
-    raise RuntimeError(NO_SECOND_DERIVATIVE)
-
-
 ltc_scan_op.register_autograd(_backward, setup_context=_setup)
-ltc_scan_backward_op.register_autograd(_refuse)
+ltc_scan_backward_op.register_autograd(refuse)
 
 
 def ltc_scan_native(
