@@ -11,18 +11,12 @@ import liquidtime as lt
 from liquidtime.cells import Cell, LTCCell
 from liquidtime.closed_form import AlgorithmOne
 from liquidtime.ops import using_backend
-from liquidtime.ops.ltc_scan import SOLVERS, ltc_scan_native, ltc_scan_ref
+from liquidtime.ops.ltc_scan import SOLVERS, ltc_scan_native
 from liquidtime.ops.native import library
 from ops.scans import TOLERANCE, assert_same
-from ops.test_ltc_scan import draw, results
+from ops.test_ltc_scan import compare, draw
 
 pytestmark = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
-
-
-def compare(case, solver, **options):
-    mine = results(ltc_scan_native, *case, solver=solver, **options)
-    expected = results(ltc_scan_ref, *case, solver=solver)
-    assert_same(mine, expected, TOLERANCE[case[0][0].dtype])
 
 
 def test_the_solvers_are_those_of_the_library():
