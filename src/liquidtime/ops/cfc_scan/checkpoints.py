@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import Form
-from liquidtime.ops.cfc_scan.once import once
 from liquidtime.ops.cfc_scan.runs import Inputs, Wanted, run_backward, run_forward
+from liquidtime.ops.once import once
 
 
 def _segment(inputs: Inputs, h: Tensor, m: Tensor | None, first: int, last: int) -> Inputs:

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from liquidtime.ops.cfc_scan.checkpoints import CheckpointedScan
 from liquidtime.ops.cfc_scan.form import Form, decode
-from liquidtime.ops.cfc_scan.once import NO_SECOND_DERIVATIVE, once
 from liquidtime.ops.cfc_scan.problem import backbone_units, kept_by
 from liquidtime.ops.cfc_scan.runs import Inputs, Wanted, run_backward, run_forward
+from liquidtime.ops.once import once, refuse
 
 
 class Scan(torch.autograd.Function):
@@ -179,12 +179,8 @@ def _backward(ctx: Any, dy: Tensor | None, dhn: Tensor | None, dmn: Tensor | Non
     )
 
 
-def _refuse(ctx: Any, *grads: Any) -> Any:
-    raise RuntimeError(NO_SECOND_DERIVATIVE)
-
-
 cfc_scan_op.register_autograd(_backward, setup_context=_setup)
-cfc_scan_backward_op.register_autograd(_refuse)
+cfc_scan_backward_op.register_autograd(refuse)
 
 
 def cfc_scan_native(
