@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from liquidtime.ops.cfc_scan.native import NO_SECOND_DERIVATIVE
+from liquidtime.ops.cfc_scan.once import NO_SECOND_DERIVATIVE
 from liquidtime.ops.ltc_scan.problem import Inputs, run_backward, run_forward, states_shape
 from liquidtime.ops.ltc_scan.reference import Graph
 
