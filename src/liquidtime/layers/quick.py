@@ -156,7 +156,9 @@ class Quick:
         found = []
         for cell in cells:
             fused = cell.fused() if isinstance(cell, HeadedCell | MixedMemory) else None
-            if fused is None or any(fused.form.masked) or way_for(*fused.weights) is not Way.EAGER:
+            if fused is None or any(fused.form.masked):
+                return False
+            if way_for(*(w.detach() for w in fused.weights)) is not Way.EAGER:
                 return False
             found.append(fused)
         if any(part.form != found[0].form for part in found):
