@@ -11,10 +11,11 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from liquidtime._checks import check_lengths, check_rate, check_size, check_width, named_arguments
 from liquidtime._types import HiddenState, State
-from liquidtime.cells import Cell
+from liquidtime.cells import Cell, LTCCell, WiredCfCCell
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.quick import Quick
 from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
+from liquidtime.ops.fitness import can_call_straight
 
 
 class Recurrent(nn.Module):
@@ -166,7 +167,7 @@ class Recurrent(nn.Module):
         for index in range(self.num_layers):
             if index:
                 y = self.dropout(y)
-            y, states[index] = self._cell(index)(y, states[index], dt)
+            y, states[index] = _one_sample(self._cell(index), y, states[index], dt)
         return self._project(y), _join(states)
 
     def _goes_quickly(self) -> bool:
@@ -248,6 +249,15 @@ class Recurrent(nn.Module):
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
         return f"{self.input_size} -> {self.output_size}, batch_first={self.batch_first}"
+
+
+def _one_sample(cell: Cell, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+    """Take one step of a cell; without gradients as a scan of one sample, which one call of a kernel does."""
+    if torch.is_grad_enabled() or not isinstance(cell, LTCCell | WiredCfCCell) or not can_call_straight():
+        y, after = cell(x, state, dt)
+        return y, after
+    ys, after = cell.scan(x.unsqueeze(1), state, dt.unsqueeze(1))
+    return ys.squeeze(1), after
 
 
 def _map(function: Callable[[Tensor], Tensor], h: HiddenState) -> HiddenState:
