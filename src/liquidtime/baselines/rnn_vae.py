@@ -17,7 +17,7 @@ class RNNVAE(LatentModel):
     Args:
         input_size: D, 2C with a mask.
         hidden_size: H, of both GRUs.
-        latent_size: of z; None for half of H.
+        latent_size: of z; None for H.
         time_scale: by which intervals are divided.
         head_units: see `LatentModel`.
         observation_std: see `LatentModel`.
@@ -45,7 +45,7 @@ class RNNVAE(LatentModel):
         super().__init__(
             input_size,
             H,
-            max(1, H // 2) if latent_size is None else latent_size,
+            H if latent_size is None else latent_size,
             head_units=head_units,
             observation_std=observation_std,
             loss_weight=loss_weight,

@@ -106,6 +106,6 @@ MODELS: dict[str, Model] = {
     ),
     "mtand": NetworkModel("mTAND-Enc", (), _baseline("mtand", reference_points=128, horizon=HOURS, head_units=300)),
     "transformer": NetworkModel("Transformer", ("Transformer",), _baseline("transformer")),
-    "bidirectional": NetworkModel("Bidirectional LSTM", ("Bi-directional RNN",), _bidirectional),
+    "bidirectional": NetworkModel("LSTM in both directions of time", (), _bidirectional),
     "boosting": BoostingModel(),
 }
