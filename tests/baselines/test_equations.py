@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime.baselines import MTAND, RNNVAE, BidirectionalRNN, Flow, IPNet, LatentODE, SeFT, Transformer
+from liquidtime.baselines import MTAND, RNNVAE, BidirectionalRNN, Flow, IPNet, LatentODE, MTANDFull, SeFT, Transformer
 from liquidtime.baselines.latent import divergence, log_density
 from liquidtime.baselines.series import FAR, Observations, group_softmax
 from liquidtime.baselines.time_encoding import TimeEncoding
@@ -171,6 +171,18 @@ class TestMTAND:
             optimizer.step()
         assert loss < 0.1  # the mean leaves 0.5
 
+    def test_full_decodes_by_attention_to_the_reference_times(self):
+        model = drawn(MTANDFull(2, 4, latent_size=2, decoder_size=3, embedding_size=6, heads=2, reference_points=5))
+        z, span = torch.randn(1, 5, 2, dtype=F64), torch.full((1, 1), 4.0, dtype=F64)
+        times = torch.rand(1, 6, dtype=F64) * 4
+        part, at = model.back, torch.linspace(0, 1, 5, dtype=F64)
+        query = part.query(part.embed(times[0] / 4.0)).reshape(6, 2, 3).detach().numpy()
+        key = part.key(part.embed(at)).reshape(5, 2, 3).detach().numpy()
+        states = model.decoder(z)[0][0].detach().numpy()
+        heads = [softmax(query[:, h] @ key[:, h].T / math.sqrt(3), axis=1) @ states for h in range(2)]
+        wanted = model.emit(torch.from_numpy(np.concatenate(heads, axis=1))).detach().numpy()
+        np.testing.assert_allclose(model.decode(z, times, span)[0].detach().numpy(), wanted, rtol=1e-9)
+
 
 class TestLatent:
     def test_divergence(self):
@@ -201,7 +213,8 @@ class TestLatent:
         model = drawn(RNNVAE(2, 4, latent_size=2))
         z, times = torch.randn(2, 2, dtype=F64), torch.rand(2, 6, dtype=F64)
         order = torch.randperm(6)
-        torch.testing.assert_close(model.decode(z, times)[:, order], model.decode(z, times[:, order]))
+        span = torch.ones(2, 1, dtype=F64)
+        torch.testing.assert_close(model.decode(z, times, span)[:, order], model.decode(z, times[:, order], span))
 
     @pytest.mark.parametrize("encoder", ["rnn", "ode_rnn"])
     def test_latent_ode_learns_to_interpolate_sines(self, encoder):

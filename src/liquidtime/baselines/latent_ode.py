@@ -90,7 +90,7 @@ class LatentODE(LatentModel):
         state: Tensor = self.encoder(x, dt, series)
         return state
 
-    def decode(self, z: Tensor, times: Tensor) -> Tensor:
+    def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
         """Return (B, Q, C) along the solution."""
         values: Tensor = self.emit(self.flow.along(z, times / self.time_scale))
         return values

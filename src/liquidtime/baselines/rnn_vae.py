@@ -63,7 +63,7 @@ class RNNVAE(LatentModel):
         states, _ = self.encoder(torch.cat([self.inputs(series), gaps], dim=-1))
         return series.last(states)
 
-    def decode(self, z: Tensor, times: Tensor) -> Tensor:
+    def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
         """Return (B, Q, C) by one run over the times in order."""
         in_order, order = times.sort(dim=1)
         gaps = torch.diff(in_order, dim=1, prepend=torch.zeros_like(in_order[:, :1])) / self.time_scale
