@@ -12,6 +12,7 @@ import numpy as np
 import sklearn
 import torch
 
+from liquidtime.baselines import BASELINES
 from liquidtime.estimators.networks import NETWORKS
 from liquidtime.training.artifact import DamagedFolder
 
@@ -134,6 +135,8 @@ def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, ou
     H, U, layers = params["hidden_size"], params["backbone_units"], params["num_layers"]
     if not isinstance(params["network"], str):
         H = U = 1
+    elif params["network"] in BASELINES:
+        D, U = 0, H
     elif params["network"] not in NETWORKS:
         return  # refused by name when the network is made
     elif params["network"] in ("ltc", "lstm", "gru", "rnn"):

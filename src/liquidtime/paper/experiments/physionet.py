@@ -68,6 +68,7 @@ ROWS = {
         MODELS["latent_ode"], LATENT, "sizes as its authors, one RK4 step an interval; our settings of training"
     ),
     "mtand": Row(MODELS["mtand"], ATTENTION, "sizes as its authors; our settings of training"),
+    "mtand_full": Row(MODELS["mtand_full"], ATTENTION, "half the encoder of its authors; our settings of training"),
 }
 TASK = Task("auc", 2, PYTORCH, patience=15)
 
