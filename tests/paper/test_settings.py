@@ -88,7 +88,7 @@ class Watched(Settings):
         return object.__getattribute__(self, name)
 
 
-CASES = [(name, row) for name in EXPERIMENTS for row in EXPERIMENTS[name].rows if row not in ("boosting",)]
+CASES = [(name, row) for name in EXPERIMENTS for row, entry in EXPERIMENTS[name].rows.items() if entry.settings]
 
 
 @pytest.mark.parametrize(("name", "row"), CASES)

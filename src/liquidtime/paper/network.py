@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from liquidtime.baselines import SequenceModel
 from liquidtime.datasets import Sequences
 from liquidtime.layers import Recurrent
+from liquidtime.training import Loss
 
 
 class Discrete(nn.Module):
@@ -39,29 +41,32 @@ class SequenceNetwork(nn.Module):
     """A recurrent network between an embedding, where samples are words, and a linear read-out.
 
     Args:
-        recurrent: the middle, one layer of `liquidtime` or a `Discrete`.
+        recurrent: the middle, one layer of `liquidtime`, a `Discrete` or one of `BASELINES`.
         outputs: K.
         per_step: whether every sample is read, or the last one of each sequence.
         embedding: (words, width) of word vectors, or None.
         embedding_dropout: share of their entries dropped in training.
         fixed_dt: if given, what every interval is taken for.
+        time_scale: factor on every interval: one over the unit of time that the network sees.
         any_dt: whether intervals may be negative, as in the published intervals; they are not checked then.
 
     """
 
     def __init__(
         self,
-        recurrent: Recurrent | Discrete,
+        recurrent: Recurrent | Discrete | SequenceModel,
         outputs: int,
         *,
         per_step: bool = False,
         embedding: tuple[int, int] | None = None,
         embedding_dropout: float = 0.0,
         fixed_dt: float | None = None,
+        time_scale: float = 1.0,
         any_dt: bool = False,
     ) -> None:
         super().__init__()
         self.per_step, self.fixed_dt, self.any_dt = per_step, fixed_dt, any_dt
+        self.time_scale = time_scale
         self.embedding = None if embedding is None else nn.Embedding(*embedding)
         if self.embedding is not None:
             nn.init.uniform_(self.embedding.weight, -0.05, 0.05)
@@ -70,11 +75,12 @@ class SequenceNetwork(nn.Module):
         self.read_out = nn.Linear(recurrent.output_size, outputs)
         nn.init.xavier_uniform_(self.read_out.weight)
         nn.init.zeros_(self.read_out.bias)
+        self.auxiliary: Tensor | None = None
 
     def forward(self, batch: Sequences) -> Tensor:
         """Map sequences to outputs (B, K), or (B, T, K) where every sample is read."""
         x = batch.x if self.embedding is None else self.dropout(self.embedding(batch.x))
-        dt = batch.dt if self.fixed_dt is None else torch.full_like(batch.dt, self.fixed_dt)
+        dt = batch.dt * self.time_scale if self.fixed_dt is None else torch.full_like(batch.dt, self.fixed_dt)
         y = self._run(x, dt, batch.lengths)
         if not self.per_step:
             last = (batch.lengths - 1).clamp(min=0)
@@ -82,10 +88,19 @@ class SequenceNetwork(nn.Module):
         out: Tensor = self.read_out(y)
         return out
 
+    def with_own_loss(self, loss: Loss) -> Loss:
+        """Return the task's loss and, added to its mean, what the middle asks for of the run before, if anything."""
+        own, self.auxiliary = self.auxiliary, None
+        return loss if own is None else Loss(loss.total + own * loss.weight, loss.weight)
+
     def _run(self, x: Tensor, dt: Tensor, lengths: Tensor) -> Tensor:
         y: Tensor
         if isinstance(self.recurrent, Discrete):
             y = self.recurrent(x, dt)
+        elif isinstance(self.recurrent, SequenceModel):
+            y, _, self.auxiliary = self.recurrent.objective(
+                x, dt, lengths, with_loss=self.training, check=not self.any_dt
+            )
         elif self.any_dt:
             cell = self.recurrent.cells[0]
             y, _ = cell.scan(x, cell.initial_state(x), dt, lengths)  # type: ignore[operator]

@@ -26,6 +26,19 @@ DISCRETE = Settings(
     weight_decay=0.0,
 )
 LIQUID = dataclasses.replace(DISCRETE, batch_size=256, decay_lr=0.9, clipnorm=5)
+IN_SAMPLES = dataclasses.replace(DISCRETE, sample_interval=1 / 32)
+OTHERS = (
+    "bidirectional_rnn",
+    "ct_lstm",
+    "ct_rnn",
+    "gru_d",
+    "gru_ode",
+    "ode_lstm",
+    "ode_rnn",
+    "rnn_decay",
+)
+SCALED = ("cornn", "ct_gru", "lipschitz_rnn", "phased_lstm")
+SAME = "settings of our LSTM, no search"
 
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
@@ -38,9 +51,13 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as a second input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as a second input; our settings"),
+    **{name: Row(MODELS[name], DISCRETE, SAME) for name in OTHERS},
+    **{name: Row(MODELS[name], IN_SAMPLES, SAME + "; its time scales in samples") for name in SCALED},
+    "transformer": Row(MODELS["transformer"], DISCRETE, "2 layers, 4 heads; our settings"),
+    "bidirectional": Row(MODELS["bidirectional"], DISCRETE, "an LSTM each way in time; our settings"),
 }
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
-TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40)
+TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, bucketed=True)
 
 
 def load_event(data_dir: str | Path | None = None, **options: Any) -> Split:
