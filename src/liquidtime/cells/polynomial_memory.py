@@ -11,6 +11,9 @@ from liquidtime._checks import values_are_known
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
 
+TABLE = 2**24
+"""Entries that the matrices of a batch of sequences may have together."""
+
 
 class PolynomialMemoryCell(Cell):
     """A cell that keeps the past of one signal f as N coefficients c of orthogonal polynomials.
@@ -63,16 +66,15 @@ class PolynomialMemoryCell(Cell):
             inside = torch.arange(T, device=x.device) < lengths.unsqueeze(1)  # (B, T)
             x, dt = x.masked_fill(~inside.unsqueeze(-1), 0.0), dt.masked_fill(~inside, 0.0)
         known, which = torch.unique(self.spans(state, dt), return_inverse=True)  # (K,), (B, T)
-        if len(known) > max(T, B):
+        if len(known) * self.order**2 > TABLE:
             return super().scan(x, state, dt, lengths)
         table = self.transition(known).to(state[1].dtype)  # (K, N, N)
         first = inside.to(torch.uint8).argmax(0)  # (T,) a row that is inside, if any is
         shared = which.gather(0, first.unsqueeze(0)).squeeze(0)  # (T,)
         alike = ((which == shared) | ~inside).all(0).tolist()
-        projected = self.project(x, dt)
         outputs = []
-        for k in range(T):
-            y, after = self.move(projected[:, k], state, dt[:, k], table[shared[k] if alike[k] else which[:, k]])
+        for k, (projected, gap) in enumerate(zip(self.project(x, dt).unbind(1), dt.unbind(1), strict=True)):
+            y, after = self.move(projected, state, gap, table[shared[k] if alike[k] else which[:, k]])
             here = inside[:, k].unsqueeze(-1)
             outputs.append(y.masked_fill(~here, 0.0))
             state = tuple(torch.where(here, new, old) for new, old in zip(after, state, strict=True))

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
 
+from liquidtime.paper import epoch_time
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.experiments.experiment import HONEST, Experiment
 from liquidtime.paper.published import PaperRow
@@ -106,7 +107,7 @@ def _line(
 
 
 def markdown(experiment: Experiment, out: str | Path = "results") -> str:
-    """Return the table of an experiment: our lines with the paper's beside, then the paper's other lines."""
+    """Return the table of an experiment: our lines with the paper's beside, the paper's other lines, and the times."""
     ours = lines(experiment, read_results(Path(out), experiment.name))
     digits = experiment.digits
     unit = "%" if experiment.task.metric in PERCENT else experiment.task.metric
@@ -135,6 +136,9 @@ def markdown(experiment: Experiment, out: str | Path = "results") -> str:
     for row in experiment.published:
         if row not in beside:
             text.append(_cells(row.model, "", "–", "", "", "", "", *_paper(row, digits), ""))
+    times = epoch_time.read(out).get(experiment.name)
+    if times is not None:
+        text += ["", epoch_time.table(times).rstrip("\n")]
     return "\n".join(text) + "\n"
 
 
