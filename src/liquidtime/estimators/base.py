@@ -89,7 +89,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 1e-3,
+        learning_rate: float = 3e-3,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
