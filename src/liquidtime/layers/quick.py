@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import torch
@@ -17,7 +16,6 @@ from liquidtime.ops.cfc_scan.runs import BadIntervalError, Inputs, run_forward
 from liquidtime.ops.cfc_scan.step import Stepper
 from liquidtime.ops.fitness import Way, can_call_straight, way_for
 
-_version = operator.attrgetter("_version")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -37,11 +35,9 @@ class Quick:
         self._fused: list[Fused] = []
         self._own_weights = False  # whether the only cell's scan is on its parameters themselves
         self._stepper: Stepper | None = None
-        self._owners: list[dict[str, Any]] = []  # of the parameters, buffers and submodules that are watched
-        self._names: list[str] = []
-        self._parts: list[Any] = []
-        self._tensors: list[Tensor] = []
-        self._numbers: tuple[list[int], list[int]] = ([], [])  # where each tensor lies, and its version
+        self._tensors: list[tuple[dict[str, Any], str, Tensor]] = []
+        self._numbers: list[tuple[Tensor, int, int]] = []
+        self._modules: list[tuple[dict[str, Any], str, nn.Module]] = []
         self._hooks: list[dict[int, Any]] = []
         self._dropouts: list[nn.Dropout] = []
 
@@ -107,7 +103,7 @@ class Quick:
         if not can_call_straight() or type(x) is not Tensor:
             return None
         stepper = self._stepper
-        if stepper is None or not self._has_same_numbers() or not self._is_unchanged():
+        if stepper is None or not self._is_unchanged() or not self._has_same_numbers():
             if not self._look_at(layer.cells):  # type: ignore[arg-type]
                 return None
             stepper = self._pack(layer.cells)  # type: ignore[arg-type]
@@ -125,14 +121,11 @@ class Quick:
                 return None
         if first is not None and not _is_dense(first, state, dtype):
             return None
-        if type(dt) is Tensor:
-            if not _is_dense(dt, (rows,), dtype):
-                return None
-        elif dt is None:
+        if dt is None:
             dt = 1.0
         elif type(dt) is int:
             dt = float(dt)
-        elif type(dt) is not float:
+        elif type(dt) is not float and not _is_dense(dt, (rows,), dtype):
             return None
         done = stepper.step(x, first, memory, dt)  # type: ignore[arg-type]
         if done is None:
@@ -141,15 +134,21 @@ class Quick:
         return y, hn if mn is None else (hn, mn)
 
     def _is_unchanged(self) -> bool:
-        if not all(map(operator.is_, map(operator.getitem, self._owners, self._names), self._parts)):
-            return False
+        for owner, name, part in self._tensors:
+            if owner[name] is not part:
+                return False
+        for owner, name, module in self._modules:
+            if owner[name] is not module:
+                return False
         if any(self._hooks) or module_hooks._global_forward_hooks or module_hooks._global_forward_pre_hooks:
             return False
         return not (self._dropouts and any(part.training and part.p for part in self._dropouts))
 
     def _has_same_numbers(self) -> bool:
-        pointers, versions = self._numbers
-        return list(map(Tensor.data_ptr, self._tensors)) == pointers and list(map(_version, self._tensors)) == versions
+        for tensor, pointer, version in self._numbers:
+            if tensor._version != version or tensor.data_ptr() != pointer:
+                return False
+        return True
 
     def _look_at(self, cells: nn.ModuleList) -> bool:
         """Look at the cells anew, and return whether the kernel can take them."""
@@ -165,25 +164,26 @@ class Quick:
         if any(part.form != found[0].form for part in found):
             return False
         modules = list(cells.modules())
-        watched = [
-            (owner, name, part)
+        self._tensors = [
+            (owner, name, tensor)
             for module in modules
-            for owner in (module._parameters, module._buffers, module._modules)
-            for name, part in owner.items()
-            if part is not None
+            for owner in (module._parameters, module._buffers)
+            for name, tensor in owner.items()
+            if tensor is not None
         ]
-        self._owners, self._names, self._parts = (list(column) for column in zip(*watched, strict=True))
-        self._tensors = [part for part in self._parts if isinstance(part, Tensor)]
+        self._modules = [
+            (m._modules, name, part) for m in modules for name, part in m._modules.items() if part is not None
+        ]
         self._hooks = [getattr(module, name) for module in modules for name in _HOOKS]
         self._dropouts = [module for module in modules if isinstance(module, nn.Dropout)]
         self._fused = found
-        known = {id(tensor) for tensor in self._tensors}
+        known = {id(tensor) for _, _, tensor in self._tensors}
         own = all(id(w) in known for w in found[0].weights) and not found[0].form.remembers
         self._own_weights = len(found) == 1 and own and not found[0].recompute
         return True
 
     def _pack(self, cells: nn.ModuleList) -> Stepper:
-        self._numbers = [t.data_ptr() for t in self._tensors], [t._version for t in self._tensors]
+        self._numbers = [(tensor, tensor.data_ptr(), tensor._version) for _, _, tensor in self._tensors]
         weights = [[w.detach() for w in part.weights] for part in self._fused]
         inputs = [cell.input_size for cell in cells if isinstance(cell, Cell)]
         self._stepper = Stepper(self._fused[0].form, weights, inputs)
