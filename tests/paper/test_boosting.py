@@ -5,24 +5,25 @@ import pytest
 import torch
 
 from liquidtime.datasets import Sequences, xor
-from liquidtime.paper.boosting import BoostingModel, summaries
+from liquidtime.estimators.baselines import summary_features
+from liquidtime.paper.boosting import BoostingModel, observed
 from liquidtime.paper.experiments import EXPERIMENTS
 from paper.small_runs import small_run, written
 
 
-def test_summaries_by_hand():
+def test_the_summary_of_a_part_by_hand():
     values = torch.tensor([[[1.0, 0.0], [4.0, 0.0], [4.0, 0.0]], [[0.0, 2.0], [3.0, 2.0], [0.0, 0.0]]])
     mask = torch.tensor([[[1, 0], [1, 0], [0, 0]], [[0, 1], [1, 0], [0, 0]]], dtype=torch.bool)
     part = Sequences(
         torch.cat([values, mask.float()], -1), torch.zeros(2, 3), torch.tensor([3, 2]), torch.tensor([0, 1]),
         torch.arange(2), mask,
     )  # fmt: skip
-    found = summaries(part).reshape(2, 7, 2)
+    found = summary_features(observed(part)).reshape(2, 2, 7)
     nan = np.nan
-    np.testing.assert_allclose(found[0], [[2.5, nan], [1, nan], [4, nan], [1, nan], [4, nan], [2, 0], [1.5, nan]])
-    np.testing.assert_allclose(found[1], [[3, 2], [3, 2], [3, 2], [3, 2], [3, 2], [1, 1], [0, 0]])
+    np.testing.assert_allclose(found[0], [[2.5, 1, 4, 1, 4, 2, 1.5], [nan, nan, nan, nan, nan, 0, nan]])
+    np.testing.assert_allclose(found[1], [[3, 3, 3, 3, 3, 1, 0], [2, 2, 2, 2, 2, 1, 0]])
     with pytest.raises(ValueError, match="a mask of what was observed"):
-        summaries(xor("test", size=2))
+        observed(xor("test", size=2))
 
 
 def test_it_learns_from_all_but_the_test_part(tmp_path_factory, tmp_path):

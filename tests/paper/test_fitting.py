@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime.paper import fitting, settings
+from liquidtime.paper import settings
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.fitting import PERFECT_EPOCHS, Shuffled, train_settings
 from paper.small_runs import cheap, shrink_xor, small_run, written
@@ -24,10 +24,11 @@ def test_train_settings_of_both_frameworks():
     assert train_settings(cycle, EXPERIMENTS["xor"].task, 0, penalised=True).schedule == "one_cycle"
 
 
-def test_an_epoch_has_every_sequence_once_in_an_order_of_its_generator(monkeypatch):
+@pytest.mark.parametrize("bucketed", [False, True])
+def test_an_epoch_has_every_sequence_once_in_an_order_of_its_generator(monkeypatch, bucketed):
     shrink_xor(monkeypatch)
     data = EXPERIMENTS["xor"].data("honest").train
-    batches = Shuffled(data, 16)
+    batches = Shuffled(data, 16, bucketed)
 
     def ids(seed):
         epoch = batches(0, torch.Generator().manual_seed(seed))
@@ -37,6 +38,17 @@ def test_an_epoch_has_every_sequence_once_in_an_order_of_its_generator(monkeypat
     assert torch.equal(ids(1).sort().values, data.ids.sort().values)
     assert torch.equal(ids(1), ids(1))
     assert not torch.equal(ids(1), ids(2))
+
+
+def test_buckets_hold_sequences_of_like_length(monkeypatch):
+    shrink_xor(monkeypatch)
+    data = EXPERIMENTS["xor"].data("honest").train
+
+    def padded(bucketed):
+        epoch = Shuffled(data, 16, bucketed)(0, torch.Generator().manual_seed(0))
+        return sum(batch.dt.numel() for batch in epoch)
+
+    assert padded(True) < 0.8 * padded(False)
 
 
 @pytest.fixture
@@ -60,22 +72,9 @@ def test_a_perfect_seed_stops_and_says_so(xor, tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(xor.task), "score", judged)
     outcome = row.model.fit(run, epochs(row.settings, 50))
-    assert outcome.stopped == "perfect"
-    assert 3 + PERFECT_EPOCHS <= outcome.epochs <= 3 + PERFECT_EPOCHS + fitting.BLOCK
+    assert outcome.stopped == "target"
+    assert outcome.epochs == 3 + PERFECT_EPOCHS
     assert outcome.best_epoch == 3
-
-
-def test_blocks_change_nothing(xor, tmp_path):
-    """Looking for a perfect validation part every few epochs gives the bits of one long run."""
-    row = xor.rows["mm_rnn"]
-    plain = dataclasses.replace(xor, task=dataclasses.replace(xor.task, perfect=None))
-    found = [
-        row.model.fit(small_run(experiment, None, tmp_path / str(i)), epochs(row.settings, 12))
-        for i, experiment in enumerate((xor, plain))
-    ]
-    np.testing.assert_array_equal(found[0].prediction, found[1].prediction)
-    assert [record["loss"] for record in found[0].history] == [record["loss"] for record in found[1].history]
-    assert found[0].epochs == found[1].epochs == 12
 
 
 def test_honest_reports_the_best_epoch_and_published_the_last(xor, tmp_path):

@@ -136,6 +136,21 @@ def test_early_stopping_picks_the_best_epoch_and_restores_it():
     assert [record["val_mse"] for record in result.history] == [0.9, 0.5, 0.7, 0.4, 0.6, 0.41, 0.8]
 
 
+@pytest.mark.parametrize(
+    ("monitor", "target", "values", "epochs"),
+    [
+        ("accuracy", 0.9, [0.95, 0.8, 0.9, 0.92, 1.0], 4),
+        ("mse", 0.2, [0.1, 0.3, 0.2, 0.1, 0.0], 4),
+        ("mse", 0.2, [1.0] * 5, 5),
+    ],
+)
+def test_a_target_held_for_some_epochs_ends_the_run(monitor, target, values, epochs):
+    given = iter(values)
+    settings = TrainSettings(epochs=5, monitor=monitor, target=target, target_epochs=2)
+    result = train(network(), objective, batches_of(rows()), settings, validate=lambda model: {monitor: next(given)})
+    assert (result.epochs, result.stopped) == (epochs, "target" if epochs == 4 else "finished")
+
+
 @pytest.mark.parametrize(("monitor", "direction", "best"), [("auc", "auto", 1), ("own", "min", 0), ("own", "max", 1)])
 def test_direction_of_the_metric(monitor, direction, best):
     values = iter([0.2, 0.9, 0.5, float("nan")])
@@ -281,6 +296,7 @@ def test_the_models_mode_comes_back():
     ("arguments", "text"),
     [
         ({"settings": TrainSettings(patience=2)}, "`patience` needs `validate`"),
+        ({"settings": TrainSettings(target=1.0)}, "`target` needs `validate`"),
         ({"resume": True}, "`resume` needs the `folder`"),
         ({"batches": lambda epoch, generator: []}, "returned no batch for epoch 0"),
         ({"objective": lambda model, batch: torch.zeros(())}, "without gradient"),

@@ -16,6 +16,8 @@ from liquidtime.estimators.future_times import gaps_to, split_rows
 
 Values = npt.NDArray[np.float64]
 SUMMARY = ("mean", "least", "largest", "first", "last", "count", "deviation")
+RATE = 0.05
+"""Of gradient boosting, by cross-validation inside set a of PhysioNet 2012; see docs/log.md."""
 
 
 def summary_features(data: SeriesSet) -> Values:
@@ -49,16 +51,17 @@ def summary_features(data: SeriesSet) -> Values:
 
 
 class SummaryBoosting:
-    """Gradient boosting on `summary_features`: 300 trees, whatever the time order was.
+    """Gradient boosting on `summary_features`, whatever the time order was.
 
     Args:
         task: "classify" or "regress".
         random_state: of the trees.
+        trees: boosting rounds.
     """
 
-    def __init__(self, task: str = "classify", random_state: int = 0) -> None:
+    def __init__(self, task: str = "classify", random_state: int = 0, trees: int = 300) -> None:
         kind = HistGradientBoostingClassifier if task == "classify" else HistGradientBoostingRegressor
-        self.trees = kind(max_iter=300, learning_rate=0.05, early_stopping=False, random_state=random_state)
+        self.trees = kind(max_iter=trees, learning_rate=RATE, early_stopping=False, random_state=random_state)
 
     def fit(self, data: SeriesSet, y: Any) -> SummaryBoosting:
         """Grow the trees."""

@@ -18,12 +18,14 @@ from liquidtime.layers import Recurrent
 from liquidtime.paper.network import Discrete, SequenceNetwork
 from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task
-from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings, isolated_rng, read_log, train
+from liquidtime.training import TrainingDiverged, TrainSettings, isolated_rng, read_log, train
 
 EVALUATED = 512
 """Sequences at once where nothing is learned."""
-BLOCK, PERFECT_EPOCHS = 5, 5
-"""How often a perfect validation part is looked for, and how many perfect epochs in a row end a seed."""
+PERFECT_EPOCHS = 5
+"""How many epochs in a row with a perfect validation part end a seed."""
+BUCKET = 32
+"""Batches that are sorted by length together."""
 PENALISED = ("*.backbone.layers.*.weight", "*.heads.weight")
 
 
@@ -61,7 +63,7 @@ class Outcome:
         epochs: done.
         best_epoch: from 0, None where none was chosen.
         best_metric: on the validation part.
-        stopped: "finished", "early", "perfect" or "diverged".
+        stopped: "finished", "early", "target" or "diverged".
         weights: that were trained.
         train_settings: of the loop.
         figures: anything else that was measured.
@@ -113,6 +115,7 @@ class NetworkModel:
                 embedding=embedding,
                 embedding_dropout=settings.embed_dr or 0.0,
                 fixed_dt=None if task.has_time or run.chooses_epoch else self.dt_without_time,
+                time_scale=1.0 if settings.time_scale is None else settings.time_scale,
                 any_dt=bool((train_part.dt < 0).any()),
             )
 
@@ -125,7 +128,9 @@ class NetworkModel:
         loop = train_settings(settings, task, run.seed, penalised=self.penalised)
         if run.chooses_epoch:
             loop = dataclasses.replace(loop, patience=task.patience)
-        batches = Shuffled(split.train, settings.batch_size)
+            if task.perfect is not None:
+                loop = dataclasses.replace(loop, target=task.perfect, target_epochs=PERFECT_EPOCHS)
+        batches = Shuffled(split.train, settings.batch_size, task.bucketed)
 
         def objective(model: nn.Module, batch: Sequences) -> Any:
             return task.loss(model(batch), batch, settings.class_weight)
@@ -139,10 +144,18 @@ class NetworkModel:
             def validate(model: nn.Module) -> dict[str, float]:
                 return {task.metric: task.score(task.target(held), predict(model, task, held))}
 
-        stopped = ""
         try:
-            result, stopped = _train(network, objective, batches, loop, run, validate)
-            history, epochs = result.history, result.epochs
+            result = train(
+                network,
+                objective,
+                batches,
+                loop,
+                validate=validate,
+                folder=run.folder,
+                resume=True,
+                progress=run.progress,
+            )
+            history, epochs, stopped = result.history, result.epochs, result.stopped
             best_epoch, best_metric = result.best_epoch, result.best_metric
         except TrainingDiverged:
             history = read_log(run.folder)
@@ -194,15 +207,27 @@ def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool
 
 @dataclass(frozen=True)
 class Shuffled:
-    """The batches of an epoch, in an order drawn from the epoch's generator, each cut to its longest sequence."""
+    """The batches of an epoch, in an order drawn from the epoch's generator, each cut to its longest sequence.
+
+    Attributes:
+        data: the sequences.
+        batch_size: of them, in a batch.
+        bucketed: whether runs of `BUCKET` batches are sorted by length before they are cut and shuffled again.
+
+    """
 
     data: Sequences
     batch_size: int
+    bucketed: bool = False
 
     def __call__(self, epoch: int, generator: torch.Generator) -> _Epoch:
         """Return the batches of an epoch."""
         order = torch.randperm(len(self.data), generator=generator)
-        return _Epoch(self.data, torch.split(order, self.batch_size))
+        if not self.bucketed:
+            return _Epoch(self.data, torch.split(order, self.batch_size))
+        runs = torch.split(order, BUCKET * self.batch_size)
+        cut = [rows for run in runs for rows in torch.split(run[self.data.lengths[run].argsort()], self.batch_size)]
+        return _Epoch(self.data, tuple(cut[i] for i in torch.randperm(len(cut), generator=generator)))
 
 
 @dataclass(frozen=True)
@@ -227,29 +252,3 @@ def predict(model: nn.Module, task: Task, part: Sequences) -> npt.NDArray[np.flo
     model.train(was_training)
     values: npt.NDArray[np.float64] = torch.cat(found).double().numpy()
     return values
-
-
-def _train(
-    network: nn.Module, objective: Any, batches: Any, loop: TrainSettings, run: Run, validate: Any
-) -> tuple[TrainResult, str]:
-    """Train to the end, or until the validation part is perfect for some epochs in a row."""
-
-    def to(epochs: int) -> TrainResult:
-        part = dataclasses.replace(loop, epochs=epochs)
-        return train(
-            network, objective, batches, part, validate=validate, folder=run.folder, resume=True, progress=run.progress
-        )
-
-    if run.task.perfect is None or validate is None or loop.schedule != "exponential":
-        result = to(loop.epochs)
-        return result, result.stopped
-    end = 0
-    while True:
-        end = min(end + BLOCK, loop.epochs)
-        result = to(end)
-        end = max(end, result.epochs)
-        last = [record[f"val_{loop.monitor}"] for record in result.history[-PERFECT_EPOCHS:]]
-        if len(last) == PERFECT_EPOCHS and min(last) >= run.task.perfect and result.epochs < loop.epochs:
-            return result, "perfect"
-        if result.epochs >= loop.epochs or result.stopped == "early":
-            return result, result.stopped

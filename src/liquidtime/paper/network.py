@@ -43,6 +43,7 @@ class SequenceNetwork(nn.Module):
         embedding: (words, width) of word vectors, or None.
         embedding_dropout: share of their entries dropped in training.
         fixed_dt: if given, what every interval is taken for.
+        time_scale: factor on every interval: one over the unit of time that the network sees.
         any_dt: whether intervals may be negative, as in the published intervals; they are not checked then.
 
     """
@@ -56,10 +57,12 @@ class SequenceNetwork(nn.Module):
         embedding: tuple[int, int] | None = None,
         embedding_dropout: float = 0.0,
         fixed_dt: float | None = None,
+        time_scale: float = 1.0,
         any_dt: bool = False,
     ) -> None:
         super().__init__()
         self.per_step, self.fixed_dt, self.any_dt = per_step, fixed_dt, any_dt
+        self.time_scale = time_scale
         self.embedding = None if embedding is None else nn.Embedding(*embedding)
         if self.embedding is not None:
             nn.init.uniform_(self.embedding.weight, -0.05, 0.05)
@@ -72,7 +75,7 @@ class SequenceNetwork(nn.Module):
     def forward(self, batch: Sequences) -> Tensor:
         """Map sequences to outputs (B, K), or (B, T, K) where every sample is read."""
         x = batch.x if self.embedding is None else self.dropout(self.embedding(batch.x))
-        dt = batch.dt if self.fixed_dt is None else torch.full_like(batch.dt, self.fixed_dt)
+        dt = batch.dt * self.time_scale if self.fixed_dt is None else torch.full_like(batch.dt, self.fixed_dt)
         y = self._run(x, dt, batch.lengths)
         if not self.per_step:
             last = (batch.lengths - 1).clamp(min=0)

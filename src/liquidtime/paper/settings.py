@@ -33,6 +33,7 @@ class Settings:
         embed_dim: width of a word's vector.
         embed_dr: share of its entries dropped in training.
         schedule: of the learning rate, as in `TrainSettings`.
+        time_scale: factor on the data's intervals; None = 1.
 
     """
 
@@ -54,6 +55,7 @@ class Settings:
     embed_dim: int | None = None
     embed_dr: float | None = None
     schedule: str = "exponential"
+    time_scale: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, by name."""

@@ -50,6 +50,7 @@ class Task:
         perfect: the metric at which a seed is stopped once validation has it for some epochs; None = never.
         patience: epochs without a better validation metric after which a seed is stopped, where validation chooses
             the epoch; 0 = never.
+        bucketed: whether sequences of like length share a batch, which then has less padding.
 
     """
 
@@ -61,6 +62,7 @@ class Task:
     words: int | None = None
     perfect: float | None = None
     patience: int = 0
+    bucketed: bool = False
 
     def loss(self, output: Tensor, batch: Sequences, class_weight: float | None) -> Loss:
         """Return the loss of outputs (B, K), or (B, T, K) at each sample.

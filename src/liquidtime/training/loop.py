@@ -57,7 +57,7 @@ class TrainResult:
         steps: optimiser steps taken.
         best_epoch: the epoch (from 0) with the best validation metric; None without validation.
         best_metric: that metric.
-        stopped: "finished", or "early" by patience.
+        stopped: "finished", "early" by patience, or "target" where the metric was good enough.
     """
 
     history: list[dict[str, Any]]
@@ -106,8 +106,9 @@ def train(
 
     """
     settings = settings if settings is not None else TrainSettings()
-    if settings.patience > 0 and validate is None:
-        raise ValueError("`patience` needs `validate`: without a validation part there is nothing to stop on.")
+    for name, asked in (("patience", settings.patience > 0), ("target", settings.target is not None)):
+        if asked and validate is None:
+            raise ValueError(f"`{name}` needs `validate`: without a validation part there is nothing to stop on.")
     if resume and folder is None:
         raise ValueError("`resume` needs the `folder` of the run.")
     home = Path(folder) if folder is not None else None
@@ -274,8 +275,17 @@ class _Run:
         state.epoch, state.step, state.loss_total, state.loss_weight = state.epoch + 1, 0, 0.0, 0.0
         if settings.patience and state.without_better >= settings.patience:
             state.stopped = "early"
+        elif self._on_target():
+            state.stopped = "target"
         elif state.epoch >= settings.epochs:
             state.stopped = "finished"
+
+    def _on_target(self) -> bool:
+        settings, last = self.settings, self.state.history[-self.settings.target_epochs :]
+        if settings.target is None or len(last) < settings.target_epochs:
+            return False
+        found: list[float] = [record[f"val_{settings.monitor}"] for record in last]
+        return min(found) >= settings.target if settings.higher_is_better() else max(found) <= settings.target
 
     def _validated(self, validate: Validate) -> dict[str, float]:
         state, settings = self.state, self.settings

@@ -62,6 +62,8 @@ class TrainSettings:
     direction: str = _setting("auto", "max or min is better; auto: known from the metric's name")
     patience: int = _setting(0, "stop after so many epochs without a better validation metric; 0 = never")
     min_delta: float = _setting(0.0, "how much better counts as better")
+    target: float | None = _setting(None, "stop once the validation metric is this good; None = never")
+    target_epochs: int = _setting(1, "how many epochs in a row it must be that good")
     restore_best: bool = _setting(True, "end with the best epoch's weights where there is validation")
     average: str = _setting("none", "ema: moving average of the weights; swa: mean over ends of epochs")
     average_decay: float = _setting(0.999, "share of the past that ema keeps at each step")
@@ -76,6 +78,7 @@ class TrainSettings:
             ("accumulate", 1),
             ("patience", 0),
             ("average_start", 0),
+            ("target_epochs", 1),
         ):
             check_size(name, getattr(self, name), least)
         check_size("checkpoint_every", self.checkpoint_every, 0)
@@ -89,6 +92,8 @@ class TrainSettings:
             "explode_factor",
         ):
             _check_number(name, getattr(self, name), low=0.0)
+        if self.target is not None:
+            _check_number("target", self.target, low=-math.inf)
         _check_number("learning_rate", self.learning_rate, low=0.0, open_low=True)
         _check_number("decay", self.decay, low=0.0, open_low=True)
         _check_number("average_decay", self.average_decay, low=0.0, high=1.0)
@@ -113,6 +118,7 @@ class TrainSettings:
             ("decay", self.schedule != "exponential", "schedule='exponential'"),
             ("warm_up", self.schedule == "one_cycle", "another schedule: one_cycle rises by itself"),
             ("l2_parameters", self.l2_penalty == 0, "l2_penalty above 0"),
+            ("target_epochs", self.target is None, "target"),
             ("clip", self.clip_norm == 0, "clip_norm above 0"),
             ("average_decay", self.average != "ema", "average='ema'"),
             ("average_start", self.average != "swa", "average='swa'"),
@@ -156,7 +162,7 @@ class TrainSettings:
 
     def changes(self, stored: Mapping[str, Any]) -> list[str]:
         """Return the names of the fields in which a stored run differs in a way that would alter its course."""
-        free = {"checkpoint_every", "patience", "min_delta"}
+        free = {"checkpoint_every", "patience", "min_delta", "target", "target_epochs"}
         if self.schedule not in NEEDS_LENGTH:
             free.add("epochs")
         mine = self.to_dict()

@@ -40,7 +40,7 @@ ROWS = {
     "gru": Row(MODELS["gru"], DISCRETE, "time as a second input; our settings"),
 }
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
-TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40)
+TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, bucketed=True)
 
 
 def load_event(data_dir: str | Path | None = None, **options: Any) -> Split:
