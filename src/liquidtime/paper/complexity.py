@@ -15,8 +15,9 @@ FIXED, ADAPTIVE = ("euler", "midpoint", "rk4"), "dopri5"
 LEGEND = """\
 Measured: cost ∝ size^e, fitted over the larger half of the sizes, one thread, no gradients; n samples, k hidden units,
 K solver steps. A network's products are of k × k matrices, so its exponent of k goes from 0, where calls cost more than
-arithmetic, to 2; the paper counts one multiplication a unit. *p*: what a step costs in parts of Euler's. *order*: of the
-error over whole intervals in the length of a step, one less than the local error's. Hypersolvers were not measured."""
+arithmetic, to 2; the paper counts one multiplication a unit. *p*: what a step costs in parts of Euler's. *order*: of
+the error over whole intervals in the length of a step, one less than the local error's. Hypersolvers were not
+measured."""
 ORDERED = ("euler", "rk4")
 """Whose order the compiler's benchmark has measured; its midpoint is another method."""
 

@@ -92,7 +92,7 @@ ROWS = {name: Row(model, GIVEN.get(name, SETTINGS), "head frozen") for name, mod
     f"{name}_joint": Row(
         dataclasses.replace(model, joint=True, kept=False),
         GIVEN.get(name, SETTINGS),
-        "frozen first, then one epoch on the images with the head trained along",
+        "frozen first, then on the images of a quarter of the windows with the head trained along",
         JOINTLY,
     )
     for name, model in MODELS.items()

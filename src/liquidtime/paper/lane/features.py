@@ -34,13 +34,6 @@ class Drive:
     dt: Tensor
     y: Tensor
 
-    def whole(self, x: Tensor) -> Sequences:
-        """Return the run as one sequence with the inputs x (T, ·)."""
-        T = len(x)
-        return Sequences(
-            x.unsqueeze(0), self.dt.unsqueeze(0), torch.tensor([T]), self.y.unsqueeze(0), torch.tensor([self.number])
-        )
-
 
 @dataclass(frozen=True)
 class Features:

@@ -19,7 +19,7 @@ from liquidtime.training import TrainResult, TrainSettings, train
 JOINT = TrainSettings(epochs=1, optimizer="adamw", learning_rate=2e-4, schedule="one_cycle", clip_norm=1.0)
 BATCH, WINDOW = 4, 32
 """Windows a batch, and images a window: a whole step has 128 images."""
-EVERY = 1
+EVERY = 4
 """Of the windows of the training part, one in so many is used."""
 
 

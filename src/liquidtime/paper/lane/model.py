@@ -6,15 +6,14 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, cast
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from liquidtime.datasets import Sequences, Split
-from liquidtime.paper.fitting import Outcome, Run, Shuffled, train_settings
+from liquidtime.paper.fitting import Outcome, Run, Shuffled, predict, train_settings
 from liquidtime.paper.lane.attention import keep_attention
 from liquidtime.paper.lane.convolution import FLAT
 from liquidtime.paper.lane.features import Drive, Features, features_of, held_features, windows
@@ -25,6 +24,8 @@ from liquidtime.paper.settings import Settings
 from liquidtime.training import TrainingDiverged, isolated_rng, read_log, train
 from liquidtime.training.artifact import tensors_to_bytes, write_file
 
+CLEAN = ""
+"""Stands for images as recorded where others are named by what was done to them."""
 STRIDES = 2
 """Windows that each image of a long run is in."""
 
@@ -88,12 +89,13 @@ class LaneModel:
         loop = dataclasses.replace(loop, patience=run.task.patience)
         T = run.split.test.dt.shape[1]
         given = windows(features.train, T, max(T // STRIDES, 1), flat=self.flat)
+        held = windows(features.validation, T, T, flat=self.flat)
 
         def objective(model: nn.Module, batch: Sequences) -> Any:
             return run.task.loss(model(batch), batch, settings.class_weight)
 
         def validate(model: nn.Module) -> dict[str, float]:
-            return {run.task.metric: self.error(model, features.validation)}
+            return {run.task.metric: validate_on(model, run, held)}
 
         try:
             result = train(
@@ -110,13 +112,14 @@ class LaneModel:
             head, done = train_jointly(head, driver, self.flat, run)
             features = held_features(run.split, head)
             history, stopped, best_epoch = done.history, done.stopped, None
-            best_metric = self.error(driver, features.validation)
+            best_metric = validate_on(driver, run, windows(features.validation, T, T, flat=self.flat))
             more = {"frozen": "nothing", **keep_attention(self.name, head.convolutions, run)}
         if self.kept and run.kept is not None:
             keep_driver(driver, driver_file(run.kept, self.name, run.seed))
         weights = {"recurrent": count(driver), "head": count(head.convolutions if self.flat else head)}
+        commands = self.commands(driver, features)
         return Outcome(
-            self.steering(driver, features.test).reshape(len(run.split.test), -1),
+            torch.cat(commands[CLEAN]).double().numpy().reshape(len(run.split.test), -1),
             history,
             len(history),
             best_epoch,
@@ -124,42 +127,58 @@ class LaneModel:
             stopped,
             sum(weights.values()),
             {**loop.to_dict(), "head": head_settings()},
-            {"weights": weights, **self.judged(driver, features, run.split), **more},
+            {"weights": weights, **judged(commands, features.test), "mse_of_mean": mean_error(run.split), **more},
         )
 
-    def judged(self, driver: nn.Module, features: Features, split: Split) -> dict[str, Any]:
-        """Return the error under each corruption, and how restless steering is, ours and the driver's."""
-        found: dict[str, Any] = {
-            "mse_under": {name: self.error(driver, runs) for name, runs in features.corrupted.items()},
-            "variation": self.restlessness(driver, features.test),
-            "variation_under": {name: self.restlessness(driver, runs) for name, runs in features.corrupted.items()},
-            "variation_human": float(np.mean([variation(run.y[:, 0], run.dt) for run in features.test])),
-            "mse_of_mean": mean_error(split),
-        }
-        return found
+    def commands(self, driver: nn.Module, features: Features) -> dict[str, list[Tensor]]:
+        """Return the command (T,) along each whole test run, as recorded and under each corruption, by name.
 
-    def restlessness(self, driver: nn.Module, runs: list[Drive]) -> float:
-        """Return the mean change of the command a second."""
-        return float(np.mean([variation(y, run.dt) for y, run in zip(self.outputs(driver, runs), runs, strict=True)]))
-
-    def outputs(self, driver: nn.Module, runs: list[Drive]) -> list[Tensor]:
-        """Return the command (T,) along each whole run; the state is carried from its first image to its last."""
+        The state is carried from a run's first image to its last. The variants of a run have the same times and are
+        one batch.
+        """
+        variants = {CLEAN: features.test, **features.corrupted}
+        found: dict[str, list[Tensor]] = {name: [] for name in variants}
         was_training = driver.training
         driver.eval()
         with torch.no_grad():
-            found = [driver(run.whole(run.flat if self.flat else run.features))[0, :, 0] for run in runs]
+            for runs in zip(*variants.values(), strict=True):
+                V, T = len(runs), len(runs[0].dt)
+                x = torch.stack([run.flat if self.flat else run.features for run in runs])
+                dt, y = runs[0].dt.expand(V, T), runs[0].y.expand(V, T, 1)
+                batch = Sequences(x, dt, torch.full((V,), T), y, torch.full((V,), runs[0].number))
+                for name, command in zip(found, driver(batch)[..., 0], strict=True):
+                    found[name].append(command)
         driver.train(was_training)
         return found
 
-    def error(self, driver: nn.Module, runs: list[Drive]) -> float:
-        """Return the mean squared error over the images of runs."""
-        wrong = [y - run.y[:, 0] for y, run in zip(self.outputs(driver, runs), runs, strict=True)]
-        return float(torch.cat(wrong).double().square().mean())
 
-    def steering(self, driver: nn.Module, runs: list[Drive]) -> npt.NDArray[np.float64]:
-        """Return the commands of the images of runs one after another, (ΣT,)."""
-        values: npt.NDArray[np.float64] = torch.cat(self.outputs(driver, runs)).double().numpy()
-        return values
+def judged(commands: dict[str, list[Tensor]], runs: list[Drive]) -> dict[str, Any]:
+    """Return the error under each corruption, and how restless steering is, ours and the driver's.
+
+    Args:
+        commands: (T,) along each run, by corruption.
+        runs: the runs, with the driver's steering.
+
+    """
+    wrong = {
+        name: torch.cat([y - run.y[:, 0] for y, run in zip(found, runs, strict=True)])
+        for name, found in commands.items()
+    }
+    restless = {
+        name: fmean(variation(y, run.dt) for y, run in zip(found, runs, strict=True))
+        for name, found in commands.items()
+    }
+    return {
+        "mse_under": {name: float(error.double().square().mean()) for name, error in wrong.items() if name != CLEAN},
+        "variation": restless.pop(CLEAN),
+        "variation_under": restless,
+        "variation_human": fmean(variation(run.y[:, 0], run.dt) for run in runs),
+    }
+
+
+def validate_on(model: nn.Module, run: Run, held: Sequences) -> float:
+    """Return the error over windows, each from a state of 0."""
+    return run.task.score(run.task.target(held), predict(model, run.task, held))
 
 
 def mean_error(split: Split) -> float:

@@ -17,18 +17,18 @@ SCALE = 1000.0
 HEADS = {"noise": "noise 0.35", "mild_noise": "mild noise", "brighter": "+0.3", "darker": "−0.3", "blur": "blur"}
 LANE_LEGEND = """\
 Steering in −1…1, mean squared error in thousandths along the whole of run 7, mean ± deviation over n seeds; the mean
-steering of the training part has {mean:.2f}. Interval: bootstrap over windows of 64 images. *noise 0.35*: variance 0.35 added
-to pixels in 0…1, as in the paper's figure; *mild noise*: variance 0.35 after each image was scaled to variance 1;
+steering of the training part has {mean:.2f}. Interval: bootstrap over windows of 64 images. *noise 0.35*: variance 0.35
+added to pixels in 0…1, as in the paper's figure; *mild noise*: variance 0.35 after each image was scaled to variance 1;
 *+0.3*, *−0.3*: brightness, cut at 0 and 1; *blur*: 1.5 pixels. All are done to the images, which then pass the head.
-*change*: Σ|Δ command| a second, where the human driver has {human:.3f}; *in noise*: the same under noise 0.35. *attention*:
-correlation of the VisualBackprop maps with and without noise 0.35 (mild noise in brackets), where the head was trained
-along; a frozen head's maps are the same for all."""
+*change*: Σ|Δ command| a second, where the human driver has {human:.3f}; *in noise*: the same under noise 0.35.
+*attention*: correlation of the VisualBackprop maps with and without noise 0.35 (mild noise in brackets), where the head
+was trained along; a frozen head's maps are the same for all."""
 TIGHT_LEGEND = """\
 One trained NCP, 19 neurons and 253 synapses, along run 7, same parameters in all rows, in float64. Mean squared error
-against a fine solution of its equation (RK4, 64 steps a sample), and in brackets against the solver it was trained with.
-*motor*: the output neuron, for which the paper has {paper}. *steering*: error of the command, held in −1…1, against the human
-driver, in thousandths. *speed*: of one run over all samples on the plain loop, as a multiple of the trained solver's
-there."""
+against a fine solution of its equation (RK4, 64 steps a sample), in brackets against the solver it was trained with.
+*motor*: the output neuron, for which the paper has {paper}. *steering*: error of the command, held in −1…1, against the
+human driver, in thousandths. *speed*: of one run over all samples on the plain loop, as a multiple of the trained
+solver's there."""
 
 
 def lane_rows(out: Path) -> list[dict[str, Any]]:
