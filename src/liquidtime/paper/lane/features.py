@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 
@@ -48,18 +49,14 @@ class Features:
 @functools.lru_cache(maxsize=1)
 def features_of(split: Split, head: Head) -> Features:
     """Return the features of every image."""
-    return Features(drives(split.train, head), *_held(split, head))
+    held = [] if split.validation is None else drives(split.validation, head)
+    return dataclasses.replace(judged_features(split, head), train=drives(split.train, head), validation=held)
 
 
-def held_features(split: Split, head: Head) -> Features:
-    """Return the features of the images that nothing is learned from; `train` is empty."""
-    return Features([], *_held(split, head))
-
-
-def _held(split: Split, head: Head) -> tuple[list[Drive], list[Drive], dict[str, list[Drive]]]:
-    validation = [] if split.validation is None else drives(split.validation, head)
+def judged_features(split: Split, head: Head) -> Features:
+    """Return the features of the test part alone; the others are empty."""
     changed = {name: drives(split.test, head, name) for name in CORRUPTIONS}
-    return validation, drives(split.test, head), changed
+    return Features([], [], drives(split.test, head), changed)
 
 
 def drives(part: Sequences, head: Head, corruption: str | None = None) -> list[Drive]:

@@ -12,11 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.datasets import Sequences
-from liquidtime.paper.fitting import Run
+from liquidtime.paper.fitting import Run, predict
 from liquidtime.paper.lane.convolution import Head, scaled, standardised
 from liquidtime.training import TrainResult, TrainSettings, train
 
-JOINT = TrainSettings(epochs=1, optimizer="adamw", learning_rate=2e-4, schedule="one_cycle", clip_norm=1.0)
+JOINT = TrainSettings(
+    epochs=1, optimizer="adamw", learning_rate=2e-4, schedule="one_cycle", clip_norm=1.0, monitor="mse"
+)
 BATCH, WINDOW = 4, 32
 """Windows a batch, and images a window: a whole step has 128 images."""
 EVERY = 4
@@ -103,7 +105,21 @@ def train_jointly(head: Head, driver: nn.Module, flat: bool, run: Run) -> tuple[
     def objective(model: nn.Module, batch: Sequences) -> Any:
         return run.task.loss(model(batch), batch, None)
 
-    loop = dataclasses.replace(JOINT, seed=run.seed)
-    place = run.folder / "joint"
-    result = train(Joint(own, driver, flat), objective, pieces, loop, folder=place, resume=True, progress=run.progress)
+    held = run.split.validation
+    if held is None:
+        raise ValueError("the head's epoch is chosen on a validation part; this split has none.")
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        return {"mse": run.task.score(run.task.target(held), predict(model, run.task, held))}
+
+    result = train(
+        Joint(own, driver, flat),
+        objective,
+        pieces,
+        dataclasses.replace(JOINT, seed=run.seed),
+        validate=validate,
+        folder=run.folder / "joint",
+        resume=True,
+        progress=run.progress,
+    )
     return own.requires_grad_(False).eval(), result

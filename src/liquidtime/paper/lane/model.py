@@ -16,7 +16,7 @@ from liquidtime.datasets import Sequences, Split
 from liquidtime.paper.fitting import Outcome, Run, Shuffled, predict, train_settings
 from liquidtime.paper.lane.attention import keep_attention
 from liquidtime.paper.lane.convolution import FLAT
-from liquidtime.paper.lane.features import Drive, Features, features_of, held_features, windows
+from liquidtime.paper.lane.features import Drive, Features, features_of, judged_features, windows
 from liquidtime.paper.lane.head import head_settings, inside, shared_head
 from liquidtime.paper.lane.joint import train_jointly
 from liquidtime.paper.lane.smoothness import variation
@@ -95,7 +95,7 @@ class LaneModel:
             return run.task.loss(model(batch), batch, settings.class_weight)
 
         def validate(model: nn.Module) -> dict[str, float]:
-            return {run.task.metric: validate_on(model, run, held)}
+            return {run.task.metric: run.task.score(run.task.target(held), predict(model, run.task, held))}
 
         try:
             result = train(
@@ -110,9 +110,8 @@ class LaneModel:
         more: dict[str, Any] = {"frozen": "convolutions" if self.flat else "convolutions and dense layer of the head"}
         if self.joint:
             head, done = train_jointly(head, driver, self.flat, run)
-            features = held_features(run.split, head)
-            history, stopped, best_epoch = done.history, done.stopped, None
-            best_metric = validate_on(driver, run, windows(features.validation, T, T, flat=self.flat))
+            features = judged_features(run.split, head)
+            history, stopped, best_epoch, best_metric = done.history, done.stopped, done.best_epoch, done.best_metric
             more = {"frozen": "nothing", **keep_attention(self.name, head.convolutions, run)}
         if self.kept and run.kept is not None:
             keep_driver(driver, driver_file(run.kept, self.name, run.seed))
@@ -174,11 +173,6 @@ def judged(commands: dict[str, list[Tensor]], runs: list[Drive]) -> dict[str, An
         "variation_under": restless,
         "variation_human": fmean(variation(run.y[:, 0], run.dt) for run in runs),
     }
-
-
-def validate_on(model: nn.Module, run: Run, held: Sequences) -> float:
-    """Return the error over windows, each from a state of 0."""
-    return run.task.score(run.task.target(held), predict(model, run.task, held))
 
 
 def mean_error(split: Split) -> float:

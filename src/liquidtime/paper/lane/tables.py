@@ -139,11 +139,11 @@ def tightness_markdown(out: Path) -> str:
         f"The potentials themselves have variance {first['variance']:.2g} along the run, the motor neuron's "
         f"{first['variance_motor']:.2g}."
     )
+    legend = TIGHT_LEGEND.format(paper=PAPER_MSE)
     kernel = first["speed"].get("seconds_own_kernel")
-    speed = (
-        f" The compiled kernel runs the trained solver {first['speed']['seconds_own'] / kernel:.0f} times faster than "
-    )
-    legend = TIGHT_LEGEND.format(paper=PAPER_MSE) + ("" if kernel is None else f"{speed}the plain loop.")
+    if kernel is not None:
+        times = first["speed"]["seconds_own"] / kernel
+        legend += f" The compiled kernel runs the trained solver {times:.0f} times faster than that loop."
     return "\n".join([*lines, "", legend, "", sizes, *_picture(out, "tightness", "traces of the neurons")]) + "\n"
 
 
