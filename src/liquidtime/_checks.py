@@ -55,6 +55,15 @@ def check_rate(argument: str, given: object) -> float:
     return float(given)
 
 
+def check_positive(argument: str, given: object) -> float:
+    """Return `given` as a finite number above 0, or refuse it."""
+    if isinstance(given, bool) or not isinstance(given, Real):
+        raise TypeError(f"`{argument}` must be a number; got {given!r}")
+    if not 0.0 < float(given) < math.inf:
+        raise ValueError(f"`{argument}` must be finite and above 0; got {given!r}")
+    return float(given)
+
+
 def check_width(argument: str, given: Tensor, width: int, axes: str) -> None:
     """Refuse a tensor whose last axis is not `width`."""
     if given.shape[-1] != width:

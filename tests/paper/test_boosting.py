@@ -6,8 +6,9 @@ import torch
 
 from liquidtime.datasets import Sequences, xor
 from liquidtime.estimators.baselines import summary_features
-from liquidtime.paper.boosting import BoostingModel, observed
+from liquidtime.paper.boosting import BoostingModel
 from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.observed import observed
 from paper.small_runs import small_run, written
 
 
@@ -15,13 +16,18 @@ def test_the_summary_of_a_part_by_hand():
     values = torch.tensor([[[1.0, 0.0], [4.0, 0.0], [4.0, 0.0]], [[0.0, 2.0], [3.0, 2.0], [0.0, 0.0]]])
     mask = torch.tensor([[[1, 0], [1, 0], [0, 0]], [[0, 1], [1, 0], [0, 0]]], dtype=torch.bool)
     part = Sequences(
-        torch.cat([values, mask.float()], -1), torch.zeros(2, 3), torch.tensor([3, 2]), torch.tensor([0, 1]),
+        torch.cat([values, mask.float()], -1), torch.ones(2, 3), torch.tensor([3, 2]), torch.tensor([0, 1]),
         torch.arange(2), mask,
     )  # fmt: skip
     found = summary_features(observed(part)).reshape(2, 2, 7)
     nan = np.nan
     np.testing.assert_allclose(found[0], [[2.5, 1, 4, 1, 4, 2, 1.5], [nan, nan, nan, nan, nan, 0, nan]])
     np.testing.assert_allclose(found[1], [[3, 3, 3, 3, 3, 1, 0], [2, 2, 2, 2, 2, 1, 0]])
+    once = observed(part, static=1)
+    np.testing.assert_array_equal(once.static, [[1.0], [3.0]])
+    assert len(once.channels) == 1
+    with pytest.raises(ValueError, match="positive intervals"):
+        observed(dataclasses.replace(part, dt=torch.zeros(2, 3)))
     with pytest.raises(ValueError, match="a mask of what was observed"):
         observed(xor("test", size=2))
 

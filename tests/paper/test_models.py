@@ -97,3 +97,51 @@ def test_one_logit_is_the_binary_cross_entropy():
     expected = nn.functional.binary_cross_entropy_with_logits(z[:, 0], y.float())
     torch.testing.assert_close(loss.total / loss.weight, expected)
     torch.testing.assert_close(task.prediction(z)[:, 1], z[:, 0].sigmoid())
+
+
+@pytest.mark.parametrize("row", ["gru_d", "rnn_impute"])
+def test_missing_values_decay_to_the_training_mean_of_those_observed(row):
+    x = torch.zeros(3, 4, 82)
+    x[..., :41] = torch.randn(3, 4, 41)
+    x[..., 41:] = (torch.rand(3, 4, 41) < 0.5).float()
+    x[0, 0, 41] = 1.0
+    x[..., 42] = 0.0  # never observed
+    experiment = EXPERIMENTS["physionet"]
+    part = sequences(x, torch.rand(3, 4), [4, 2, 3])
+    run = Run(experiment.task, Split(part, None, part), True, 0, None)
+    network = experiment.rows[row].model.network(run, experiment.rows[row].settings)
+    seen = [x[b, k, 0] for b, length in enumerate((4, 2, 3)) for k in range(length) if x[b, k, 41] == 1.0]
+    mean = network.recurrent.cells[0].imputed.mean
+    torch.testing.assert_close(mean[0], torch.stack(seen).mean())
+    assert mean[1] == 0.0
+    assert torch.equal(network.recurrent.cells[0].imputed.masks, torch.arange(41, 82))
+
+
+RECURRENT = {
+    "xor": 14,  # all of the paper's lines but the CfC family's, each beside its own
+    "walker2d": 14,
+    "physionet": 7,
+}
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_ours_stand_beside_the_papers_lines(name):
+    experiment = EXPERIMENTS[name]
+    family = {"cf_s", "cfc", "no_gate", "mm_rnn"}
+    beside = {
+        line.model
+        for line in experiment.published
+        for row, ours in experiment.rows.items()
+        if line.model in ours.model.paper and row not in family and "CfC" not in line.model and line.model != "Cf-S"
+    }
+    assert len(beside) >= RECURRENT[name]
+
+
+def test_a_regular_sample_is_one_step_of_the_source():
+    for name, interval in (("xor", 1 / 32), ("walker2d", 1.0)):
+        assert built(name, "cornn").recurrent.cells[0].step == pytest.approx(0.042 / interval)
+        assert built(name, "lipschitz_rnn").recurrent.cells[0].step == pytest.approx(0.03 / interval)
+        assert built(name, "ct_gru").recurrent.cells[0].shortest == pytest.approx(interval)
+        periods = built(name, "phased_lstm").recurrent.cells[0].log_period.exp()
+        assert interval <= periods.min()
+        assert periods.max() <= 20.001 * interval

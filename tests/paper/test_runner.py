@@ -35,7 +35,11 @@ def root(tmp_path_factory):
 )
 def test_smoke(name, protocol, root, tmp_path, small):
     experiment = EXPERIMENTS[name]
-    for model in experiment.rows:
+    for model, row in experiment.rows.items():
+        if row.protocols and protocol not in row.protocols:
+            with pytest.raises(ValueError, match="`protocol` must be one of"):
+                run(name, model, [4], protocol=protocol, data_dir=root, out=tmp_path)
+            continue
         said = []
         (path,) = run(
             name, model, [4], protocol=protocol, limit=20, data_dir=root, out=tmp_path, jobs=1, progress=False,
@@ -52,7 +56,7 @@ def test_smoke(name, protocol, root, tmp_path, small):
         assert record["cores"] >= 1
         assert record["threads"] == 1
         assert str(path) in said[0]
-        if experiment.rows[model].settings is not None:
+        if row.settings is not None:
             assert record["epochs"] == 1
             assert record["seconds_per_epoch"] == record["curves"]["seconds"][0] > 0
             assert record["weights"] > 0

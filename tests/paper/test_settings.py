@@ -98,7 +98,7 @@ class Watched(Settings):
         return object.__getattribute__(self, name)
 
 
-CASES = [(name, row) for name, one in EXPERIMENTS.items() for row in one.rows if one.rows[row].settings is not None]
+CASES = [(name, row) for name in EXPERIMENTS for row, entry in EXPERIMENTS[name].rows.items() if entry.settings]
 
 
 @pytest.mark.parametrize(("name", "row"), CASES)

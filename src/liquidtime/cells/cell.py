@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -62,15 +63,39 @@ class Cell(nn.Module, ABC):
             (B, T, output_size) the outputs, and the state after each row's last sample.
 
         """
+        return self._loop(_as_given, self, x, state, dt, lengths)
+
+    def _loop(
+        self,
+        project: Callable[[Tensor, Tensor], Tensor],
+        advance: Callable[[Tensor, State, Tensor], tuple[Tensor, State]],
+        x: Tensor,
+        state: State,
+        dt: Tensor,
+        lengths: Tensor | None,
+    ) -> tuple[Tensor, State]:
+        """Run over a sequence: `project` all samples at once, then `advance` one after another; see `scan`.
+
+        Args:
+            project: maps x (B, T, D) and dt (B, T) to what a step takes of them, (B, T, ·).
+            advance: one step: (B, ·), the state and dt (B,) to the output and the new state.
+            x: (B, T, D).
+            state: a tuple of (B, ·) tensors.
+            dt: (B, T).
+            lengths: (B,), or None.
+
+        """
         T = x.shape[1]
         inside = None
         if lengths is not None:
             inside = torch.arange(T, device=x.device) < lengths.unsqueeze(1)  # (B, T)
             x = x.masked_fill(~inside.unsqueeze(-1), 0.0)
             dt = dt.masked_fill(~inside, 0.0)
+        if T == 0:
+            return x.new_zeros(x.shape[0], 0, self.output_size), state
         outputs = []
-        for k in range(T):
-            y, after = self(x[:, k], state, dt[:, k])
+        for k, (fed, gap) in enumerate(zip(project(x, dt).unbind(1), dt.unbind(1), strict=True)):
+            y, after = advance(fed, state, gap)
             if inside is None:
                 state = after
             else:
@@ -78,6 +103,8 @@ class Cell(nn.Module, ABC):
                 y = y.masked_fill(~here, 0.0)
                 state = tuple(torch.where(here, new, old) for new, old in zip(after, state, strict=True))
             outputs.append(y)
-        if not outputs:
-            return x.new_zeros(x.shape[0], 0, self.output_size), state
         return torch.stack(outputs, dim=1), state
+
+
+def _as_given(x: Tensor, dt: Tensor) -> Tensor:
+    return x

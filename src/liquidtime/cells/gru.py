@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.cells.cell import Cell
+from liquidtime.cells.hoisted import HoistedCell
 
 
-class GRUCell(Cell):
+class GRUCell(HoistedCell):
     """The gated recurrent unit, which does not look at time.
 
         r, z = σ(W x + b + R h);   n = tanh(W_n x + b_n + r·(R_n h + c_n));   h' = (1 - z)·n + z·h
@@ -35,10 +35,15 @@ class GRUCell(Cell):
         nn.init.zeros_(self.input_map.bias)
         nn.init.orthogonal_(self.recurrent_map.weight)
 
-    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: x (B, D), state ((B, H),); dt changes nothing."""
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return the input's part of the gates, (..., 3H)."""
+        projected: Tensor = self.input_map(x)
+        return projected
+
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, 3H), state ((B, H),); dt changes nothing."""
         (h,) = state
-        from_x = self.input_map(x).to(h.dtype).chunk(3, dim=-1)
+        from_x = projected.to(h.dtype).chunk(3, dim=-1)
         from_h = self.recurrent_map(h).to(h.dtype).chunk(3, dim=-1)
         r = torch.sigmoid(from_x[0] + from_h[0])
         z = torch.sigmoid(from_x[1] + from_h[1])

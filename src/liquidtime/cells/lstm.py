@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.cells.cell import Cell
+from liquidtime.cells.hoisted import HoistedCell
 
 
-class LSTMCell(Cell):
+class LSTMCell(HoistedCell):
     """The long short-term memory, which does not look at time.
 
         i, a, f, o = W x + b + R h;   m' = σ(f + forget_bias)·m + σ(a)·tanh(i);   h' = σ(o)·tanh(m')
@@ -39,10 +39,15 @@ class LSTMCell(Cell):
         nn.init.zeros_(self.input_map.bias)
         nn.init.orthogonal_(self.recurrent_map.weight)
 
-    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: x (B, D), state ((B, H), (B, H)); dt changes nothing."""
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return the input's part of the gates, (..., 4H)."""
+        projected: Tensor = self.input_map(x)
+        return projected
+
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, 4H), state ((B, H), (B, H)); dt changes nothing."""
         h, m = state
-        candidate, add, forget, out = (self.input_map(x) + self.recurrent_map(h)).to(h.dtype).chunk(4, dim=-1)
+        candidate, add, forget, out = (projected + self.recurrent_map(h)).to(h.dtype).chunk(4, dim=-1)
         m = torch.sigmoid(forget + self.forget_bias) * m + torch.sigmoid(add) * torch.tanh(candidate)
         h = torch.sigmoid(out) * torch.tanh(m)
         return h, (h, m)

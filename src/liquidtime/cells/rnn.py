@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.cells.cell import Cell
+from liquidtime.cells.hoisted import HoistedCell
 
 
-class RNNCell(Cell):
+class RNNCell(HoistedCell):
     """The plain recurrent network, which does not look at time.
 
         h' = tanh(W x + b + R h)
@@ -34,7 +34,12 @@ class RNNCell(Cell):
         nn.init.zeros_(self.input_map.bias)
         nn.init.orthogonal_(self.recurrent_map.weight)
 
-    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: x (B, D), state ((B, H),); dt changes nothing."""
-        h = torch.tanh((self.input_map(x) + self.recurrent_map(state[0])).to(state[0].dtype))
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return the input's part of the state, (..., H)."""
+        projected: Tensor = self.input_map(x)
+        return projected
+
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, H), state ((B, H),); dt changes nothing."""
+        h = torch.tanh((projected + self.recurrent_map(state[0])).to(state[0].dtype))
         return h, (h,)

@@ -21,6 +21,7 @@ class Layout:
         value: for each channel its columns in the block of values: one, or one a category.
         mask: where the block of masks starts; its columns are in the order of the channels.
         since: where the block of times since the last observation starts, likewise.
+        mask_of: for each column of values the column of its mask, empty where there is no mask.
         static: for each static feature its columns, the flag last.
         channel_of: for each of the D inputs the position of its channel.
     """
@@ -51,6 +52,7 @@ class Layout:
             *(each if "mask" in blocks else []),
             *(each if "since" in blocks else []),
         )
+        self.mask_of = tuple(self.mask + place for place in places) if {"values", "mask"} <= set(blocks) else ()
         statics: list[str] = []
         self.static: dict[str, slice] = {}
         for name, flag in zip(static_names, flags, strict=True):

@@ -27,7 +27,7 @@ CHANNELS = (
 )
 TEST_SETS = ("a", "b")
 INTERVALS = ("true", "published")
-SCALINGS = ("range", "deviation")
+SCALINGS = ("range", "deviation", "none")
 PUBLISHED_HOURS, PUBLISHED_SEED, TEST_SHARE, VALIDATION = 0.016, 42, 0.2, 0.2
 UNKNOWN = -1.0
 
@@ -64,7 +64,8 @@ def physionet2012(
         test_set: "a" or "b".
         intervals: "true": time since the previous sample, in hours. "published": what a slip in the reference's code
             feeds, the negative interval one sample late; only with the published protocol.
-        scaling: "range": (v - min) / max as published; "deviation": (v - mean) / standard deviation.
+        scaling: "range": (v - min) / max as published; "deviation": (v - mean) / standard deviation;
+            "none": v as measured.
         hours: the width of a bin, if not the protocol's.
 
     Raises:
@@ -184,6 +185,8 @@ def _fifth(count: int) -> tuple[Array, Array]:
 
 def _statistics(scaling: str, values: Array) -> tuple[Array, Array]:
     """Return what is subtracted from and what divides the values (r, C); a channel never seen keeps 0 and 1."""
+    if scaling == "none":
+        return np.zeros(values.shape[1]), np.ones(values.shape[1])
     seen = ~np.isnan(values)
     if scaling == "range":
         shift, unit = np.where(seen, values, np.inf).min(axis=0), np.where(seen, values, -np.inf).max(axis=0)

@@ -195,7 +195,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     def _make_network(self, outputs: int) -> SeriesNetwork:
         encoder = self.encoder_
         layer = Recurrent(
-            cell_maker(self.network, self.hidden_size, self.backbone_units),
+            cell_maker(self.network, self.hidden_size, self.backbone_units, encoder.layout_.mask_of),
             encoder.input_size_,
             num_layers=self.num_layers,
         )

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from liquidtime.data import SeriesSet
-from liquidtime.datasets import Sequences
 from liquidtime.estimators.baselines import RATE, SummaryBoosting
 from liquidtime.paper.fitting import Outcome, Run
+from liquidtime.paper.observed import joined, observed
 from liquidtime.paper.settings import Settings
 
 
@@ -40,7 +39,7 @@ class BoostingModel:
         begun = time.perf_counter()
         known = [part for name, part in run.split.parts().items() if name != "test"]
         model = SummaryBoosting("classify", run.seed, self.trees)
-        model.fit(SeriesSet.concatenate([observed(part) for part in known]), np.concatenate([part.y for part in known]))
+        model.fit(joined(known), np.concatenate([part.y for part in known]))
         seconds = time.perf_counter() - begun
         return Outcome(
             model.predict_proba(observed(run.split.test)),
@@ -53,17 +52,3 @@ class BoostingModel:
             {"trees": self.trees, "learning_rate": RATE},
             {"fit_seconds": seconds},
         )
-
-
-def observed(part: Sequences) -> SeriesSet:
-    """Return the samples in their order, 0, 1, 2… being their times, with NaN for what was not observed.
-
-    Args:
-        part: with a mask (N, T, C); the first C inputs are the values.
-
-    """
-    if part.mask is None:
-        raise ValueError("boosting on summaries needs a data set with a mask of what was observed.")
-    seen = part.mask.numpy()
-    values = np.where(seen, part.x[..., : seen.shape[2]].numpy(), np.nan)
-    return SeriesSet.from_arrays(values, lengths=part.lengths.numpy(), ids=part.ids.numpy())

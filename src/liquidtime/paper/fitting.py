@@ -91,6 +91,7 @@ class NetworkModel:
         make: (D, settings, task) -> the recurrent part.
         penalised: whether `weight_decay` as a penalty is for its backbone and heads.
         dt_without_time: what the reference feeds as dt where time does not matter.
+        prepare: sets what the recurrent part needs to know of the training data, if anything.
 
     """
 
@@ -99,6 +100,7 @@ class NetworkModel:
     make: Callable[[int, Settings, Task], Recurrent | Discrete]
     penalised: bool = False
     dt_without_time: float = 1.0
+    prepare: Callable[[nn.Module, Sequences], None] | None = None
 
     def network(self, run: Run, settings: Settings) -> SequenceNetwork:
         """Return the whole network, its weights drawn from the run's seed."""
@@ -108,7 +110,7 @@ class NetworkModel:
             embedding = (task.words, settings.embed_dim)
         width = train_part.x.shape[2] if embedding is None else embedding[1]
         with isolated_rng(run.seed):
-            return SequenceNetwork(
+            network = SequenceNetwork(
                 self.make(width, settings, task),
                 task.outputs,
                 per_step=task.per_step,
@@ -118,6 +120,9 @@ class NetworkModel:
                 time_scale=1.0 if settings.time_scale is None else settings.time_scale,
                 any_dt=bool((train_part.dt < 0).any()),
             )
+        if self.prepare is not None:
+            self.prepare(network.recurrent, train_part)
+        return network
 
     def fit(self, run: Run, settings: Settings | None) -> Outcome:
         """Train and judge the network."""

@@ -5,16 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import nn
 
+from liquidtime.cells import (
+    BidirectionalRNNCell,
+    Cell,
+    CoRNNCell,
+    CTGRUCell,
+    CTLSTMCell,
+    CTRNNCell,
+    DecayGRUCell,
+    ExpRNNCell,
+    GRUDCell,
+    GRUODECell,
+    HiPPOLagTCell,
+    HiPPOLegSCell,
+    ImputeGRUCell,
+    LipschitzRNNCell,
+    LMUCell,
+    ODELSTMCell,
+    ODERNNCell,
+    PhasedLSTMCell,
+    ReLUGRUCell,
+    SkipLSTMCell,
+)
+from liquidtime.cells.decay import InputDecay
+from liquidtime.datasets import Sequences
+from liquidtime.datasets.imdb import LONGEST
 from liquidtime.layers import LTC, CfC, Recurrent
 from liquidtime.paper.boosting import BoostingModel
+from liquidtime.paper.estimator import EstimatorModel
 from liquidtime.paper.fitting import NetworkModel
 from liquidtime.paper.network import Discrete
 from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task
 
-Model = NetworkModel | BoostingModel
+Model = NetworkModel | BoostingModel | EstimatorModel
 Make = Callable[[int, Settings, Task], Recurrent | Discrete]
 
 
@@ -57,8 +84,31 @@ def _ltc(D: int, settings: Settings, task: Task) -> LTC:
     return LTC(D, settings.hidden_size)
 
 
-def _discrete(kind: type[nn.LSTM] | type[nn.GRU]) -> Make:
+def _discrete(kind: type[nn.LSTM] | type[nn.GRU] | type[nn.RNN]) -> Make:
     return lambda D, settings, task: Discrete(kind, D, settings.hidden_size, task.has_time)
+
+
+def _cell(make: Callable[[int, Settings], Cell]) -> Make:
+    return lambda D, settings, task: Recurrent(lambda width: make(width, settings), D)
+
+
+def _interval(settings: Settings) -> float:
+    return 1.0 if settings.sample_interval is None else settings.sample_interval
+
+
+def _second_half(D: int) -> range:
+    """Return the columns of the masks where as many values stand before them."""
+    return range(D // 2, D)
+
+
+def _set_means(recurrent: nn.Module, part: Sequences) -> None:
+    """Give every part that decays values the means of those that were observed in training."""
+    inside = (torch.arange(part.x.shape[1]) < part.lengths.unsqueeze(1)).unsqueeze(-1)
+    for module in recurrent.modules():
+        if isinstance(module, InputDecay):
+            observed = inside * part.x.index_select(-1, module.masks)
+            total = (observed * part.x[..., : module.size]).sum(dim=(0, 1))
+            module.mean.copy_(total / observed.sum(dim=(0, 1)).clamp(min=1.0))
 
 
 MODELS: dict[str, Model] = {
@@ -73,6 +123,54 @@ MODELS: dict[str, Model] = {
     "mm_rnn_hidden": _mixed("CfC-mmRNN, memory in place of the state", (), "hidden"),
     "ltc": NetworkModel("LTC", ("LTC",), _ltc),
     "lstm": NetworkModel("LSTM", ("Augmented LSTM", "LSTM"), _discrete(nn.LSTM)),
-    "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU)),
+    "gru": NetworkModel("GRU", ("GRU", "RNN-delta-t"), _discrete(nn.GRU)),
+    "bidirectional_rnn": NetworkModel(
+        "Bi-directional RNN", ("Bi-directional RNN",), _cell(lambda D, s: BidirectionalRNNCell(D, s.hidden_size))
+    ),
+    "cornn": NetworkModel(
+        "coRNN", ("coRNN",), _cell(lambda D, s: CoRNNCell(D, s.hidden_size, step=0.042 / _interval(s)))
+    ),
+    "ct_gru": NetworkModel(
+        "CT-GRU", ("CT-GRU",), _cell(lambda D, s: CTGRUCell(D, s.hidden_size, shortest=_interval(s)))
+    ),
+    "ct_lstm": NetworkModel("CT-LSTM", ("CT-LSTM",), _cell(lambda D, s: CTLSTMCell(D, s.hidden_size))),
+    "ct_rnn": NetworkModel("CT-RNN", ("CT-RNN",), _cell(lambda D, s: CTRNNCell(D, s.hidden_size))),
+    "gru_d": NetworkModel("GRU-D", ("GRU-D",), _cell(lambda D, s: GRUDCell(D, s.hidden_size))),
+    "gru_d_masks": NetworkModel(
+        "GRU-D", ("GRU-D",), _cell(lambda D, s: GRUDCell(D, s.hidden_size, _second_half(D))), prepare=_set_means
+    ),
+    "gru_ode": NetworkModel("GRU-ODE", ("GRU-ODE",), _cell(lambda D, s: GRUODECell(D, s.hidden_size))),
+    "lipschitz_rnn": NetworkModel(
+        "Lipschitz RNN",
+        ("Lipschitz RNN",),
+        _cell(lambda D, s: LipschitzRNNCell(D, s.hidden_size, step=0.03 / _interval(s))),
+    ),
+    "ode_lstm": NetworkModel("ODE-LSTM", ("ODE-LSTM",), _cell(lambda D, s: ODELSTMCell(D, s.hidden_size))),
+    "ode_rnn": NetworkModel("ODE-RNN", ("ODE-RNN",), _cell(lambda D, s: ODERNNCell(D, s.hidden_size))),
+    "phased_lstm": NetworkModel(
+        "Phased LSTM",
+        ("PhasedLSTM", "Phased-LSTM"),
+        _cell(lambda D, s: PhasedLSTMCell(D, s.hidden_size, periods=(_interval(s), 20 * _interval(s)))),
+    ),
+    "rnn_decay": NetworkModel(
+        "RNN-Decay", ("RNN-Decay", "RNN Decay"), _cell(lambda D, s: DecayGRUCell(D, s.hidden_size))
+    ),
+    "rnn_impute": NetworkModel(
+        "RNN-Impute",
+        ("RNN-Impute",),
+        _cell(lambda D, s: ImputeGRUCell(D, s.hidden_size, _second_half(D))),
+        prepare=_set_means,
+    ),
+    "rnn": NetworkModel("RNN", ("Vanilla RNN",), _discrete(nn.RNN)),
+    "hippo_lagt": NetworkModel(
+        "HiPPO-LagT", ("HiPPO-LagT",), _cell(lambda D, s: HiPPOLagTCell(D, s.hidden_size, theta=LONGEST))
+    ),
+    "hippo_legs": NetworkModel("HiPPO-LegS", ("HiPPO-LegS",), _cell(lambda D, s: HiPPOLegSCell(D, s.hidden_size))),
+    "lmu": NetworkModel("LMU", ("LMU",), _cell(lambda D, s: LMUCell(D, s.hidden_size, theta=LONGEST))),
+    "relu_gru": NetworkModel("ReLU-GRU", ("ReLU GRU",), _cell(lambda D, s: ReLUGRUCell(D, s.hidden_size))),
+    "skip_lstm": NetworkModel("Skip LSTM", ("Skip LSTM",), _cell(lambda D, s: SkipLSTMCell(D, s.hidden_size))),
+    "exp_rnn": NetworkModel("expRNN", ("expRNN",), _cell(lambda D, s: ExpRNNCell(D, s.hidden_size))),
     "boosting": BoostingModel(),
+    "estimator": EstimatorModel(),
+    "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),
 }

@@ -13,14 +13,16 @@ class Discrete(nn.Module):
     """A recurrent network of torch that knows no time; intervals, where there are any, are one more input.
 
     Args:
-        kind: `nn.LSTM` or `nn.GRU`.
+        kind: `nn.LSTM`, `nn.GRU` or `nn.RNN`.
         input_size: D, without time.
         hidden_size: H.
         has_time: whether dt is given as input D + 1.
 
     """
 
-    def __init__(self, kind: type[nn.LSTM] | type[nn.GRU], input_size: int, hidden_size: int, has_time: bool) -> None:
+    def __init__(
+        self, kind: type[nn.LSTM] | type[nn.GRU] | type[nn.RNN], input_size: int, hidden_size: int, has_time: bool
+    ) -> None:
         super().__init__()
         self.has_time = has_time
         self.output_size = hidden_size

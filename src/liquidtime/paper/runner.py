@@ -60,8 +60,8 @@ def run(
     """
     check_choice("experiment", experiment, EXPERIMENTS)
     chosen = EXPERIMENTS[experiment]
-    chosen.row(model)
-    check_choice("protocol", protocol, chosen.protocols)
+    row = chosen.row(model)
+    check_choice("protocol", protocol, row.protocols or chosen.protocols)
     for name, value in (("epochs", epochs), ("limit", limit), ("jobs", jobs)):
         if value is not None:
             check_size(name, value)

@@ -34,6 +34,7 @@ class Settings:
         embed_dr: share of its entries dropped in training.
         schedule: of the learning rate, as in `TrainSettings`.
         time_scale: factor on the data's intervals; None = 1.
+        sample_interval: time between regular samples, in which the time scales of a network's source are counted.
 
     """
 
@@ -56,6 +57,7 @@ class Settings:
     embed_dr: float | None = None
     schedule: str = "exponential"
     time_scale: float | None = None
+    sample_interval: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, by name."""

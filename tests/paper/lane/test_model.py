@@ -11,7 +11,7 @@ from liquidtime.paper.fitting import Run
 from liquidtime.paper.lane.convolution import Head, scaled, standardised
 from liquidtime.paper.lane.corruption import CORRUPTIONS, corrupted
 from liquidtime.paper.lane.features import Drive, drives, features_of, windows
-from liquidtime.paper.lane.head import FrameBatches, shared_head
+from liquidtime.paper.lane.head import _LAST, FrameBatches, shared_head
 from liquidtime.paper.lane.joint import Pieces
 from liquidtime.paper.lane.model import CLEAN, count, judged
 from liquidtime.paper.lane.smoothness import variation
@@ -50,7 +50,8 @@ def test_the_head_is_trained_once_and_kept(run):
     head = shared_head(run.split, run.kept, run.folder)
     (file,) = run.kept.iterdir()
     assert file.stat().st_size < 500_000
-    shared_head.cache_clear()
+    assert shared_head(run.split, run.kept, run.folder / "other") is head
+    _LAST.clear()
     again = shared_head(run.split, run.kept, run.folder / "other")
     assert not (run.folder / "other").exists()
     for name, value in head.state_dict().items():

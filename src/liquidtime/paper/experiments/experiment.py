@@ -44,6 +44,7 @@ class Row:
         note: what a reader of the table should know, e.g. where the settings are from.
         label: behind the model's title, where a model has several rows.
         options: what `load` is given besides the protocol's, e.g. another scaling.
+        protocols: that it is for; empty = all of the experiment's.
 
     """
 
@@ -52,6 +53,7 @@ class Row:
     note: str = ""
     label: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    protocols: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

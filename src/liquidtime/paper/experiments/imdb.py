@@ -45,6 +45,13 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "our settings"),
+    "rnn": Row(MODELS["rnn"], DISCRETE, "our settings"),
+    "hippo_lagt": Row(MODELS["hippo_lagt"], DISCRETE, "our settings, a window of 200 words"),
+    "hippo_legs": Row(MODELS["hippo_legs"], DISCRETE, "our settings"),
+    "lmu": Row(MODELS["lmu"], DISCRETE, "our settings, a window of 200 words"),
+    "relu_gru": Row(MODELS["relu_gru"], DISCRETE, "our settings"),
+    "skip_lstm": Row(MODELS["skip_lstm"], DISCRETE, "our settings, no price on updates"),
+    "exp_rnn": Row(MODELS["exp_rnn"], DISCRETE, "our settings"),
 }
 
 IMDB = Experiment(

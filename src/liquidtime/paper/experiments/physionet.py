@@ -32,6 +32,10 @@ LIQUID = Settings(
     weight_decay=0.0,
     class_weight=8.0,
 )
+ALL = "trained on all but the test part: it chooses no epoch"
+DEFAULTS = f"settings by cross-validation inside set a; {ALL}"
+RAW = {"scaling": "none"}
+SAME = "settings of our LSTM, no search"
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
@@ -42,7 +46,14 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
-    "boosting": Row(MODELS["boosting"], None, "300 trees on all but the test part: it chooses no epoch"),
+    "estimator": Row(MODELS["estimator"], None, DEFAULTS, "tuned", RAW, ("honest",)),
+    "estimator_five": Row(MODELS["estimator_five"], None, DEFAULTS, "tuned", RAW, ("honest",)),
+    "boosting": Row(MODELS["boosting"], None, f"300 trees; {ALL}", options=RAW, protocols=("honest", "published")),
+    "gru_d": Row(MODELS["gru_d_masks"], DISCRETE, SAME),
+    "ode_rnn": Row(MODELS["ode_rnn"], DISCRETE, SAME),
+    "phased_lstm": Row(MODELS["phased_lstm"], DISCRETE, SAME),
+    "rnn_decay": Row(MODELS["rnn_decay"], DISCRETE, SAME),
+    "rnn_impute": Row(MODELS["rnn_impute"], DISCRETE, SAME),
 }
 TASK = Task("auc", 2, PYTORCH, patience=15)
 

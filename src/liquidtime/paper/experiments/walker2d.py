@@ -30,6 +30,21 @@ LIQUID = Settings(
     clipnorm=10,
     weight_decay=0.0,
 )
+OTHERS = (
+    "bidirectional_rnn",
+    "cornn",
+    "ct_gru",
+    "ct_lstm",
+    "ct_rnn",
+    "gru_d",
+    "gru_ode",
+    "lipschitz_rnn",
+    "ode_lstm",
+    "ode_rnn",
+    "phased_lstm",
+    "rnn_decay",
+)
+SAME = "settings of our LSTM, no search"
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
@@ -40,6 +55,7 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
+    **{name: Row(MODELS[name], DISCRETE, SAME) for name in OTHERS},
 }
 
 WALKER2D = Experiment(

@@ -26,6 +26,19 @@ DISCRETE = Settings(
     weight_decay=0.0,
 )
 LIQUID = dataclasses.replace(DISCRETE, batch_size=256, decay_lr=0.9, clipnorm=5)
+IN_SAMPLES = dataclasses.replace(DISCRETE, sample_interval=1 / 32)
+OTHERS = (
+    "bidirectional_rnn",
+    "ct_lstm",
+    "ct_rnn",
+    "gru_d",
+    "gru_ode",
+    "ode_lstm",
+    "ode_rnn",
+    "rnn_decay",
+)
+SCALED = ("cornn", "ct_gru", "lipschitz_rnn", "phased_lstm")
+SAME = "settings of our LSTM, no search"
 
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
@@ -38,6 +51,8 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as a second input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as a second input; our settings"),
+    **{name: Row(MODELS[name], DISCRETE, SAME) for name in OTHERS},
+    **{name: Row(MODELS[name], IN_SAMPLES, SAME + "; its time scales in samples") for name in SCALED},
 }
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
 TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, bucketed=True)

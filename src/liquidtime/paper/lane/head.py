@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +90,6 @@ def inside(part: Sequences) -> Tensor:
     return torch.arange(part.x.shape[1]) < part.lengths.unsqueeze(1)
 
 
-@functools.lru_cache(maxsize=1)
 def shared_head(split: Split, kept: Path | None, folder: Path | None, progress: bool | None = None) -> Head:
     """Return the head, from its file or trained on the training part; the epoch is the best on the validation part.
 
@@ -104,8 +102,19 @@ def shared_head(split: Split, kept: Path | None, folder: Path | None, progress: 
         progress: show a progress line.
 
     """
+    if (split, kept) not in _LAST:
+        found = _made(split, None if kept is None else kept / FILE, folder, progress)
+        _LAST.clear()
+        _LAST[split, kept] = found
+    return _LAST[split, kept]
+
+
+_LAST: dict[tuple[Split, Path | None], Head] = {}
+"""The head that was asked for last, so that runs of one process share it and its features."""
+
+
+def _made(split: Split, path: Path | None, folder: Path | None, progress: bool | None) -> Head:
     head = untrained_head()
-    path = None if kept is None else kept / FILE
     if path is not None and path.exists():
         head.load_state_dict({name: value.float() for name, value in tensors_from_bytes(path.read_bytes()).items()})
         return head.eval().requires_grad_(False)

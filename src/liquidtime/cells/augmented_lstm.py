@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from liquidtime._checks import check_size, named_arguments
+from liquidtime.cells.lstm import LSTMCell
+
+
+class AugmentedLSTMCell(LSTMCell):
+    """The long short-term memory with the interval as one more input.
+
+        (h', m') = LSTM([x ; dt], (h, m))
+
+    Args:
+        input_size: D, without time.
+        hidden_size: H.
+        forget_bias: what is added to the forget gate's argument.
+
+    """
+
+    uses_dt: ClassVar[bool] = True
+
+    @named_arguments
+    def __init__(self, input_size: int, hidden_size: int, *, forget_bias: float = 1.0) -> None:
+        super().__init__(check_size("input_size", input_size) + 1, hidden_size, forget_bias=forget_bias)
+        self.input_size = int(input_size)
+
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return the part of the gates that is the input's and the interval's, (..., 4H)."""
+        projected: Tensor = self.input_map(torch.cat([x, dt.unsqueeze(-1)], dim=-1))
+        return projected

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+from torch.nn.utils.parametrizations import orthogonal
+
+from liquidtime._checks import check_size, named_arguments
+from liquidtime._types import State
+from liquidtime.cells.cell import Cell
+
+
+class ExpRNNCell(Cell):
+    """A network whose recurrent matrix is always orthogonal (Lezcano-Casado and Martínez-Rubio 2019); it knows no time.
+
+        z = W x + R h,   R = exp(S - Sᵀ);   h' = sign(z)·relu(|z| + b)
+
+    S is lower triangular and learned without any constraint, by torch's own parametrisation. At the start R turns pairs
+    of units by angles drawn from (-π, π).
+
+    Args:
+        input_size: D.
+        hidden_size: H.
+
+    """
+
+    uses_dt: ClassVar[bool] = False
+
+    @named_arguments
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
+        self.input_size, self.output_size, self.state_sizes = D, H, (H,)
+        self.input_map = nn.Linear(D, H, bias=False)
+        nn.init.kaiming_normal_(self.input_map.weight)
+        self.recurrent_map = nn.Linear(H, H, bias=False)
+        with torch.no_grad():
+            self.recurrent_map.weight.copy_(turns(H))
+        orthogonal(self.recurrent_map, orthogonal_map="matrix_exp", use_trivialization=False)
+        self.bias = nn.Parameter(torch.empty(H).uniform_(-0.01, 0.01))
+
+    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: x (B, D), state ((B, H),); dt changes nothing."""
+        z = (self.input_map(x) + self.recurrent_map(state[0])).to(state[0].dtype)
+        h = torch.sign(z) * torch.relu(z.abs() + self.bias)
+        return h, (h,)
+
+    def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run the cell over a sequence with one matrix exponential; see `Cell.scan`."""
+        with parametrize.cached():
+            return super().scan(x, state, dt, lengths)
+
+
+def turns(size: int) -> Tensor:
+    """Return S (H, H), below the diagonal, for which exp(S - Sᵀ) turns each pair of axes by an angle from (-π, π)."""
+    below = torch.zeros(size - 1)
+    below[::2] = torch.empty(size // 2).uniform_(-math.pi, math.pi)
+    return torch.diag(below, -1)

@@ -1,0 +1,39 @@
+"""A cell whose product with the input is taken for all samples at once."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from torch import Tensor
+
+from liquidtime._types import State
+from liquidtime.cells.cell import Cell
+from liquidtime.cells.fused import is_plain
+
+
+class HoistedCell(Cell):
+    """A cell in two parts, of which the first does not depend on the state.
+
+        y_k, state_k = advance(project(x_k, dt_k), state_{k-1}, dt_k)
+
+    `scan` calls `project` once for the whole sequence. A cell with hooks, or one whose `forward` is its own, takes the
+    plain loop.
+    """
+
+    @abstractmethod
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return what a step takes of the samples x (..., D) and the intervals dt (...), as (..., ·)."""
+
+    @abstractmethod
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, ·), state a tuple of (B, ·) tensors, dt (B,)."""
+
+    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: x (B, D), state as `initial_state` gives it, dt (B,)."""
+        return self.advance(self.project(x, dt), state, dt)
+
+    def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run the cell over a sequence, its input's product taken once; see `Cell.scan`."""
+        if type(self).forward is not HoistedCell.forward or not is_plain(self):
+            return super().scan(x, state, dt, lengths)
+        return self._loop(self.project, self.advance, x, state, dt, lengths)

@@ -1,0 +1,53 @@
+"""The estimator with its defaults in an experiment: what a person gets without reading the paper's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from liquidtime.estimators import CfCClassifier
+from liquidtime.paper.fitting import Outcome, Run
+from liquidtime.paper.observed import joined, observed
+from liquidtime.paper.settings import Settings
+
+
+@dataclass(frozen=True)
+class EstimatorModel:
+    """`CfCClassifier` on the raw measurements.
+
+    Attributes:
+        title: as our tables write it.
+        paper: none of the paper's tables has it.
+        members: networks that answer together.
+        static: so many of the first channels are told once, at admission.
+
+    """
+
+    title: str = "CfCClassifier, its defaults"
+    paper: tuple[str, ...] = ()
+    members: int = 1
+    static: int = 4
+
+    def fit(self, run: Run, settings: Settings | None) -> Outcome:
+        """Fit on the training and the validation part, since the defaults choose no epoch, and judge on the test part.
+
+        Args:
+            run: its data must not be scaled; the estimator does that.
+            settings: not read; a row of this model has none.
+
+        """
+        known = [part for name, part in run.split.parts().items() if name != "test"]
+        model = CfCClassifier(n_estimators=self.members, random_state=run.seed)
+        model.fit(joined(known, self.static), np.concatenate([part.y for part in known]))
+        first = model.results_[0]
+        return Outcome(
+            model.predict_proba(observed(run.split.test, self.static)),
+            first.history,
+            first.epochs,
+            None,
+            None,
+            "finished",
+            sum(parameter.numel() for network in model.networks_ for parameter in network.parameters()),
+            {name: value for name, value in model.get_params().items() if isinstance(value, str | int | float)},
+        )
