@@ -14,8 +14,8 @@ using liquidtime::LtcProblem;
 
 extern "C" {
 int64_t lt_vector_bytes();
-int64_t lt_cfc_packed_size(const CfcProblem*, int64_t, int64_t);
-void lt_cfc_pack(const CfcProblem*, int64_t, int64_t);
+int64_t lt_cfc_packed_size(const CfcProblem*, int64_t);
+void lt_cfc_pack(const CfcProblem*, int64_t);
 int lt_cfc_forward(const CfcProblem*, int64_t);
 int lt_cfc_backward(const CfcProblem*, int64_t);
 int lt_ltc_forward(const LtcProblem*, int64_t);
@@ -49,7 +49,7 @@ template <class T> bool run(const Shape& shape, int64_t kind, int64_t heads, int
   p.B = shape.B, p.T = shape.T, p.D = shape.D, p.H = shape.H, p.layers = shape.layers, p.heads = heads;
   p.U = shape.layers ? shape.U : 0;
   p.kind = kind, p.memory = memory, p.activation = activation, p.head_activation = liquidtime::tanh_;
-  p.state_amplitude = shape.B % 2, p.threads = 2, p.save = 1, p.need_dx = shape.B % 3 != 0, p.need_ddt = 1;
+  p.state_amplitude = shape.B % 2, p.threads = 2, p.save = 1, p.need_dx = shape.B % 3 != 0, p.need_ddt = 1, p.check = 1;
   p.forget_bias = 1;
   const int64_t B = p.B, H = p.H, U = p.U, L = p.layers, Hp = padded(H), Up = padded(U);
   const int64_t passes = kind == liquidtime::cf_s_paper ? 2 : 1;
@@ -62,37 +62,37 @@ template <class T> bool run(const Shape& shape, int64_t kind, int64_t heads, int
   p.dt = heap.make(B * p.T, false), p.dt_row = p.T, p.dt_step = 1;
   p.h0 = heap.make(B * H), p.m0 = heap.make(B * H);
   int64_t K = D0 + H;
-  for (int64_t l = 0; l < L; ++l, K = U) p.weight[l] = heap.make(U * K), p.bias[l] = heap.make(U);
-  p.weight[L] = heap.make(heads * H * K), p.bias[L] = heap.make(heads * H);
-  p.weight[L + 1] = heap.make(4 * H * (p.D + H)), p.bias[L + 1] = heap.make(4 * H);
+  const auto matrix = [&](int64_t index, int64_t rows, int64_t columns) {
+    p.weight[index] = heap.make(rows * columns), p.bias[index] = heap.make(rows);
+    p.dweight[index] = heap.make(rows * columns), p.dbias[index] = heap.make(rows);
+  };
+  for (int64_t l = 0; l < L; ++l, K = U) matrix(l, U, K);
+  matrix(L, heads * H, K);
+  matrix(L + 1, 4 * H, p.D + H);
   p.A = heap.make(H), p.rate = heap.make(H, false), p.B_ = heap.make(H);
   if (shape.B % 2)
     for (int64_t k = 0; k < passes * L; ++k) p.mask[k] = heap.make(B * p.T * Up);
   p.y = heap.make(B * p.T * H), p.hn = heap.make(B * H), p.mn = heap.make(B * H);
   for (int64_t l = 0; l < L; ++l) {
     p.z[l] = heap.make(passes * N * Up), p.pre[l] = heap.make(passes * N * Up);
-    p.dpre[l] = heap.make(passes * N * Up), p.dbias[l] = heap.make(Up);
   }
   p.gates = heap.make(N * saved * Hp);
   p.lstm_gates = heap.make(N * 4 * Hp), p.lstm_o = heap.make(N * Hp), p.lstm_m = heap.make(N * Hp);
-  T* packed = static_cast<T*>(std::aligned_alloc(64, (lt_cfc_packed_size(&p, wide, 0) + 63) / 64 * 64));
+  T* packed = static_cast<T*>(std::aligned_alloc(64, (lt_cfc_packed_size(&p, wide) + 63) / 64 * 64));
   p.packed = packed;
-  lt_cfc_pack(&p, wide, 0);
+  lt_cfc_pack(&p, wide);
   bool good = lt_cfc_forward(&p, wide) == 0;
   p.packed = nullptr;
   good = good && lt_cfc_forward(&p, wide) == 0;
   std::free(packed);
   p.dy = heap.make(B * p.T * H), p.dy_row = p.T * H, p.dy_step = H;
   p.dx = heap.make(B * p.T * p.D), p.dh0 = heap.make(B * H), p.dm0 = heap.make(B * H), p.ddt = heap.make(B * p.T);
-  const int64_t middle = p.T / 2;  // in two runs, as a long sequence is
-  p.dheads = heap.make(passes * N * heads * Hp), p.dlstm = heap.make(N * 4 * Hp);
-  p.cell_input = heap.make(passes * N * (D0 + Hp)), p.lstm_input = heap.make(N * (p.D + Hp));
-  p.dbias[L] = heap.make(heads * Hp), p.dbias[L + 1] = heap.make(4 * Hp);
-  p.dA = heap.make(Hp), p.drate = heap.make(Hp), p.dB = heap.make(Hp);
-  for (p.first = middle, p.last = p.T; p.last > 0; p.last = p.first, p.first = 0)
-    good = good && lt_cfc_backward(&p, wide) == 0;
+  p.dA = heap.make(H), p.drate = heap.make(H), p.dB = heap.make(H);
+  if (shape.B != 7) p.dhn = heap.make(B * H), p.dmn = heap.make(B * H);
+  good = good && lt_cfc_backward(&p, wide) == 0;
   for (int64_t k = 0; k < B * H; ++k)
     good = good && std::isfinite(static_cast<T*>(p.hn)[k]) && std::isfinite(static_cast<T*>(p.dh0)[k]);
+  for (int64_t k = 0; k < heads * H; ++k) good = good && std::isfinite(static_cast<T*>(p.dbias[L])[k]);
   return good;
 }
 

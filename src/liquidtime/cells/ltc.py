@@ -12,7 +12,7 @@ from liquidtime.cells.synapses import Synapses
 from liquidtime.ops.backend import native_is_live
 from liquidtime.ops.fitness import Way, way_for
 from liquidtime.ops.ltc_scan import ltc_scan_native
-from liquidtime.solvers import SOLVERS, SemiImplicit, Solver
+from liquidtime.solvers import SOLVERS, Solver
 from liquidtime.wirings import FullyConnected, Wiring, neurons_of
 
 INIT_RANGES = {"leak": (0.001, 1.0), "rest": (-0.2, 0.2), "capacitance": (0.4, 0.6)}
@@ -88,7 +88,8 @@ class LTCCell(Cell):
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
         own = type(self).forward is LTCCell.forward and type(self).drive is LTCCell.drive
-        fits = native_is_live() and own and type(self.solver) is SemiImplicit and is_plain(self)
+        known = type(self.solver) is type(SOLVERS.get(self.solver.name))
+        fits = native_is_live() and own and known and is_plain(self)
         way = way_for(x, dt, *state, self.leak, self.sensory.w, self.recurrent.w) if fits else Way.REFERENCE
         if way is Way.REFERENCE:
             return super().scan(x, state, dt, lengths)
@@ -108,6 +109,7 @@ class LTCCell(Cell):
             self.sensory.graph(),
             self.recurrent.graph(),
             self.unfolds,
+            self.solver.name,
             traced=way is Way.TRACED,
         )
         y = self.read_out(v)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ from liquidtime._checks import check_size
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
 from liquidtime.cells.cfc import CfCCell
+from liquidtime.cells.fused import Fused, is_plain
 from liquidtime.cells.headed import HeadedCell
+from liquidtime.ops.backend import native_is_live
+from liquidtime.ops.fitness import Way, way_for
 from liquidtime.wirings import Adjacency, Wiring
 
 
@@ -34,6 +38,7 @@ class WiredCfCCell(Cell):
 
     order: Tensor
     place: Tensor
+    recompute: bool = False  # whether a scan keeps the state every √T steps only and runs the rest again
 
     def __init__(self, input_size: int, wiring: Wiring, kind: type[HeadedCell] = CfCCell, **options: Any) -> None:
         super().__init__()
@@ -53,6 +58,10 @@ class WiredCfCCell(Cell):
                 kind(len(block) - len(layer), len(layer), backbone_layers=0, polarity=polarity, **options)
             )
         by_layer = [neuron for layer in graph.layers for neuron in layer]
+        motors = range(graph.output_size)
+        self.motor_layers = [k for k, layer in enumerate(graph.layers) if any(neuron in motors for neuron in layer)]
+        among = [neuron for k in self.motor_layers for neuron in graph.layers[k]]
+        self.motor_columns = [among.index(neuron) for neuron in motors]
         self.register_buffer("order", torch.tensor(by_layer), persistent=False)
         self.register_buffer("place", torch.tensor(np.argsort(by_layer)), persistent=False)
 
@@ -65,8 +74,46 @@ class WiredCfCCell(Cell):
         h = torch.cat(values, dim=-1)[:, self.place]
         return h[:, : self.output_size], (h,)
 
+    def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Run the cell over a sequence, in one operation for each layer of neurons where that is possible.
+
+        Where no layer reads a later one, as in every NCP, all that a layer reads besides itself is known once the
+        earlier layers have run over the whole sequence. A wiring that feeds a later layer back to an earlier one
+        has no such order and takes the plain loop; see `Cell.scan`.
+        """
+        scans = self.fused()
+        if scans is None or way_for(x, dt, *state, *(w for scan in scans for w in scan.weights)) is Way.REFERENCE:
+            return super().scan(x, state, dt, lengths)
+        starts = torch.split(state[0][:, self.order], self.layer_sizes, dim=-1)
+        after: list[Tensor] = []
+        ends: list[Tensor] = []
+        for scan, sources, start in zip(scans, self.sources, starts, strict=True):
+            read = [x if source == SENSORS else after[source] for source in sources]
+            done = scan.scan(_joined(read), (start,), dt, lengths)
+            assert done is not None, "each layer is taken by the kernel if all are"
+            after.append(done[0])
+            ends.append(done[1][0])
+        h = torch.cat(ends, dim=-1)[:, self.place]
+        y = _joined([after[layer] for layer in self.motor_layers])
+        columns = self.motor_columns
+        return y[..., : len(columns)] if columns == [*range(len(columns))] else y[..., columns], (h,)
+
+    def fused(self) -> list[Fused] | None:
+        """Return each layer of neurons as one operation over a sequence, or None where they are none."""
+        if not native_is_live() or type(self) is not WiredCfCCell or not is_plain(self):
+            return None
+        if any(source > index for index, sources in enumerate(self.sources) for source in sources):
+            return None
+        scans = [cell.fused() for cell in self.cells if isinstance(cell, HeadedCell)]
+        complete = [dataclasses.replace(scan, recompute=self.recompute) for scan in scans if scan is not None]
+        return complete if len(complete) == len(self.cells) else None
+
 
 SENSORS = -1
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 
 
 def _sources(graph: Adjacency, index: int) -> list[int]:

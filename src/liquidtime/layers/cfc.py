@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from liquidtime._checks import check_choice, named_arguments
-from liquidtime.cells import VARIANTS, Cell, WiredCfCCell
+from liquidtime.cells import VARIANTS, Cell, HeadedCell, WiredCfCCell
 from liquidtime.cells.mixed_memory import remembering
 from liquidtime.layers.recurrent import Recurrent
 from liquidtime.wirings import Wiring, neurons_of
@@ -46,7 +46,7 @@ class CfC(Recurrent):
         amplitude: of "cf_s_paper": "free" or "state".
         forget_bias: of the mixed memory.
         recompute: whether training keeps the state every √T steps only and computes the rest again: less memory for
-            one more forward run. Without effect on the numbers, on wired cells and on the plain loop.
+            one more forward run. Without effect on the numbers and on the plain loop.
 
     """
 
@@ -97,9 +97,8 @@ class CfC(Recurrent):
         kind = VARIANTS[variant]
 
         def make_cell(width: int) -> Cell:
-            if wiring is not None:
-                return WiredCfCCell(width, wiring, kind, **options)
-            cell = kind(width, H, **options)
+            cell: WiredCfCCell | HeadedCell
+            cell = kind(width, H, **options) if wiring is None else WiredCfCCell(width, wiring, kind, **options)
             cell.recompute = recompute
             return cell
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from liquidtime.baselines import SequenceModel
 from liquidtime.datasets import Sequences, Split
 from liquidtime.layers import Recurrent
 from liquidtime.paper.network import Discrete, SequenceNetwork
@@ -97,7 +98,7 @@ class NetworkModel:
 
     title: str
     paper: tuple[str, ...]
-    make: Callable[[int, Settings, Task], Recurrent | Discrete]
+    make: Callable[[int, Settings, Task], Recurrent | Discrete | SequenceModel]
     penalised: bool = False
     dt_without_time: float = 1.0
     prepare: Callable[[nn.Module, Sequences], None] | None = None
@@ -138,7 +139,7 @@ class NetworkModel:
         batches = Shuffled(split.train, settings.batch_size, task.bucketed)
 
         def objective(model: nn.Module, batch: Sequences) -> Any:
-            return task.loss(model(batch), batch, settings.class_weight)
+            return network.with_own_loss(task.loss(model(batch), batch, settings.class_weight))
 
         validate = None
         if run.chooses_epoch:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from liquidtime.baselines import BASELINES, SequenceModel
 from liquidtime.cells import (
     BidirectionalRNNCell,
     Cell,
@@ -42,7 +43,7 @@ from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task
 
 Model = NetworkModel | BoostingModel | EstimatorModel
-Make = Callable[[int, Settings, Task], Recurrent | Discrete]
+Make = Callable[[int, Settings, Task], Recurrent | Discrete | SequenceModel]
 
 
 def _cfc(variant: str, *, heads_squashed: bool = True, memory: str | None = None, **options: Any) -> Make:
@@ -111,6 +112,26 @@ def _set_means(recurrent: nn.Module, part: Sequences) -> None:
             module.mean.copy_(total / observed.sum(dim=(0, 1)).clamp(min=1.0))
 
 
+HOURS = 48.0
+"""The span of the medical series."""
+LATENT: dict[str, Any] = {
+    "latent_size": 20,
+    "head_units": 300,
+    "observation_std": 0.01,
+    "loss_weight": 0.01,
+    "time_scale": HOURS,
+}
+DYNAMICS: dict[str, Any] = {"units": 50, "layers": 3}
+
+
+def _baseline(name: str, **options: Any) -> Make:
+    return lambda D, settings, task: BASELINES[name](D, settings.hidden_size, **options)
+
+
+def _bidirectional(D: int, settings: Settings, task: Task) -> SequenceModel:
+    return BASELINES["bidirectional"](D, settings.hidden_size, per_step=task.per_step)
+
+
 MODELS: dict[str, Model] = {
     "cf_s": NetworkModel("Cf-S", ("Cf-S",), _cfc("cf_s", heads_squashed=False), penalised=True),
     "cf_s_paper": NetworkModel(
@@ -170,6 +191,18 @@ MODELS: dict[str, Model] = {
     "relu_gru": NetworkModel("ReLU-GRU", ("ReLU GRU",), _cell(lambda D, s: ReLUGRUCell(D, s.hidden_size))),
     "skip_lstm": NetworkModel("Skip LSTM", ("Skip LSTM",), _cell(lambda D, s: SkipLSTMCell(D, s.hidden_size))),
     "exp_rnn": NetworkModel("expRNN", ("expRNN",), _cell(lambda D, s: ExpRNNCell(D, s.hidden_size))),
+    "ip_net": NetworkModel("IP-Net", ("IP-Nets",), _baseline("ip_net", reference_points=96, horizon=HOURS)),
+    "seft": NetworkModel("SeFT", ("SeFT",), _baseline("seft")),
+    "rnn_vae": NetworkModel("RNN-VAE", ("RNN-VAE",), _baseline("rnn_vae", **LATENT)),
+    "latent_ode_rnn": NetworkModel(
+        "Latent-ODE, RNN encoder", ("Latent-ODE-RNN",), _baseline("latent_ode_rnn", **LATENT, **DYNAMICS)
+    ),
+    "latent_ode": NetworkModel(
+        "Latent-ODE, ODE-RNN encoder", ("Latent-ODE-ODE",), _baseline("latent_ode", **LATENT, **DYNAMICS)
+    ),
+    "mtand": NetworkModel("mTAND-Enc", (), _baseline("mtand", reference_points=128, horizon=HOURS, head_units=300)),
+    "transformer": NetworkModel("Transformer", ("Transformer",), _baseline("transformer")),
+    "bidirectional": NetworkModel("Bidirectional LSTM", ("Bi-directional RNN",), _bidirectional),
     "boosting": BoostingModel(),
     "estimator": EstimatorModel(),
     "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from liquidtime.baselines import SequenceModel
 from liquidtime.datasets import Sequences
 from liquidtime.layers import Recurrent
+from liquidtime.training import Loss
 
 
 class Discrete(nn.Module):
@@ -39,7 +41,7 @@ class SequenceNetwork(nn.Module):
     """A recurrent network between an embedding, where samples are words, and a linear read-out.
 
     Args:
-        recurrent: the middle, one layer of `liquidtime` or a `Discrete`.
+        recurrent: the middle, one layer of `liquidtime`, a `Discrete` or one of `BASELINES`.
         outputs: K.
         per_step: whether every sample is read, or the last one of each sequence.
         embedding: (words, width) of word vectors, or None.
@@ -52,7 +54,7 @@ class SequenceNetwork(nn.Module):
 
     def __init__(
         self,
-        recurrent: Recurrent | Discrete,
+        recurrent: Recurrent | Discrete | SequenceModel,
         outputs: int,
         *,
         per_step: bool = False,
@@ -73,6 +75,7 @@ class SequenceNetwork(nn.Module):
         self.read_out = nn.Linear(recurrent.output_size, outputs)
         nn.init.xavier_uniform_(self.read_out.weight)
         nn.init.zeros_(self.read_out.bias)
+        self.auxiliary: Tensor | None = None
 
     def forward(self, batch: Sequences) -> Tensor:
         """Map sequences to outputs (B, K), or (B, T, K) where every sample is read."""
@@ -85,10 +88,19 @@ class SequenceNetwork(nn.Module):
         out: Tensor = self.read_out(y)
         return out
 
+    def with_own_loss(self, loss: Loss) -> Loss:
+        """Return the task's loss and, added to its mean, what the middle asks for of the run before, if anything."""
+        own, self.auxiliary = self.auxiliary, None
+        return loss if own is None else Loss(loss.total + own * loss.weight, loss.weight)
+
     def _run(self, x: Tensor, dt: Tensor, lengths: Tensor) -> Tensor:
         y: Tensor
         if isinstance(self.recurrent, Discrete):
             y = self.recurrent(x, dt)
+        elif isinstance(self.recurrent, SequenceModel):
+            y, _, self.auxiliary = self.recurrent.objective(
+                x, dt, lengths, with_loss=self.training, check=not self.any_dt
+            )
         elif self.any_dt:
             cell = self.recurrent.cells[0]
             y, _ = cell.scan(x, cell.initial_state(x), dt, lengths)  # type: ignore[operator]

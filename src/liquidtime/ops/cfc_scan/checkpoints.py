@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import Form
-from liquidtime.ops.cfc_scan.problem import Inputs, run_backward, run_forward
+from liquidtime.ops.cfc_scan.runs import Inputs, Wanted, run_backward, run_forward
+from liquidtime.ops.once import once
 
 
 def _segment(inputs: Inputs, h: Tensor, m: Tensor | None, first: int, last: int) -> Inputs:
@@ -51,30 +52,46 @@ class CheckpointedScan(torch.autograd.Function):
         return y, h if T else h0.clone(), m if T or m0 is None else m0.clone()
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, dy: Tensor | None, dh: Tensor | None, dm: Tensor | None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         """Run each segment forward again, then backward, the last one first."""
         x, h0, m0, dt, lengths, masks, *rest = ctx.saved_tensors
         weights, states = rest[: ctx.count], rest[ctx.count :]
-        need_dx, need_ddt = ctx.needs_input_grad[1], ctx.needs_input_grad[4]
+        wanted = Wanted(ctx.needs_input_grad[1], True, ctx.needs_input_grad[4])
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
-        dx = x.new_empty(x.shape) if need_dx else None
-        ddt = x.new_empty(dt.shape) if need_ddt else None
-        grads: list[Tensor] | None = None
-        T = x.shape[1]
-        for index, first in reversed(list(enumerate(range(0, T, ctx.length)))):
-            last = min(T, first + ctx.length)
-            part = _segment(inputs, states[2 * index], states[2 * index + 1], first, last)
-            y, _, _, saved = run_forward(ctx.form, part, True, need_ddt)
-            assert saved is not None
-            incoming = (None if dy is None else dy[:, first:last], dh, dm)
-            g = run_backward(ctx.form, part, y, saved, incoming, need_dx, need_ddt)
-            dh, dm = g.h0, g.m0
-            if dx is not None:
-                dx[:, first:last] = g.x
-            if ddt is not None:
-                ddt[:, first:last] = g.dt
-            grads = g.weights if grads is None else [a.add_(b) for a, b in zip(grads, g.weights, strict=True)]
-        if grads is None:
-            grads = [torch.zeros_like(w) for w in weights]
-        return (None, dx, dh, dm, ddt, None, None, *grads)
+
+        def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+            return _backward(ctx.form, ctx.length, inputs, states, incoming, wanted)
+
+        dx, dh, dm, ddt, *dweights = once(run, grads)
+        return (None, dx, dh, dm, ddt, None, None, *dweights)
+
+
+def _backward(
+    form: Form,
+    length: int,
+    inputs: Inputs,
+    states: list[Tensor],
+    incoming: tuple[Tensor | None, ...],
+    wanted: Wanted,
+) -> tuple[Tensor | None, ...]:
+    x, dt = inputs.x, inputs.dt
+    dy, dh, dm = incoming
+    dx = x.new_empty(x.shape) if wanted.x else None
+    ddt = x.new_empty(dt.shape) if wanted.dt else None
+    grads: list[Tensor] | None = None
+    T = x.shape[1]
+    for index, first in reversed(list(enumerate(range(0, T, length)))):
+        last = min(T, first + length)
+        part = _segment(inputs, states[2 * index], states[2 * index + 1], first, last)
+        y, _, _, saved = run_forward(form, part, True, wanted.dt)
+        assert saved is not None
+        g = run_backward(form, part, y, saved, (None if dy is None else dy[:, first:last], dh, dm), wanted)
+        dh, dm = g.h0, g.m0
+        if dx is not None:
+            dx[:, first:last] = g.x
+        if ddt is not None:
+            ddt[:, first:last] = g.dt
+        grads = g.weights if grads is None else [a.add_(b) for a, b in zip(grads, g.weights, strict=True)]
+    if grads is None:
+        grads = [torch.zeros_like(w) for w in inputs.weights]
+    return (dx, dh, dm, ddt, *grads)

@@ -44,6 +44,11 @@ class Form:
         return 2 if self.kind == "cf_s_paper" else 1
 
     @property
+    def remembers(self) -> bool:
+        """Whether there is a memory beside the state."""
+        return self.memory != "none"
+
+    @property
     def vectors(self) -> int:
         """How many vectors (H,) the weights hold behind the heads: A and the rate, and B where it is learned."""
         if self.kind == "cf_s":

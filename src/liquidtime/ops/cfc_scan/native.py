@@ -10,42 +10,19 @@ from torch import Tensor
 
 from liquidtime.ops.cfc_scan.checkpoints import CheckpointedScan
 from liquidtime.ops.cfc_scan.form import Form, decode
-from liquidtime.ops.cfc_scan.problem import (
-    Inputs,
-    Saved,
-    backbone_units,
-    run_backward,
-    run_forward,
-    saved_shapes,
-    sizes_of,
-)
-
-NO_SECOND_DERIVATIVE = (
-    "the native scan has no second derivatives. Run what needs them with "
-    "liquidtime.ops.using_backend('reference'), whose plain loop has them."
-)
+from liquidtime.ops.cfc_scan.problem import backbone_units, kept_by
+from liquidtime.ops.cfc_scan.runs import Inputs, Wanted, run_backward, run_forward
+from liquidtime.ops.once import once, refuse
 
 
-class _Backward(torch.autograd.Function):
-    """The backward run, which is not differentiable again and says so when that is asked for."""
-
-    @staticmethod
-    def forward(ctx: Any, run: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        result: tuple[Tensor | None, ...] = run(grads)
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> Any:
-        raise RuntimeError(NO_SECOND_DERIVATIVE)
-
-
-class _Scan(torch.autograd.Function):
-    """The scan in eager mode."""
+class Scan(torch.autograd.Function):
+    """The scan in eager mode; with `check` the intervals are looked at, see `run_forward`."""
 
     @staticmethod
     def forward(
         ctx: Any,
         form: Form,
+        check: bool,
         x: Tensor,
         h0: Tensor,
         m0: Tensor | None,
@@ -54,28 +31,27 @@ class _Scan(torch.autograd.Function):
         masks: Tensor | None,
         *weights: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Run the kernel and keep what the backward run needs."""
+        ctx.form, ctx.with_dt = form, ctx.needs_input_grad[5]
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
-        y, hn, mn, saved = run_forward(form, inputs, True, ctx.needs_input_grad[4])
-        assert saved is not None
-        ctx.form = form
-        ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, *saved, *weights)
+        y, hn, mn, saved = run_forward(form, inputs, True, ctx.with_dt, check=check)
+        ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, saved, *weights)
         ctx.set_materialize_grads(False)
         return y, hn, mn
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        x, h0, m0, dt, lengths, masks, y, z, pre, gates, lstm, *weights = ctx.saved_tensors
-        need_dx, need_ddt = ctx.needs_input_grad[1], ctx.needs_input_grad[4]
+        """Run the kernel backward."""
+        x, h0, m0, dt, lengths, masks, y, saved, *weights = ctx.saved_tensors
+        _, _, of_x, of_h0, of_m0, *_ = ctx.needs_input_grad
+        inputs, wanted = Inputs(x, h0, m0, dt, lengths, weights, masks), Wanted(of_x, of_h0 or of_m0, ctx.with_dt)
 
         def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-            inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
-            saved = Saved(z, pre, gates, lstm)
-            g = run_backward(ctx.form, inputs, y, saved, incoming, need_dx, need_ddt)  # type: ignore[arg-type]
+            g = run_backward(ctx.form, inputs, y, saved, incoming, wanted)  # type: ignore[arg-type]
             return (g.x, g.h0, g.m0, g.dt, *g.weights)
 
-        result = _Backward.apply(run, *grads) if torch.is_grad_enabled() else run(grads)  # type: ignore[no-untyped-call]
-        dx, dh0, dm0, ddt, *dweights = result
-        return (None, dx, dh0, dm0, ddt, None, None, *dweights)
+        dx, dh0, dm0, ddt, *dweights = once(run, grads)
+        return (None, None, dx, dh0, dm0, ddt, None, None, *dweights)
 
 
 @torch.library.custom_op("liquidtime::cfc_scan", mutates_args=())
@@ -91,12 +67,11 @@ def cfc_scan_op(
     forget_bias: float,
     save: bool,
     need_ddt: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Run the scan for a tracer: y, hn, mn, and what the backward run needs, each of them empty where there is none."""
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Run the scan for a tracer: y, hn, mn, and what the backward run needs, the last two empty where there is none."""
     form = decode(list(code), forget_bias)
     y, hn, mn, saved = run_forward(form, Inputs(x, h0, m0, dt, lengths, weights, masks), save, need_ddt, zeroed=True)
-    rest = saved or Saved(*(x.new_empty(0) for _ in Saved._fields))
-    return (y, hn, x.new_empty(0) if mn is None else mn, *rest)
+    return y, hn, x.new_empty(0) if mn is None else mn, x.new_empty(0) if saved is None else saved
 
 
 @cfc_scan_op.register_fake
@@ -112,16 +87,13 @@ def _(
     forget_bias: float,
     save: bool,
     need_ddt: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     form = decode(list(code), forget_bias)
-    B, T, D = x.shape
+    B, T, _ = x.shape
     H, U = h0.shape[1], backbone_units(form, weights)
-    shapes: Any = [(0,)] * 4
-    if save:
-        shapes = saved_shapes(form, B, T, sizes_of(form, D, H, U, x.element_size(), need_ddt))
+    size = kept_by(form, B, T, H, U, x.element_size(), need_ddt).total(form.layers) if save else 0
     mn = (0,) if m0 is None else (B, H)
-    z, pre, gates, lstm = (x.new_empty(shape) for shape in shapes)
-    return x.new_empty(B, T, H), x.new_empty(B, H), x.new_empty(mn), z, pre, gates, lstm
+    return x.new_empty(B, T, H), x.new_empty(B, H), x.new_empty(mn), x.new_empty(size)
 
 
 @torch.library.custom_op("liquidtime::cfc_scan_backward", mutates_args=())
@@ -137,7 +109,7 @@ def cfc_scan_backward_op(
     weights: Sequence[Tensor],
     masks: Tensor | None,
     y: Tensor,
-    saved: Sequence[Tensor],
+    saved: Tensor,
     code: Sequence[int],
     forget_bias: float,
     need_dx: bool,
@@ -146,9 +118,8 @@ def cfc_scan_backward_op(
     """Run the scan backward for a tracer: dx, dh0, dm0, ddt (empty where not asked for), then the weights'."""
     form = decode(list(code), forget_bias)
     inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
-    g = run_backward(form, inputs, y, Saved(*saved), (dy, dhn, dmn), need_dx, need_ddt)
-    first = [x.new_empty(0) if t is None else t for t in (g.x, g.h0, g.m0, g.dt)]
-    return first + [t.clone(memory_format=torch.contiguous_format) for t in g.weights]
+    g = run_backward(form, inputs, y, saved, (dy, dhn, dmn), Wanted(need_dx, True, need_ddt))
+    return [x.new_empty(0) if t is None else t for t in (g.x, g.h0, g.m0, g.dt, *g.weights)]
 
 
 @cfc_scan_backward_op.register_fake
@@ -164,7 +135,7 @@ def _(
     weights: Sequence[Tensor],
     masks: Tensor | None,
     y: Tensor,
-    saved: Sequence[Tensor],
+    saved: Tensor,
     code: Sequence[int],
     forget_bias: float,
     need_dx: bool,
@@ -178,18 +149,18 @@ def _(
 
 def _setup(ctx: Any, inputs: Any, output: Any) -> None:
     x, h0, m0, dt, lengths, weights, masks, code, forget_bias, _, need_ddt = inputs
-    y, _, _, *saved = output
+    y, _, _, saved = output
     ctx.static = (list(code), forget_bias, ctx.needs_input_grad[0], need_ddt, len(weights))
-    ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, *saved, *weights)
+    ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, saved, *weights)
     ctx.set_materialize_grads(False)
 
 
 def _backward(ctx: Any, dy: Tensor | None, dhn: Tensor | None, dmn: Tensor | None, *_: Any) -> Any:
-    x, h0, m0, dt, lengths, masks, y, z, pre, gates, lstm, *weights = ctx.saved_tensors
+    x, h0, m0, dt, lengths, masks, y, saved, *weights = ctx.saved_tensors
     code, forget_bias, need_dx, need_ddt, _ = ctx.static
     dmn = None if m0 is None else dmn
     grads = cfc_scan_backward_op(
-        dy, dhn, dmn, x, h0, m0, dt, lengths, weights, masks, y, [z, pre, gates, lstm], code, forget_bias, need_dx,
+        dy, dhn, dmn, x, h0, m0, dt, lengths, weights, masks, y, saved, code, forget_bias, need_dx,
         need_ddt,
     )  # fmt: skip
     dx, dh0, dm0, ddt, *dweights = grads
@@ -208,12 +179,8 @@ def _backward(ctx: Any, dy: Tensor | None, dhn: Tensor | None, dmn: Tensor | Non
     )
 
 
-def _refuse(ctx: Any, *grads: Any) -> Any:
-    raise RuntimeError(NO_SECOND_DERIVATIVE)
-
-
 cfc_scan_op.register_autograd(_backward, setup_context=_setup)
-cfc_scan_backward_op.register_autograd(_refuse)
+cfc_scan_backward_op.register_autograd(refuse)
 
 
 def cfc_scan_native(
@@ -233,7 +200,7 @@ def cfc_scan_native(
     With `traced` it is called as the custom operator `liquidtime::cfc_scan`, which a tracer can record and plan the
     memory of, whatever `recompute` says; without, by the shorter way of eager mode.
     """
-    h0, m0 = state[0], state[1] if form.memory != "none" else None
+    h0, m0 = state[0], state[1] if form.remembers else None
     training = torch.is_grad_enabled() and any(
         t.requires_grad for t in (x, dt, *state, *weights, *(() if masks is None else (masks,)))
     )
@@ -244,8 +211,10 @@ def cfc_scan_native(
         )
         return y, (hn,) if m0 is None else (hn, mn)
     if training:
-        scan = CheckpointedScan if recompute else _Scan
-        y, hn, last = scan.apply(form, x, h0, m0, dt, lengths, masks, *weights)  # type: ignore[no-untyped-call]
+        if recompute:
+            y, hn, last = CheckpointedScan.apply(form, x, h0, m0, dt, lengths, masks, *weights)  # type: ignore[no-untyped-call]
+        else:
+            y, hn, last = Scan.apply(form, False, x, h0, m0, dt, lengths, masks, *weights)  # type: ignore[no-untyped-call]
     else:
         y, hn, last, _ = run_forward(form, Inputs(x, h0, m0, dt, lengths, weights, masks), False, False)
     return y, (hn,) if last is None else (hn, last)

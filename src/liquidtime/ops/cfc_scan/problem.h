@@ -13,12 +13,11 @@ constexpr int64_t max_layers = 16;
 
 // Axes: B rows, T steps, D inputs, H hidden units, U backbone units. "Samples" are the N = sum of lengths steps that
 // are inside a series, step by step, within a step the longest series first. Hp and Up are H and U padded to whole
-// vectors. A cell with two passes (cf_s_paper) has 2·N samples in z and pre. A backward run covers the steps
-// first…last-1, of which there are M samples, so that what only the weights' gradients need can be small.
+// vectors. A cell with two passes (cf_s_paper) has 2·N samples in z and pre.
 struct CfcProblem {
   int64_t B, T, D, H, U, layers, heads;
   int64_t kind, activation, head_activation, memory, state_amplitude;
-  int64_t threads, save, need_dx, need_ddt, first, last;
+  int64_t threads, save, need_dx, need_ddt, check;  // check: whether intervals are looked at before a forward run
   double forget_bias;
 
   int64_t x_row, x_step, dt_row, dt_step, dy_row, dy_step;  // strides; the last axis is dense
@@ -29,23 +28,21 @@ struct CfcProblem {
   const void* bias[max_layers + 2];
   const void *A, *rate, *B_;             // (H,) of the Cf-S forms
   const void* mask[2 * max_layers];      // (B,T,Up) what each pass's layer is multiplied by, or null
-  void* packed;                          // the packed weights of this kind of run, or null to pack them here
+  void* packed;                          // the packed weights of a forward run, or null to pack them here
 
   void *y, *hn, *mn;                     // (B,T,H) (B,H) (B,H)
   void* z[max_layers];                   // (N,Up) what each layer gives, after dropout
   void* pre[max_layers];                 // (N,Up) what its activation was given, where the slope needs it
-  void* gates;                           // (N,S·Hp) what the heads give: g1 g2 s [a] | u e | f f- e
+  void* gates;                           // (N,S·Hp) what the heads give, g1 g2 s [a] | u e | f f- e; layout.h says where
   void *lstm_gates, *lstm_o, *lstm_m;    // (N,4Hp) (N,Hp) (N,Hp)
 
   const void* dy;                        // (B,T,H) the gradient that comes in, or null
-  void *dh0, *dm0;                       // (B,H) in: the gradient of the state after the steps; out: before them
+  const void *dhn, *dmn;                 // (B,H) of the state after the steps, or null
+  void *dh0, *dm0;                       // (B,H) of the state before them, or null where not asked for
   void *dx, *ddt;                        // where asked
-  void* dheads;                          // (M,heads·Hp), two passes: 2·M samples, as below
-  void* dpre[max_layers];                // (M,Up)
-  void* dlstm;                           // (M,4Hp)
-  void *cell_input, *lstm_input;         // (M, width) rows [x ; h], for the products that give the weights' gradients
-  void* dbias[max_layers + 2];           // padded; written, not added to
-  void *dA, *drate, *dB;                 // (Hp,)
+  void* dweight[max_layers + 2];         // as weight and bias, dense; written, not added to
+  void* dbias[max_layers + 2];
+  void *dA, *drate, *dB;                 // (H,), or null
 };
 
 // Rows of the batch that one thread takes through all steps, longest first: `rows` of `order`, from `first` on.
@@ -63,8 +60,8 @@ struct Rows {
 // One build target's functions, for float and double.
 struct CfcTarget {
   int64_t bytes;  // of a vector register
-  int64_t (*packed_size[2][2])(const CfcProblem*);  // [backward][wide]
-  void (*pack[2][2])(const CfcProblem*);
+  int64_t (*packed_size[2])(const CfcProblem*);
+  void (*pack[2])(const CfcProblem*);
   int (*forward[2])(const CfcProblem*, const Rows*);
   int (*backward[2])(const CfcProblem*, const Rows*);
 };

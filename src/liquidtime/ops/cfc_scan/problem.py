@@ -1,25 +1,23 @@
-"""The kernel's two runs on tensors: fills the structure that crosses the C boundary and makes the calls."""
+"""The structure that crosses the C boundary, what it points to, and how large that is."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import itertools
-import threading
 from collections.abc import Sequence
 from ctypes import c_double, c_int64, c_void_p
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import ACTIVATIONS, KINDS, MAX_LAYERS, MEMORIES, Form
 from liquidtime.ops.native import library
 
+BAD_INTERVAL = 2
 _MATRICES = MAX_LAYERS + 2
 _SIZES = ("B", "T", "D", "H", "U", "layers", "heads", "kind", "activation", "head_activation", "memory")
-_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt", "first", "last")
+_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt", "check")
 _STRIDES = ("x_row", "x_step", "dt_row", "dt_step", "dy_row", "dy_step")
 
 
@@ -39,9 +37,8 @@ class Problem(ctypes.Structure):
         ("z", c_void_p * MAX_LAYERS),
         ("pre", c_void_p * MAX_LAYERS),
         *((name, c_void_p) for name in ("gates", "lstm_gates", "lstm_o", "lstm_m", "dy")),
-        *((name, c_void_p) for name in ("dh0", "dm0", "dx", "ddt", "dheads")),
-        ("dpre", c_void_p * MAX_LAYERS),
-        *((name, c_void_p) for name in ("dlstm", "cell_input", "lstm_input")),
+        *((name, c_void_p) for name in ("dhn", "dmn", "dh0", "dm0", "dx", "ddt")),
+        ("dweight", c_void_p * _MATRICES),
         ("dbias", c_void_p * _MATRICES),
         *((name, c_void_p) for name in ("dA", "drate", "dB")),
     )
@@ -53,7 +50,7 @@ def kernel() -> ctypes.CDLL:
     lib = library.load()
     for name in ("lt_cfc_forward", "lt_cfc_backward"):
         getattr(lib, name).argtypes = [c_void_p, c_int64]
-    lib.lt_cfc_packed_size.argtypes = lib.lt_cfc_pack.argtypes = [c_void_p, c_int64, c_int64]
+    lib.lt_cfc_packed_size.argtypes = lib.lt_cfc_pack.argtypes = [c_void_p, c_int64]
     lib.lt_cfc_packed_size.restype, lib.lt_cfc_pack.restype = c_int64, None
     lib.lt_cfc_step.argtypes = [c_void_p] + [c_int64] * 3 + [c_void_p] * 4 + [c_double] + [c_void_p] * 3
     lib.lt_cfc_problem_size.restype = c_int64
@@ -62,61 +59,45 @@ def kernel() -> ctypes.CDLL:
     return lib
 
 
-class Inputs(NamedTuple):
-    """What a scan is given; `m0` and `masks` are None where the form has none."""
-
-    x: Tensor
-    h0: Tensor
-    m0: Tensor | None
-    dt: Tensor
-    lengths: Tensor | None
-    weights: Sequence[Tensor]
-    masks: Tensor | None
-
-
-class Saved(NamedTuple):
-    """What the backward run needs of the forward one, for at most B·T samples."""
-
-    z: Tensor  # (layers, passes·B·T, Up)
-    pre: Tensor  # the same, for activations whose slope needs it
-    gates: Tensor  # (B·T, S, Hp)
-    lstm: Tensor  # (6, B·T, Hp): four gates side by side, o, m
-
-
-class Sizes(NamedTuple):
-    """The padded widths of a scan."""
-
-    Hp: int
-    Up: int
-    saved: int
-    width0: int  # of the cell's input rows [x ; h]
-    width_lstm: int
-
-
-def sizes_of(form: Form, D: int, H: int, U: int, itemsize: int, need_ddt: bool) -> Sizes:
-    """Return the padded widths of a scan with D inputs, H units and U backbone units."""
-    Hp, Up = library.padded(H, itemsize), library.padded(U, itemsize)
-    saved = {"cf_s": 2, "cf_s_paper": 3}.get(form.kind, 4 if need_ddt else 3)
-    return Sizes(Hp, Up, saved, (H if form.memory == "input" else D) + Hp, D + Hp)
-
-
 def backbone_units(form: Form, weights: Sequence[Tensor]) -> int:
     """Return U, or 0 without a backbone."""
     return weights[0].shape[0] if form.layers else 0
 
 
-def saved_shapes(form: Form, B: int, T: int, s: Sizes) -> list[tuple[int, ...]]:
-    """Return the shapes of what a forward run saves, in the order of `Saved`."""
-    N = B * T
-    z: tuple[int, ...] = (form.layers, form.passes * N, s.Up)
-    pre = z if form.activation in ("silu", "gelu") else (0,)
-    lstm = (6, N, s.Hp) if form.memory != "none" else (0,)
-    return [z, pre, (N, s.saved, s.Hp), lstm]
+class Kept(NamedTuple):
+    """How many numbers of each kind a forward run keeps for the backward one, for at most B·T samples."""
+
+    z: int  # of each layer, passes·B·T·Up
+    pre: int  # the same, for activations whose slope needs it, else 0
+    gates: int  # B·T·S·Hp in the kernel's own order, S values a unit
+    lstm: int  # of the memory: a sixth of four gates side by side, o and m
+
+    def total(self, layers: int) -> int:
+        """Return how many there are together."""
+        return layers * (self.z + self.pre) + self.gates + 6 * self.lstm
 
 
-def dense_last(t: Tensor) -> Tensor:
-    """Return t, or a copy, whose last axis is dense."""
-    return t if t.stride(-1) == 1 or t.shape[-1] == 1 else t.contiguous()
+def kept_by(form: Form, B: int, T: int, H: int, U: int, itemsize: int, need_ddt: bool) -> Kept:
+    """Return what a forward run over (B, T) samples keeps, with H units and U backbone units."""
+    N, Hp = B * T, library.padded(H, itemsize)
+    z = form.passes * N * library.padded(U, itemsize) if form.layers else 0
+    values = {"cf_s": 2, "cf_s_paper": 3}.get(form.kind, 4 if need_ddt else 3)
+    return Kept(z, z if form.activation in ("silu", "gelu") else 0, N * values * Hp, N * Hp if form.remembers else 0)
+
+
+def point_to_kept(p: Problem, form: Form, kept: Kept, saved: Tensor) -> None:
+    """Point the structure into `saved`, which has room for what is kept."""
+    item, at = saved.element_size(), saved.data_ptr()
+    for layer in range(form.layers):
+        p.z[layer] = at
+        at += kept.z * item
+        if kept.pre:
+            p.pre[layer] = at
+            at += kept.pre * item
+    p.gates = at
+    at += kept.gates * item
+    if kept.lstm:
+        p.lstm_gates, p.lstm_o, p.lstm_m = at, at + 4 * kept.lstm * item, at + 5 * kept.lstm * item
 
 
 def point_to_weights(p: Problem, form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> None:
@@ -127,304 +108,38 @@ def point_to_weights(p: Problem, form: Form, weights: Sequence[Tensor], keep: li
     p.kind, p.activation = KINDS.index(form.kind), ACTIVATIONS.index(form.activation)
     p.head_activation, p.memory = ACTIVATIONS.index(form.head_activation), MEMORIES.index(form.memory)
     p.state_amplitude, p.forget_bias = form.state_amplitude, form.forget_bias
-
-    def pointer(t: Tensor) -> int:
-        keep.append(t := t.contiguous())
-        return t.data_ptr()
-
-    for index in range(L + 1):
-        p.weight[index], p.bias[index] = pointer(weights[2 * index]), pointer(weights[2 * index + 1])
-    if form.memory != "none":
-        p.weight[L + 1], p.bias[L + 1] = pointer(weights[-2]), pointer(weights[-1])
-    for name, vector in zip(("A", "rate", "B_"), weights[2 * L + 2 : 2 * L + 2 + form.vectors], strict=False):
-        setattr(p, name, pointer(vector))
+    keep += (weights := [w.contiguous() for w in weights])
+    _point(p.weight, p.bias, form, weights)
+    for name, vector in zip(("A", "rate", "B_"), _vectors(form, weights), strict=False):
+        setattr(p, name, vector.data_ptr())
 
 
-def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> None:
-    """Fill in what both runs share; tensors that only the structure points to are put into `keep`."""
-    x, h0, m0, dt, lengths, weights, masks = inputs
-    L, U = form.layers, backbone_units(form, weights)
-    p.B, p.T, p.D = x.shape
-    p.threads = torch.get_num_threads()
-    point_to_weights(p, form, weights, keep)
-
-    def pointer(t: Tensor) -> int:
-        keep.append(t)
-        return t.data_ptr()
-
-    x = dense_last(x)
-    p.x, (p.x_row, p.x_step, _) = pointer(x), x.stride()
-    p.dt, (p.dt_row, p.dt_step) = pointer(dt), dt.stride()
-    p.h0 = pointer(h0.contiguous())
-    if m0 is not None:
-        p.m0 = pointer(m0.contiguous())
-    if lengths is not None:
-        p.lengths = pointer(lengths.contiguous())
-    if masks is not None:
-        Up = library.padded(U, x.element_size())
-        padded = iter((masks if Up == U else F.pad(masks, (0, Up - U))).contiguous())
-        for place in range(form.passes * L):
-            if form.masked[place % L]:
-                p.mask[place] = pointer(next(padded))
+def point_to_gradients(p: Problem, form: Form, weights: Sequence[Tensor]) -> list[Tensor]:
+    """Return room for the gradients of the weights, and point the structure to it."""
+    grads = [torch.empty_like(w, memory_format=torch.contiguous_format) for w in weights]
+    _point(p.dweight, p.dbias, form, grads)
+    for name, vector in zip(("dA", "drate", "dB"), _vectors(form, grads), strict=False):
+        setattr(p, name, vector.data_ptr())
+    return grads
 
 
-def pack(p: Problem, like: Tensor, *, backward: bool) -> Tensor:
-    """Pack the weights once for several runs; the structure points into the tensor that is returned."""
+def _point(matrices: ctypes.Array[c_void_p], biases: ctypes.Array[c_void_p], form: Form, of: list[Tensor]) -> None:
+    for index in range(form.layers + 1):
+        matrices[index], biases[index] = of[2 * index].data_ptr(), of[2 * index + 1].data_ptr()  # type: ignore[call-overload]
+    if form.remembers:
+        matrices[form.layers + 1], biases[form.layers + 1] = of[-2].data_ptr(), of[-1].data_ptr()  # type: ignore[call-overload]
+
+
+def _vectors(form: Form, of: list[Tensor]) -> list[Tensor]:
+    first = 2 * form.layers + 2
+    return of[first : first + form.vectors]
+
+
+def pack(p: Problem, like: Tensor) -> Tensor:
+    """Pack the weights once for several forward runs; the structure points into the tensor that is returned."""
     wide = int(like.dtype is torch.float64)
-    size = kernel().lt_cfc_packed_size(ctypes.addressof(p), wide, int(backward))
+    size = kernel().lt_cfc_packed_size(ctypes.addressof(p), wide)
     packed = torch.empty(size + 64, dtype=torch.uint8)
     p.packed = -(-packed.data_ptr() // 64) * 64
-    kernel().lt_cfc_pack(ctypes.addressof(p), wide, int(backward))
+    kernel().lt_cfc_pack(ctypes.addressof(p), wide)
     return packed
-
-
-def _saved_pointers(p: Problem, form: Form, saved: Saved) -> None:
-    for layer in range(form.layers):
-        p.z[layer] = saved.z[layer].data_ptr()
-        if saved.pre.dim() == 3:
-            p.pre[layer] = saved.pre[layer].data_ptr()
-    p.gates = saved.gates.data_ptr()
-    if form.memory != "none":
-        p.lstm_gates, p.lstm_o, p.lstm_m = (saved.lstm[index].data_ptr() for index in (0, 4, 5))
-
-
-def _call(function: str, p: Problem, dtype: torch.dtype) -> None:
-    if getattr(kernel(), function)(ctypes.addressof(p), int(dtype is torch.float64)):
-        raise MemoryError("the native scan could not get its working memory")
-
-
-def run_forward(
-    form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: bool = False
-) -> tuple[Tensor, Tensor, Tensor | None, Saved | None]:
-    """Run the kernel forward.
-
-    Args:
-        form: of the scan.
-        inputs: of the scan.
-        save: whether a backward run will follow.
-        need_ddt: whether it will want the gradient of dt.
-        zeroed: whether the unused end of what is saved, in a ragged batch, is 0 and not left as it was.
-
-    Returns:
-        (B, T, H) outputs, (B, H) last state, the last memory where there is one, and, with `save`, what the backward
-        run needs.
-
-    """
-    x, h0 = inputs.x, inputs.h0
-    B, T, D = x.shape
-    H = h0.shape[1]
-    p = Problem()
-    keep: list[Tensor] = []
-    _describe(p, form, inputs, keep)
-    p.save, p.need_ddt = save, need_ddt
-    y = library.empty(x, (B, T, H))
-    if inputs.lengths is not None:
-        y.zero_()
-    hn = x.new_empty(B, H)
-    mn = None if inputs.m0 is None else x.new_empty(B, H)
-    p.y, p.hn, p.mn = y.data_ptr(), hn.data_ptr(), None if mn is None else mn.data_ptr()
-    saved = None
-    if save:
-        s = sizes_of(form, D, H, p.U, x.element_size(), need_ddt)
-        saved = Saved(*(library.empty(x, shape) for shape in saved_shapes(form, B, T, s)))
-        if zeroed and inputs.lengths is not None:
-            for part in saved:
-                part.zero_()
-        _saved_pointers(p, form, saved)
-    _call("lt_cfc_forward", p, x.dtype)
-    return y, hn, mn, saved
-
-
-class Gradients(NamedTuple):
-    """What a backward run gives; None where it was not asked for."""
-
-    x: Tensor | None
-    h0: Tensor
-    m0: Tensor | None
-    dt: Tensor | None
-    weights: list[Tensor]
-
-
-CHUNK_BYTES = 1 << 23  # what a thread keeps between backward runs at most, about a quarter of a third-level cache
-_room = threading.local()
-
-
-def _working_room(like: Tensor, count: int) -> Tensor:
-    """Return room for `count` numbers, the same again for a thread's next run: fresh memory costs as much as the work.
-
-    Room for more than `CHUNK_BYTES` is not kept.
-    """
-    kept: Tensor | None = getattr(_room, "tensor", None)
-    needed = count * like.element_size()
-    if kept is None or kept.numel() < needed:
-        kept = library.empty(torch.empty(0, dtype=torch.uint8), (needed,))
-        if needed <= CHUNK_BYTES:
-            _room.tensor = kept
-    return kept[:needed].view(like.dtype)
-
-
-def _chunks(lengths: Tensor | None, B: int, T: int, row_bytes: int) -> tuple[int, list[tuple[int, int]]]:
-    """Return the number of samples, and the steps, each with the samples before it, at which a backward run pauses.
-
-    What only the weights' gradients need is kept for the steps between two pauses and used again for the next.
-    """
-    steps = max(1, min(T, CHUNK_BYTES // max(1, row_bytes * B)))
-    times = [*range(0, T, steps), T]
-    if lengths is None:
-        return B * T, [(t, t * B) for t in times]
-    starts = [int(lengths.clamp(max=t).sum()) for t in times]
-    return starts[-1], list(zip(times, starts, strict=True))
-
-
-class _Accumulated:
-    """The gradients of the weights, added up over the pauses of a backward run.
-
-    Args:
-        form: of the scan.
-        weights: of the scan.
-        like: a tensor of its type.
-        H: hidden units.
-        s: the padded widths.
-
-    """
-
-    def __init__(self, form: Form, weights: Sequence[Tensor], like: Tensor, H: int, s: Sizes) -> None:
-        self.form, self.like, self.s = form, like, s
-        L, U = form.layers, backbone_units(form, weights)
-        self.above = [s.Up] * L + [form.heads * s.Hp] + ([4 * s.Hp] if form.memory != "none" else [])
-        below = [s.width0 if layer == 0 else s.Up for layer in range(L + 1)]
-        self.below = below + ([s.width_lstm] if form.memory != "none" else [])
-        self.row_bytes = (sum(self.above) + s.width0 + s.width_lstm) * like.element_size()
-        self.products: list[Tensor] = []
-        # A product with many rows and few columns runs faster the other way round.
-        self.turned = [2 * few < many for many, few in zip(self.above, self.below, strict=True)]
-        self.sums: Tensor | None = None
-        self.part_sizes = [s.Up] * L + [form.heads * s.Hp, 4 * s.Hp, s.Hp, s.Hp, s.Hp]
-        self.U = U
-        self.room = -1
-
-    def point(self, p: Problem, samples: int) -> None:
-        """Point the structure to room for the next run's samples."""
-        form, like, s, L = self.form, self.like, self.s, self.form.layers
-        if samples > self.room:
-            self.room = samples
-            rows = form.passes * samples
-            widths = [*self.above, s.width0, *([s.width_lstm] if form.memory != "none" else [])]
-            parts = torch.split(_working_room(like, rows * sum(widths)), [rows * width for width in widths])
-            views = [part.view(rows, width) for part, width in zip(parts, widths, strict=True)]
-            self.upper, self.input, self.lstm_input = views[: len(self.above)], views[len(self.above)], views[-1]
-        self.part = like.new_empty(sum(self.part_sizes))
-        for layer in range(L):
-            p.dpre[layer] = self.upper[layer].data_ptr()
-        p.dheads, p.cell_input = self.upper[L].data_ptr(), self.input.data_ptr()
-        if form.memory != "none":
-            p.dlstm, p.lstm_input = self.upper[L + 1].data_ptr(), self.lstm_input.data_ptr()
-        pointer = self.part.data_ptr()
-        places = list(itertools.accumulate(self.part_sizes, initial=0))
-        for index in range(L + 2):
-            p.dbias[index] = pointer + places[index] * like.element_size()
-        p.dA, p.drate, p.dB = (pointer + place * like.element_size() for place in places[L + 2 : L + 5])
-
-    def add(self, z: Tensor, N: int, start: int, stop: int) -> None:
-        """Add the products over the samples start…stop-1, of which `z` has what each layer gave."""
-        L, M = self.form.layers, stop - start
-        self.sums = self.part if self.sums is None else self.sums.add_(self.part)
-        with torch.autocast("cpu", enabled=False):
-            for index, above in enumerate(self.upper):
-                for turn in range(self.form.passes if index <= L else 1):
-                    if index > L:
-                        below = self.lstm_input[:M]
-                    elif index == 0:
-                        below = self.input[turn * M : (turn + 1) * M]
-                    else:
-                        below = z[index - 1, turn * N + start : turn * N + stop]
-                    left, right = above[turn * M : (turn + 1) * M], below
-                    if self.turned[index]:
-                        left, right = right, left
-                    if len(self.products) > index:
-                        self.products[index].addmm_(left.t(), right)
-                    else:
-                        self.products.append(left.t() @ right)
-
-    def result(self, weights: Sequence[Tensor], H: int, D: int) -> list[Tensor]:
-        """Return the gradients in the order of the weights."""
-        L, Hp = self.form.layers, self.s.Hp
-        products = [p.t() if turned else p for p, turned in zip(self.products, self.turned, strict=False)]
-        if self.sums is None:  # no steps
-            return [torch.zeros_like(w) for w in weights]
-        sums = torch.split(self.sums, self.part_sizes)
-        grads: list[Tensor] = []
-        for layer in range(L):
-            K = weights[2 * layer].shape[1]
-            grads += [products[layer][: self.U, :K], sums[layer][: self.U]]
-        grads += _by_head(products[L], sums[L], self.form.heads, H, Hp, weights[2 * L].shape[1])
-        grads += [vector[:H] for vector in sums[L + 2 : L + 2 + self.form.vectors]]
-        if self.form.memory != "none":
-            grads += _by_head(products[L + 1], sums[L + 1], 4, H, Hp, D + H)
-        return grads
-
-
-def run_backward(
-    form: Form,
-    inputs: Inputs,
-    y: Tensor,
-    saved: Saved,
-    incoming: tuple[Tensor | None, Tensor | None, Tensor | None],
-    need_dx: bool,
-    need_ddt: bool,
-) -> Gradients:
-    """Run the kernel backward, then the products that give the weights' gradients.
-
-    Args:
-        form: of the scan.
-        inputs: of the forward run.
-        y: what it gave.
-        saved: what it saved.
-        incoming: the gradients of y, of the last state and of the last memory; None is 0.
-        need_dx: whether the gradient of x is wanted.
-        need_ddt: whether that of dt is; the forward run must have known.
-
-    """
-    x, h0, weights = inputs.x, inputs.h0, inputs.weights
-    B, T, D = x.shape
-    H, P = h0.shape[1], form.passes
-    p = Problem()
-    keep: list[Tensor] = []
-    _describe(p, form, inputs, keep)
-    saves_a = saved.gates.shape[1] == 4
-    s = sizes_of(form, D, H, p.U, x.element_size(), saves_a)
-    p.need_dx, p.need_ddt = need_dx, need_ddt or saves_a
-    _saved_pointers(p, form, saved)
-    p.y = y.data_ptr()
-    dy, dhn, dmn = incoming
-    if dy is not None:
-        dy = dense_last(dy)
-        p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
-    dh0 = torch.zeros_like(h0, memory_format=torch.contiguous_format)
-    dh0 = dh0 if dhn is None else dh0.copy_(dhn)
-    dm0 = None if inputs.m0 is None else torch.zeros_like(dh0) if dmn is None else dmn.clone().contiguous()
-    dx = library.empty(x, (B, T, D)) if need_dx else None
-    ddt = x.new_empty(B, T) if p.need_ddt else None
-    if inputs.lengths is not None:
-        for part in (dx, ddt):
-            if part is not None:
-                part.zero_()
-    p.dx, p.ddt, p.dh0, p.dm0 = (None if t is None else t.data_ptr() for t in (dx, ddt, dh0, dm0))
-    grads = _Accumulated(form, weights, x, H, s)
-    N, bounds = _chunks(inputs.lengths, B, T, P * grads.row_bytes)
-    if len(bounds) > 2:
-        keep.append(pack(p, x, backward=True))
-    for (first, start), (last, stop) in reversed(list(itertools.pairwise(bounds))):
-        p.first, p.last = first, last
-        grads.point(p, stop - start)
-        _call("lt_cfc_backward", p, x.dtype)
-        grads.add(saved.z, N, start, stop)
-    return Gradients(dx, dh0, dm0, ddt if need_ddt else None, grads.result(weights, H, D))
-
-
-def _by_head(product: Tensor, bias: Tensor, heads: int, H: int, Hp: int, K: int) -> list[Tensor]:
-    """Return the gradients of (heads·H, K) weights and their bias from those padded to (heads·Hp, ·)."""
-    if Hp == H:
-        return [product[:, :K], bias]
-    weight = torch.unflatten(product, 0, (heads, Hp))[:, :H, :K].reshape(heads * H, K)
-    return [weight, bias.view(heads, Hp)[:, :H].reshape(heads * H)]

@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import Form
-from liquidtime.ops.cfc_scan.problem import Problem, kernel, pack, point_to_weights
-
-BAD_INTERVAL = 2
+from liquidtime.ops.cfc_scan.problem import BAD_INTERVAL, Problem, kernel, pack, point_to_weights
 
 
 class Stepper:
@@ -34,10 +32,10 @@ class Stepper:
             p = Problem()
             point_to_weights(p, form, [w.detach() for w in layer], self._keep)
             p.D = D
-            self._keep.append(pack(p, first, backward=False))
+            self._keep.append(pack(p, first))
             self._problems.append(p)
         self.D, self.H, self.layers = inputs[0], int(self._problems[0].H), len(self._problems)
-        self.remembers = form.memory != "none"
+        self.remembers = form.remembers
         addresses = (ctypes.addressof(p) for p in self._problems)
         self._pointers = (ctypes.c_void_p * self.layers)(*addresses)
         self._address = ctypes.addressof(self._pointers)

@@ -1,4 +1,4 @@
-"""The whole-sequence semi-implicit steps of liquid time-constant neurons. README.md says what it equals."""
+"""The whole-sequence steps of liquid time-constant neurons. README.md says what it equals."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from torch import Tensor
 
 from liquidtime.ops.fitness import Way, way_for
 from liquidtime.ops.ltc_scan.native import ltc_scan_native
-from liquidtime.ops.ltc_scan.reference import Graph, graph_of, ltc_scan_ref
+from liquidtime.ops.ltc_scan.reference import SOLVERS, Graph, graph_of, ltc_scan_ref
 
-__all__ = ["Graph", "graph_of", "ltc_scan", "ltc_scan_native", "ltc_scan_ref"]
+__all__ = ["SOLVERS", "Graph", "graph_of", "ltc_scan", "ltc_scan_native", "ltc_scan_ref"]
 
 
 def ltc_scan(
@@ -22,8 +22,9 @@ def ltc_scan(
     sensory: Graph,
     recurrent: Graph,
     unfolds: int,
+    solver: str = SOLVERS[0],
 ) -> tuple[Tensor, Tensor]:
-    """Run neurons over a sequence in `unfolds` semi-implicit steps a sample, on the kernel where it fits.
+    """Run neurons over a sequence in `unfolds` steps of a solver a sample, on the kernel where it fits.
 
     Args:
         x: (B, T, D) what the sensors see.
@@ -35,6 +36,7 @@ def ltc_scan(
         sensory: the synapses of the sensors.
         recurrent: the synapses between neurons.
         unfolds: steps a sample.
+        solver: one of `SOLVERS`: "semi_implicit", "euler", "rk4", "hold" or "midpoint".
 
     Returns:
         (B, T, H) the potentials after each sample, 0 behind a row's samples; and (B, H) the last ones.
@@ -42,6 +44,6 @@ def ltc_scan(
     """
     way = way_for(x, v, dt, *parameters)
     if way is Way.REFERENCE:
-        return ltc_scan_ref(x, v, dt, lengths, parameters, sensory, recurrent, unfolds)
+        return ltc_scan_ref(x, v, dt, lengths, parameters, sensory, recurrent, unfolds, solver)
     traced = way is Way.TRACED
-    return ltc_scan_native(x, v, dt, lengths, parameters, sensory, recurrent, unfolds, traced=traced)
+    return ltc_scan_native(x, v, dt, lengths, parameters, sensory, recurrent, unfolds, solver, traced=traced)

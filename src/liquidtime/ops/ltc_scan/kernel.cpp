@@ -9,6 +9,8 @@
 #include "../native/simd.h"
 #include "problem.h"
 
+#define LT_MEMBER inline __attribute__((always_inline))
+
 namespace LT_TARGET {
 namespace {
 
@@ -16,16 +18,29 @@ using namespace liquidtime;
 
 constexpr int64_t max_groups = 16;  // of strips that share one set of sums, whatever the number of threads
 
+// The steps of a solver: at each of its stages the synapses are read at one point, from which the next one follows.
+constexpr int64_t max_stages = 4;
+struct Stages {
+  int64_t count;
+  double weight[max_stages], reach[max_stages];  // of RK4 and Euler: in the step's mean slope, and to the next point
+};
+constexpr Stages stages_of[] = {{1, {}, {}},                                               // semi_implicit
+                                {1, {1.}, {}},                                             // euler
+                                {4, {1. / 6, 1. / 3, 1. / 3, 1. / 6}, {0.5, 0.5, 1., 0.}}, // rk4
+                                {1, {}, {1.}},                                             // hold
+                                {2, {}, {0.5, 1.}}};                                       // midpoint
+
 template <class T> struct LtcRun {
   const LtcProblem& p;
   const int64_t* order;
+  const Stages& stages;
   const int64_t V = lanes<T>, strips, groups;
   T* sums = nullptr;  // (groups, sums_size) of vectors
   int64_t sums_size;
   bool backward, failed = false;
 
   LtcRun(const LtcProblem& problem, const int64_t* rows, bool back)
-      : p(problem), order(rows), strips((p.B + V - 1) / V), groups(strips < max_groups ? strips : max_groups),
+      : p(problem), order(rows), stages(stages_of[p.solver]), strips((p.B + V - 1) / V), groups(strips < max_groups ? strips : max_groups),
         sums_size((4 * (p.sensory.count + p.recurrent.count) + 3 * p.H) * V), backward(back) {}
 
   static const T* in(const void* q) { return static_cast<const T*>(q); }
@@ -37,7 +52,7 @@ template <class T> struct LtcRun {
 
   void group(int64_t index) {
     const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count;
-    const int64_t rows = 2 * D + 10 * H + (backward ? S + R : 0);
+    const int64_t rows = backward ? 2 * D + 6 * H + S + stages.count * (4 * H + R) : D + 6 * H;
     T* memory = static_cast<T*>(std::aligned_alloc(64, (rows * V * sizeof(T) + 63) / 64 * 64 + 64));
     if (!memory) {
       __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
@@ -94,9 +109,30 @@ template <class T> struct LtcRun {
     }
   }
 
+  // The next point of neuron j, or the end of the step after the last stage, from what its synapses bring at `from`.
+  LT_MEMBER void advance(int64_t stage, int64_t j, Vec<T> h, const T* start, const T* from, Vec<T> g, Vec<T> c, T* to,
+                         T* slope) {
+    constexpr int64_t V = lanes<T>;
+    const T cm = in(p.capacitance)[j], reach = static_cast<T>(stages.reach[stage]);
+    const Vec<T> v = load<T>(start + j * V);
+    Vec<T> after;
+    if (p.solver == semi_implicit) {
+      after = (cm * v + h * c) / (cm + h * g);
+    } else if (p.solver == hold || p.solver == midpoint) {
+      after = v - (c / g - v) * vexpm1(-(reach * h / cm) * g);
+    } else {
+      const Vec<T> k = (c - g * load<T>(from + j * V)) / cm;
+      const Vec<T> mean = (stage ? load<T>(slope + j * V) : Vec<T>{}) + k * static_cast<T>(stages.weight[stage]);
+      store<T>(slope + j * V, mean);
+      after = v + h * (stage + 1 < stages.count ? k * reach : mean);
+    }
+    store<T>(to + j * V, after);
+  }
+
   void ahead(int64_t index, T* memory) {
     const int64_t H = p.H, D = p.D;
-    T *sensors = memory, *v = sensors + D * V, *next = v + H * V, *base_g = next + H * V, *base_c = base_g + H * V;
+    T *sensors = memory, *v = sensors + D * V, *at = v + H * V, *next = at + H * V, *base_g = next + H * V;
+    T *base_c = base_g + H * V, *slope = base_c + H * V;
     const Strip s = strip_of(index);
     for (int64_t i = 0; i < V; ++i)
       for (int64_t j = 0; j < H; ++j) v[j * V + i] = i < s.count ? in(p.v0)[s.rows[i] * H + j] : T(0);
@@ -106,15 +142,20 @@ template <class T> struct LtcRun {
       rest(sensors, base_g, base_c, nullptr);
       for (int64_t k = 0; k < p.unfolds; ++k) {
         if (p.save) std::memcpy(states(index, t, k), v, H * V * sizeof(T));
-        for (int64_t j = 0; j < H; ++j) {
-          Vec<T> g = load<T>(base_g + j * V), c = load<T>(base_c + j * V);
-          collect(p.recurrent, j, v, g, c, nullptr);
-          const T cm = in(p.capacitance)[j];
-          store<T>(next + j * V, (cm * load<T>(v + j * V) + h * c) / (cm + h * g));
+        for (int64_t stage = 0; stage < stages.count; ++stage) {
+          const T* from = stage ? at : v;
+          for (int64_t j = 0; j < H; ++j) {
+            Vec<T> g = load<T>(base_g + j * V), c = load<T>(base_c + j * V);
+            collect(p.recurrent, j, from, g, c, nullptr);
+            advance(stage, j, h, v, from, g, c, next, slope);
+          }
+          T* swap = at;
+          at = next;
+          next = swap;
         }
         T* swap = v;
-        v = next;
-        next = swap;
+        v = at;
+        at = swap;
       }
       for (int64_t i = 0; i < V; ++i)
         if (t < s.lengths[i]) {
@@ -141,6 +182,13 @@ template <class T> struct LtcRun {
         for (int64_t j = 0; j < p.H; ++j) out(p.vn)[s.rows[i] * p.H + j] = v[j * V + i];
   }
 
+  // exp(x) - 1 for x <= 0, 0 at 0.
+  LT_INLINE Vec<T> vexpm1(Vec<T> x) {
+    Vec<T> s, q;
+    exp_parts<T>(clamp<T>(x, Lane<T>::exp_limit), s, q);
+    return (s - 1) + s * q;
+  }
+
   LT_INLINE void add(T* to, Vec<T> v) { store<T>(to, load<T>(to) + v); }
 
   // Through the synapses onto neuron j, from the gradients of its conductance and current.
@@ -161,11 +209,49 @@ template <class T> struct LtcRun {
     }
   }
 
+  // Back through `advance`: from the gradients of the step's end and of the stage's next point to those of the
+  // conductance and current, left in g and c, of the stage's own point and of the step's start. Returns that of h.
+  LT_MEMBER Vec<T> withdraw(int64_t stage, int64_t j, Vec<T> h, const T* start, const T* from, T* g, T* c, const T* dend,
+                            const T* dnext, T* dfrom, T* dstart, T* sum_capacitance) {
+    constexpr int64_t V = lanes<T>;
+    const bool last = stage + 1 == stages.count;
+    const T cm = in(p.capacitance)[j], reach = static_cast<T>(stages.reach[stage]);
+    const Vec<T> v = load<T>(start + j * V), of_g = load<T>(g + j * V), of_c = load<T>(c + j * V);
+    const Vec<T> end = load<T>(dend + j * V), into = last ? end : load<T>(dnext + j * V);
+    Vec<T> dg, dc, dcm, dh;
+    if (p.solver == semi_implicit) {
+      const Vec<T> below = cm + h * of_g, after = (cm * v + h * of_c) / below, up = into / below, down = -up * after;
+      dg = down * h, dc = up * h, dcm = up * v + down, dh = up * of_c + down * of_g;
+      add(dstart + j * V, up * cm);
+    } else if (p.solver == hold || p.solver == midpoint) {
+      const Vec<T> time = reach * h / cm, rest = of_c / of_g, moved = vexpm1(-time * of_g);
+      const Vec<T> drest = -into * moved / of_g, pull = into * (v - rest) * (1 + moved), dtime = -of_g * pull;
+      dg = -drest * rest - time * pull, dc = drest, dcm = -dtime * time / cm, dh = dtime * (reach / cm);
+      add(dstart + j * V, into * (1 + moved));
+    } else {
+      const Vec<T> u = load<T>(from + j * V), k = (of_c - of_g * u) / cm;
+      Vec<T> share = end * static_cast<T>(stages.weight[stage]);
+      if (!last) share += into * reach;
+      const Vec<T> dk = h * share / cm;
+      dg = -dk * u, dc = dk, dcm = -dk * k, dh = share * k;
+      add(dstart + j * V, into);
+      add(dfrom + j * V, -dk * of_g);
+    }
+    add(sum_capacitance + j * V, dcm);
+    store<T>(g + j * V, dg);
+    store<T>(c + j * V, dc);
+    return dh;
+  }
+
   void back(int64_t index, T* memory, T* sum) {
-    const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count;
+    const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count, last = stages.count - 1;
     T *sensors = memory, *dsensors = sensors + D * V, *base_g = dsensors + D * V, *base_c = base_g + H * V;
     T *dbase_g = base_c + H * V, *dbase_c = dbase_g + H * V, *dv = dbase_c + H * V, *dnext = dv + H * V;
-    T *g = dnext + H * V, *c = g + H * V, *opened_s = c + H * V, *opened_r = opened_s + S * V;
+    T *opened_s = dnext + H * V, *stage_room = opened_s + S * V;
+    T *g[max_stages], *c[max_stages], *at[max_stages], *dat[max_stages], *opened_r[max_stages];
+    for (int64_t i = 0; i <= last; ++i, stage_room += (4 * H + R) * V) {
+      g[i] = stage_room, c[i] = g[i] + H * V, at[i] = c[i] + H * V, dat[i] = at[i] + H * V, opened_r[i] = dat[i] + H * V;
+    }
     T *sum_r = sum + 4 * S * V, *sum_leak = sum_r + 4 * R * V, *sum_current = sum_leak + H * V;
     T* sum_capacitance = sum_current + H * V;
     const Strip s = strip_of(index);
@@ -189,26 +275,30 @@ template <class T> struct LtcRun {
       Vec<T> dh{};
       for (int64_t k = p.unfolds - 1; k >= 0; --k) {
         const T* v = states(index, t, k);
-        for (int64_t j = 0; j < H; ++j) {
-          Vec<T> of_g = load<T>(base_g + j * V), of_c = load<T>(base_c + j * V);
-          collect(p.recurrent, j, v, of_g, of_c, opened_r);
-          store<T>(g + j * V, of_g);
-          store<T>(c + j * V, of_c);
+        for (int64_t i = 0; i <= last; ++i) {
+          const T* from = i ? at[i] : v;
+          for (int64_t j = 0; j < H; ++j) {
+            Vec<T> of_g = load<T>(base_g + j * V), of_c = load<T>(base_c + j * V);
+            collect(p.recurrent, j, from, of_g, of_c, opened_r[i]);
+            store<T>(g[i] + j * V, of_g);
+            store<T>(c[i] + j * V, of_c);
+            if (i < last) advance(i, j, h, v, from, of_g, of_c, at[i + 1], dnext);  // dnext has no other use yet
+          }
         }
-        for (int64_t j = 0; j < H; ++j) {  // first the direct part, so that synapses can add to it
-          const T cm = in(p.capacitance)[j];
-          const Vec<T> below = cm + h * load<T>(g + j * V), here = load<T>(v + j * V), of_c = load<T>(c + j * V);
-          const Vec<T> after = (cm * here + h * of_c) / below, up = load<T>(dv + j * V) / below, down = -up * after;
-          add(sum_capacitance + j * V, up * here + down);
-          dh += up * of_c + down * load<T>(g + j * V);
-          store<T>(g + j * V, down * h);
-          store<T>(c + j * V, up * h);
-          add(dbase_g + j * V, down * h);
-          add(dbase_c + j * V, up * h);
-          store<T>(dnext + j * V, up * cm);
+        std::memset(dnext, 0, H * V * sizeof(T));
+        for (int64_t i = last; i >= 0; --i) {
+          const T* from = i ? at[i] : v;
+          T* dfrom = i ? dat[i] : dnext;
+          if (i) std::memset(dfrom, 0, H * V * sizeof(T));
+          for (int64_t j = 0; j < H; ++j) {
+            dh += withdraw(i, j, h, v, from, g[i], c[i], dv, i < last ? dat[i + 1] : nullptr, dfrom, dnext,
+                           sum_capacitance);
+            const Vec<T> dg = load<T>(g[i] + j * V), dc = load<T>(c[i] + j * V);
+            add(dbase_g + j * V, dg);
+            add(dbase_c + j * V, dc);
+            distribute(p.recurrent, j, from, dg, dc, opened_r[i], dfrom, sum_r);
+          }
         }
-        for (int64_t j = 0; j < H; ++j)
-          distribute(p.recurrent, j, v, load<T>(g + j * V), load<T>(c + j * V), opened_r, dnext, sum_r);
         T* swap = dv;
         dv = dnext;
         dnext = swap;

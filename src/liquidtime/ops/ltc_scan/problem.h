@@ -13,9 +13,11 @@ struct Synapses {
   void *dw, *dgamma, *dmu, *dE;        // their gradients
 };
 
+enum Solver : int64_t { semi_implicit, euler, rk4, hold, midpoint };
+
 // Axes: B rows, T steps, D sensors, H neurons. Rows are taken in strips, one to a lane of a vector.
 struct LtcProblem {
-  int64_t B, T, D, H, unfolds, threads, save, need_dx, need_ddt;
+  int64_t B, T, D, H, unfolds, solver, threads, save, need_dx, need_ddt;
   int64_t x_row, x_step, dt_row, dt_step, dy_row, dy_step;  // strides; the last axis is dense
   const void *x, *dt, *v0;                                  // (B,T,D) (B,T) (B,H)
   const int64_t* lengths;                                   // (B,), or null where every row has T steps

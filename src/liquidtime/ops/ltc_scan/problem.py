@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from liquidtime.ops.ltc_scan.reference import Graph
+from liquidtime.ops.ltc_scan.reference import SOLVERS, Graph
 from liquidtime.ops.native import library
 
 
@@ -22,7 +22,7 @@ class _Synapses(ctypes.Structure):
     )
 
 
-_SIZES = ("B", "T", "D", "H", "unfolds", "threads", "save", "need_dx", "need_ddt")
+_SIZES = ("B", "T", "D", "H", "unfolds", "solver", "threads", "save", "need_dx", "need_ddt")
 _STRIDES = ("x_row", "x_step", "dt_row", "dt_step", "dy_row", "dy_step")
 
 
@@ -62,6 +62,7 @@ class Inputs(NamedTuple):
     sensory: Graph
     recurrent: Graph
     unfolds: int
+    solver: str
 
 
 def states_shape(B: int, T: int, H: int, unfolds: int, itemsize: int) -> tuple[int, ...]:
@@ -75,9 +76,10 @@ def _describe(p: Problem, inputs: Inputs, keep: list[Tensor]) -> None:
         keep.append(t := t.contiguous())
         return t.data_ptr()
 
-    x, v0, dt, lengths, parameters, sensory, recurrent, unfolds = inputs
+    x, v0, dt, lengths, parameters, sensory, recurrent, unfolds, solver = inputs
     p.B, p.T, p.D = x.shape
     p.H, p.unfolds, p.threads = v0.shape[1], unfolds, torch.get_num_threads()
+    p.solver = SOLVERS.index(solver)
     if x.stride(-1) != 1 and x.shape[-1] != 1:
         x = x.contiguous()
     keep += [x, dt]

@@ -9,10 +9,6 @@
 #include "../cfc_scan/problem.h"
 #include "../ltc_scan/problem.h"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #define LT_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace baseline {
@@ -120,16 +116,34 @@ double work_of(const CfcProblem& p) {
   return work;
 }
 
+constexpr int bad_interval = 2;
+
+template <class T> bool is_bad(T value) { return !(value >= 0 && value < T(HUGE_VAL)); }
+
+// Whether an interval inside a series is negative, NaN or infinite.
+template <class T> bool has_bad_interval(const CfcProblem& p) {
+  for (int64_t b = 0; b < p.B; ++b) {
+    const T* dt = static_cast<const T*>(p.dt) + b * p.dt_row;
+    const int64_t steps = p.lengths ? p.lengths[b] : p.T;
+    bool bad = false;
+    for (int64_t t = 0; t < steps; ++t) bad |= is_bad(dt[t * p.dt_step]);
+    if (bad) return true;
+  }
+  return false;
+}
+
 int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try {
   if (p->B == 1 && !p->lengths) {  // the way of one sample at a time, without a heap
     const int64_t order[1] = {0};
     const Group group{1, 0};
     const Rows rows{&group, 1, order, nullptr, nullptr, nullptr};
-    return kernel(p, &rows);
+    CfcProblem local = *p;
+    local.threads = 1;
+    return kernel(&local, &rows);
   }
   Division division(p->B, p->T, p->lengths, p->threads, work_of(*p));
   CfcProblem local = *p;
-  local.threads = division.threads;
+  local.threads = std::max<int64_t>(1, std::min<int64_t>(division.threads, division.rows.count));
   return kernel(&local, &division.rows);
 } catch (...) {
   return 1;
@@ -166,13 +180,15 @@ LT_EXPORT int lt_select(const char* name) {
 LT_EXPORT int64_t lt_vector_bytes() { return current.load()->cfc->bytes; }
 LT_EXPORT int64_t lt_cfc_problem_size() { return sizeof(CfcProblem); }
 
-LT_EXPORT int64_t lt_cfc_packed_size(const CfcProblem* p, int64_t wide, int64_t backward) {
-  return current.load()->cfc->packed_size[backward][wide](p);
+LT_EXPORT int64_t lt_cfc_packed_size(const CfcProblem* p, int64_t wide) {
+  return current.load()->cfc->packed_size[wide](p);
 }
-LT_EXPORT void lt_cfc_pack(const CfcProblem* p, int64_t wide, int64_t backward) {
-  current.load()->cfc->pack[backward][wide](p);
+LT_EXPORT void lt_cfc_pack(const CfcProblem* p, int64_t wide) { current.load()->cfc->pack[wide](p); }
+// Returns 0; 1 where there is no memory; 2, with nothing done, where an interval is negative, NaN or infinite.
+LT_EXPORT int lt_cfc_forward(const CfcProblem* p, int64_t wide) {
+  if (p->check && (wide ? has_bad_interval<double>(*p) : has_bad_interval<float>(*p))) return bad_interval;
+  return run(p, current.load()->cfc->forward[wide]);
 }
-LT_EXPORT int lt_cfc_forward(const CfcProblem* p, int64_t wide) { return run(p, current.load()->cfc->forward[wide]); }
 LT_EXPORT int lt_cfc_backward(const CfcProblem* p, int64_t wide) { return run(p, current.load()->cfc->backward[wide]); }
 
 // One step of every layer of a stack, with weights packed before: state (layers,B,H) to the next one, and the output.
@@ -181,11 +197,10 @@ LT_EXPORT int lt_cfc_backward(const CfcProblem* p, int64_t wide) { return run(p,
 // or infinite.
 LT_EXPORT int lt_cfc_step(const CfcProblem* const* layers, int64_t count, int64_t wide, int64_t B, const void* x,
                           const void* h, const void* m, const void* dt, double every_dt, void* y, void* hn, void* mn) {
-  const auto bad = [](double value) { return !(value >= 0 && value < HUGE_VAL); };
   float narrow_dt = static_cast<float>(every_dt);
-  if (!dt && bad(every_dt)) return 2;
+  if (!dt && is_bad(every_dt)) return bad_interval;
   for (int64_t b = 0; dt && b < B; ++b)
-    if (bad(wide ? static_cast<const double*>(dt)[b] : static_cast<const float*>(dt)[b])) return 2;
+    if (is_bad<double>(wide ? static_cast<const double*>(dt)[b] : static_cast<const float*>(dt)[b])) return bad_interval;
   const char* from = static_cast<const char*>(x);
   for (int64_t k = 0; k < count; ++k) {
     CfcProblem p = *layers[k];
@@ -205,14 +220,3 @@ LT_EXPORT int lt_cfc_step(const CfcProblem* const* layers, int64_t count, int64_
 LT_EXPORT int64_t lt_ltc_problem_size() { return sizeof(LtcProblem); }
 LT_EXPORT int lt_ltc_forward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->forward[wide]); }
 LT_EXPORT int lt_ltc_backward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->backward[wide]); }
-
-// Ask for large pages under a large buffer: with small ones the first touch costs several times the work on it.
-LT_EXPORT void lt_advise(void* data, int64_t bytes) {
-#ifdef __linux__
-  const uintptr_t page = uintptr_t(1) << 21, first = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t from = (first + page - 1) / page * page, to = (first + static_cast<uintptr_t>(bytes)) / page * page;
-  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
-#else
-  (void)data, (void)bytes;
-#endif
-}

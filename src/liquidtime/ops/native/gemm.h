@@ -19,6 +19,12 @@ struct Block {
 
 template <class T> LT_INLINE int64_t padded(int64_t n) { return (n + lanes<T> - 1) / lanes<T> * lanes<T>; }
 
+// Numbers `stride` apart; without data they are 0.
+template <class T> struct Column {
+  const T* data;
+  int64_t stride;
+};
+
 // Weights W (heads·units, K) packed so that a block's panels lie behind each other, K × width·lanes each.
 //
 // With several heads the panels of a block are the same units of each head; with one they are neighbours.
@@ -45,42 +51,73 @@ template <class T> struct Packed {
     return {(vectors - 1) * V, 1, 1, (vectors - 1) * V * K};
   }
 
-  // element(head, unit, k) gives the weight; units behind the last are 0.
-  template <class F> void pack(F element) {
-    const int64_t V = lanes<T>;
+  // column(head, k) gives the weights of a head's units for the k-th term; units behind the last are 0.
+  template <class F> void pack(F column) {
     for (int64_t b = 0; b < blocks(); ++b) {
       const Block at = block(b);
       T* out = data + at.offset;
       for (int64_t p = 0; p < at.panels; ++p) {
-        const int64_t head = heads > 1 ? p : 0, unit = at.unit + (heads > 1 ? 0 : p * at.width * V);
-        for (int64_t k = 0; k < K; ++k)
-          for (int64_t j = 0; j < at.width * V; ++j) *out++ = unit + j < units ? element(head, unit + j, k) : T(0);
+        const int64_t width = at.width * lanes<T>, head = heads > 1 ? p : 0, unit = at.unit + (heads > 1 ? 0 : p * width);
+        const int64_t inside = units - unit < width ? units - unit : width;
+        for (int64_t k = 0; k < K; ++k, out += width) {
+          const Column<T> from = column(head, k);
+          int64_t j = 0;
+          if (from.data && from.stride == 1)
+            for (; j < inside; ++j) out[j] = from.data[unit + j];
+          else if (from.data)
+            for (; j < inside; ++j) out[j] = from.data[(unit + j) * from.stride];
+          for (; j < width; ++j) out[j] = 0;
+        }
       }
     }
   }
 };
 
+// Where the rows of the left factor lie: each behind the other, or in planes (one for each vector of columns) of rows.
+template <class T> struct ByRow {
+  static constexpr int64_t depth = 1;  // columns that are taken at once
+  const T* data;
+  int64_t stride;
+
+  ByRow from(int64_t row, int64_t k) const { return {data + row * stride + k, stride}; }
+  T at(int64_t row, int64_t) const { return data[row * stride]; }
+};
+
+template <class T> struct ByPlane {
+  static constexpr int64_t depth = lanes<T>;
+  const T* data;
+  int64_t plane;
+
+  ByPlane from(int64_t row, int64_t k) const { return {data + k / lanes<T> * plane + row * lanes<T>, plane}; }
+  T at(int64_t row, int64_t k) const { return data[row * lanes<T> + k]; }
+};
+
 // A tile of MR rows and NP panels of NV vectors, over K terms. C is (panel, row, NV·lanes).
-template <class T, int MR, int NV, int NP>
-LT_INLINE void tile(int64_t K, const T* A, int64_t lda, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
+template <class T, int MR, int NV, int NP, class Left>
+LT_INLINE void tile(int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
   constexpr int64_t V = lanes<T>;
   Vec<T> acc[MR][NP * NV];
 #pragma GCC unroll 16
   for (int i = 0; i < MR; ++i)
 #pragma GCC unroll 8
     for (int j = 0; j < NP * NV; ++j) acc[i][j] = Vec<T>{};
-  for (int64_t k = 0; k < K; ++k) {
-    Vec<T> w[NP * NV];
-#pragma GCC unroll 8
-    for (int p = 0; p < NP; ++p)
-#pragma GCC unroll 2
-      for (int v = 0; v < NV; ++v) w[p * NV + v] = load<T>(W + p * panel + (k * NV + v) * V);
+  for (int64_t k = 0; k < K; k += Left::depth) {
 #pragma GCC unroll 16
-    for (int i = 0; i < MR; ++i) {
-      const Vec<T> a = splat<T>(A[i * lda + k]);
+    for (int d = 0; d < Left::depth; ++d) {
+      Vec<T> w[NP * NV];
 #pragma GCC unroll 8
-      for (int j = 0; j < NP * NV; ++j) acc[i][j] += a * w[j];
+      for (int p = 0; p < NP; ++p)
+#pragma GCC unroll 2
+        for (int v = 0; v < NV; ++v) w[p * NV + v] = load<T>(W + p * panel + (d * NV + v) * V);
+#pragma GCC unroll 16
+      for (int i = 0; i < MR; ++i) {
+        const Vec<T> a = splat<T>(A.at(i, d));
+#pragma GCC unroll 8
+        for (int j = 0; j < NP * NV; ++j) acc[i][j] += a * w[j];
+      }
     }
+    A = A.from(0, Left::depth);
+    W += Left::depth * NV * V;
   }
 #pragma GCC unroll 16
   for (int i = 0; i < MR; ++i)
@@ -93,39 +130,37 @@ LT_INLINE void tile(int64_t K, const T* A, int64_t lda, const T* W, int64_t pane
       }
 }
 
-template <class T, int NV, int NP>
-LT_INLINE void rows_of(int64_t rows, int64_t K, const T* A, int64_t lda, const T* W, int64_t panel, T* C, int64_t plane,
-                       bool add) {
+template <class T, int NV, int NP, class Left>
+LT_INLINE void rows_of(int64_t rows, int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
   constexpr int64_t V = lanes<T>;
   int64_t i = 0;
   for (; i + tile_rows <= rows; i += tile_rows)
-    tile<T, tile_rows, NV, NP>(K, A + i * lda, lda, W, panel, C + i * NV * V, plane, add);
-  A += i * lda;
+    tile<T, tile_rows, NV, NP>(K, A.from(i, 0), W, panel, C + i * NV * V, plane, add);
+  A = A.from(i, 0);
   C += i * NV * V;
   switch (rows - i) {
-    case 5: tile<T, 5, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
-    case 4: tile<T, 4, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
-    case 3: tile<T, 3, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
-    case 2: tile<T, 2, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
-    case 1: tile<T, 1, NV, NP>(K, A, lda, W, panel, C, plane, add); break;
+    case 5: tile<T, 5, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 4: tile<T, 4, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 3: tile<T, 3, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 2: tile<T, 2, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 1: tile<T, 1, NV, NP>(K, A, W, panel, C, plane, add); break;
     default: break;
   }
 }
 
 // The panels of a block for the last one or two rows at once: with few rows one panel alone waits for its own sums.
-template <class T, int MR, int NV>
-LT_INLINE void few_rows(int64_t panels, int64_t K, const T* A, int64_t lda, const T* W, int64_t panel, T* C,
-                        int64_t plane, bool add) {
+template <class T, int MR, int NV, class Left>
+LT_INLINE void few_rows(int64_t panels, int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
   int64_t p = 0;
   if (MR == 1)
-    for (; p + 4 <= panels; p += 4) tile<T, MR, NV, 4>(K, A, lda, W + p * panel, panel, C + p * plane, plane, add);
-  for (; p + 2 <= panels; p += 2) tile<T, MR, NV, 2>(K, A, lda, W + p * panel, panel, C + p * plane, plane, add);
-  for (; p < panels; ++p) tile<T, MR, NV, 1>(K, A, lda, W + p * panel, panel, C + p * plane, plane, add);
+    for (; p + 4 <= panels; p += 4) tile<T, MR, NV, 4>(K, A, W + p * panel, panel, C + p * plane, plane, add);
+  for (; p + 2 <= panels; p += 2) tile<T, MR, NV, 2>(K, A, W + p * panel, panel, C + p * plane, plane, add);
+  for (; p < panels; ++p) tile<T, MR, NV, 1>(K, A, W + p * panel, panel, C + p * plane, plane, add);
 }
 
 // C (panels, rows, width·lanes) = A (rows, K)·W over one block.
-template <class T, int NV>
-static void block_product(const Block& block, int64_t rows, int64_t K, const T* A, int64_t lda, const T* W, T* C) {
+template <class T, int NV, class Left>
+static void block_product(const Block& block, int64_t rows, int64_t K, Left A, const T* W, T* C) {
   constexpr int64_t V = lanes<T>;
   const int64_t panel = K * NV * V, plane = rows * NV * V;
   for (int64_t k = 0; k < K || k == 0; k += k_block) {
@@ -133,30 +168,30 @@ static void block_product(const Block& block, int64_t rows, int64_t K, const T* 
     const int64_t rest = rows % tile_rows, few = rest == 1 || rest == 2 ? rest : 0, most = rows - few;
     const T* w = W + k * NV * V;
     const bool add = k > 0;
+    const Left here = A.from(0, k), last = A.from(most, k);
     if (most > 0) {
       int64_t p = 0;
       if (NV == 1)
         for (; p + 2 <= block.panels; p += 2)
-          rows_of<T, NV, 2>(most, depth, A + k, lda, w + p * panel, panel, C + p * plane, plane, add);
+          rows_of<T, NV, 2>(most, depth, here, w + p * panel, panel, C + p * plane, plane, add);
       for (; p < block.panels; ++p)
-        rows_of<T, NV, 1>(most, depth, A + k, lda, w + p * panel, panel, C + p * plane, plane, add);
+        rows_of<T, NV, 1>(most, depth, here, w + p * panel, panel, C + p * plane, plane, add);
     }
-    const T* a = A + most * lda + k;
     T* c = C + most * NV * V;
-    if (few == 1) few_rows<T, 1, NV>(block.panels, depth, a, lda, w, panel, c, plane, add);
-    if (few == 2) few_rows<T, 2, NV>(block.panels, depth, a, lda, w, panel, c, plane, add);
+    if (few == 1) few_rows<T, 1, NV>(block.panels, depth, last, w, panel, c, plane, add);
+    if (few == 2) few_rows<T, 2, NV>(block.panels, depth, last, w, panel, c, plane, add);
   }
 }
 
 // Run A (rows, K)·W block by block and hand each to after(block, C) with C (panels, rows, width·lanes).
-template <class T, class F>
-LT_INLINE void product(const Packed<T>& W, int64_t rows, const T* A, int64_t lda, T* C, F after) {
+template <class T, class Left, class F>
+LT_INLINE void product(const Packed<T>& W, int64_t rows, Left A, T* C, F after) {
   for (int64_t b = 0; b < W.blocks(); ++b) {
     const Block block = W.block(b);
     if (block.width == 2)
-      block_product<T, 2>(block, rows, W.K, A, lda, W.data + block.offset, C);
+      block_product<T, 2>(block, rows, W.K, A, W.data + block.offset, C);
     else
-      block_product<T, 1>(block, rows, W.K, A, lda, W.data + block.offset, C);
+      block_product<T, 1>(block, rows, W.K, A, W.data + block.offset, C);
     after(block, static_cast<const T*>(C));
   }
 }

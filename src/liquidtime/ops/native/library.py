@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 FILE_NAME = "libliquidtime_native.so"
@@ -38,6 +41,10 @@ def load() -> ctypes.CDLL:
     library.lt_vector_bytes.restype = ctypes.c_int64
     library.lt_advise.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.lt_advise.restype = None
+    library.lt_piece_size.argtypes = library.lt_take.argtypes = [ctypes.c_int64]
+    library.lt_piece_size.restype, library.lt_take.restype = ctypes.c_int64, ctypes.c_void_p
+    library.lt_give.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    library.lt_give.restype = None
     return library
 
 
@@ -78,6 +85,29 @@ def empty(like: Tensor, shape: Sequence[int]) -> Tensor:
     if made.nbytes >= LARGE:
         load().lt_advise(made.data_ptr(), made.nbytes)
     return made
+
+
+def borrowed(like: Tensor, shape: Sequence[int]) -> Tensor:
+    """Return an uninitialised tensor of the type of `like`, for what stays inside an operation.
+
+    Where it is large its memory is one that was used before, if there is one, and is kept for the next when the tensor
+    is gone.
+
+    Raises:
+        MemoryError: there is none.
+
+    """
+    count = math.prod(shape)
+    if count * like.element_size() < LARGE:
+        return like.new_empty(shape)
+    native = load()
+    size: int = native.lt_piece_size(count * like.element_size())
+    address = native.lt_take(size)
+    if not address:
+        raise MemoryError(f"the native kernels could not get {size} bytes")
+    memory = (ctypes.c_char * size).from_address(address)
+    weakref.finalize(memory, native.lt_give, address, size).atexit = False
+    return torch.frombuffer(memory, dtype=like.dtype, count=count).view(shape)
 
 
 def padded(size: int, itemsize: int) -> int:

@@ -8,6 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #define LT_INLINE static inline __attribute__((always_inline))
 
 namespace LT_TARGET {
@@ -45,6 +49,30 @@ template <class T> LT_INLINE Vec<T> load(const T* p) { return (Vec<T>)*reinterpr
 template <class T> LT_INLINE void store(T* p, Vec<T> v) {
   *reinterpret_cast<typename Lane<T>::Loose*>(p) = (typename Lane<T>::Loose)v;
 }
+// Store to memory that is needed long after, past the caches where there is a way; p is aligned to a whole vector.
+// `streamed` goes before another thread may read it.
+#ifdef __SSE2__
+LT_INLINE void stream_bits(void* p, Lane<float>::I v) {
+#if LT_BYTES == 64 && defined(__AVX512F__)
+  _mm512_stream_si512(static_cast<__m512i*>(p), (__m512i)v);
+#elif LT_BYTES == 32 && defined(__AVX__)
+  _mm256_stream_si256(static_cast<__m256i*>(p), (__m256i)v);
+#elif LT_BYTES == 16
+  _mm_stream_si128(static_cast<__m128i*>(p), (__m128i)v);
+#else
+  std::memcpy(p, &v, sizeof v);
+#endif
+}
+template <class T> LT_INLINE void stream(T* p, Vec<T> v) { stream_bits(p, (Lane<float>::I)v); }
+LT_INLINE void streamed() { _mm_sfence(); }
+#else
+template <class T> LT_INLINE void stream(T* p, Vec<T> v) { store<T>(p, v); }
+LT_INLINE void streamed() {}
+#endif
+
+// Ask for the line at p, which will be read soon; p may lie anywhere.
+LT_INLINE void prefetch(const void* p) { __builtin_prefetch(p); }
+
 template <class T> LT_INLINE Vec<T> splat(T s) { return s - Vec<T>{}; }
 
 // The first n lanes from p, the others 0.
@@ -62,10 +90,25 @@ template <class T> LT_INLINE void store_first(T* p, Vec<T> v, int64_t n) {
 template <class T> LT_INLINE Vec<T> pick(typename Lane<T>::I yes, Vec<T> a, Vec<T> b) { return yes ? a : b; }
 template <class T> LT_INLINE Vec<T> absolute(Vec<T> x) { return pick<T>(x < 0, -x, x); }
 
-// NaN passes through, because no comparison with it holds.
+// The smaller (larger) of two; b where one is NaN. The compiler does not see the instruction in a comparison.
+#if LT_BYTES == 32 && defined(__AVX__)
+LT_INLINE Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm256_min_ps((__m256)a, (__m256)b); }
+LT_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm256_max_ps((__m256)a, (__m256)b); }
+LT_INLINE Vec<double> smaller(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm256_min_pd((__m256d)a, (__m256d)b); }
+LT_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm256_max_pd((__m256d)a, (__m256d)b); }
+#elif LT_BYTES == 64 && defined(__AVX512F__)
+LT_INLINE Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_min_ps((__m512)a, (__m512)b); }
+LT_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_max_ps((__m512)a, (__m512)b); }
+LT_INLINE Vec<double> smaller(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_min_pd((__m512d)a, (__m512d)b); }
+LT_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_max_pd((__m512d)a, (__m512d)b); }
+#else
+template <class V> LT_INLINE V smaller(V a, V b) { return a < b ? a : b; }
+template <class V> LT_INLINE V larger(V a, V b) { return a > b ? a : b; }
+#endif
+
+// NaN passes through.
 template <class T> LT_INLINE Vec<T> clamp(Vec<T> x, T limit) {
-  x = pick<T>(x > limit, splat<T>(limit), x);
-  return pick<T>(x < -limit, splat<T>(-limit), x);
+  return larger(splat<T>(-limit), smaller(splat<T>(limit), x));
 }
 
 // 1/k! for the Taylor polynomial of expm1 on |r| <= ln(2)/2, whose next term is below half an ulp.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from liquidtime.datasets import physionet2012
 from liquidtime.paper import published, settings
 from liquidtime.paper.experiments.experiment import Experiment, Row
@@ -36,6 +38,8 @@ ALL = "trained on all but the test part: it chooses no epoch"
 DEFAULTS = f"settings by cross-validation inside set a; {ALL}"
 RAW = {"scaling": "none"}
 SAME = "settings of our LSTM, no search"
+LATENT = dataclasses.replace(DISCRETE, hidden_size=40)
+ATTENTION = dataclasses.replace(DISCRETE, hidden_size=128)
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
@@ -54,6 +58,16 @@ ROWS = {
     "phased_lstm": Row(MODELS["phased_lstm"], DISCRETE, SAME),
     "rnn_decay": Row(MODELS["rnn_decay"], DISCRETE, SAME),
     "rnn_impute": Row(MODELS["rnn_impute"], DISCRETE, SAME),
+    "ip_net": Row(MODELS["ip_net"], DISCRETE, "a reference time each half hour; our settings"),
+    "seft": Row(MODELS["seft"], DISCRETE, "our settings"),
+    "rnn_vae": Row(MODELS["rnn_vae"], LATENT, "sizes as its authors; our settings of training"),
+    "latent_ode_rnn": Row(
+        MODELS["latent_ode_rnn"], LATENT, "sizes as its authors, one RK4 step an interval; our settings of training"
+    ),
+    "latent_ode": Row(
+        MODELS["latent_ode"], LATENT, "sizes as its authors, one RK4 step an interval; our settings of training"
+    ),
+    "mtand": Row(MODELS["mtand"], ATTENTION, "sizes as its authors; our settings of training"),
 }
 TASK = Task("auc", 2, PYTORCH, patience=15)
 

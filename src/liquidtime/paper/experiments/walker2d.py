@@ -56,6 +56,7 @@ ROWS = {
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
     **{name: Row(MODELS[name], DISCRETE, SAME) for name in OTHERS},
+    "transformer": Row(MODELS["transformer"], DISCRETE, "2 layers, 4 heads; our settings"),
 }
 
 WALKER2D = Experiment(

@@ -53,6 +53,8 @@ ROWS = {
     "gru": Row(MODELS["gru"], DISCRETE, "time as a second input; our settings"),
     **{name: Row(MODELS[name], DISCRETE, SAME) for name in OTHERS},
     **{name: Row(MODELS[name], IN_SAMPLES, SAME + "; its time scales in samples") for name in SCALED},
+    "transformer": Row(MODELS["transformer"], DISCRETE, "2 layers, 4 heads; our settings"),
+    "bidirectional": Row(MODELS["bidirectional"], DISCRETE, "an LSTM each way in time; our settings"),
 }
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
 TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, bucketed=True)

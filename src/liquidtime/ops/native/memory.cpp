@@ -1,0 +1,78 @@
+// Large pieces of memory that are used again: the first touch of fresh memory costs several times the work on it.
+#include <cstdint>
+#include <cstdlib>
+#include <list>
+#include <mutex>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#define LT_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+struct Piece {
+  void* data;
+  size_t size;
+};
+
+constexpr size_t page = size_t(1) << 21, kept_at_most = size_t(1) << 28;
+
+// Pieces that nobody uses, the last one given back first.
+std::mutex lock;
+std::list<Piece>& pieces() {
+  static auto* kept = new std::list<Piece>;  // never destroyed: tensors may outlive every static
+  return *kept;
+}
+size_t kept_bytes = 0;
+
+void advise(void* data, size_t bytes) {
+#ifdef __linux__
+  const uintptr_t first = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t from = (first + page - 1) / page * page, to = (first + bytes) / page * page;
+  if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+#else
+  (void)data, (void)bytes;
+#endif
+}
+
+}  // namespace
+
+// Ask for large pages under a large buffer.
+LT_EXPORT void lt_advise(void* data, int64_t bytes) { advise(data, static_cast<size_t>(bytes)); }
+
+// Return the size of the piece that a buffer of so many bytes gets.
+LT_EXPORT int64_t lt_piece_size(int64_t bytes) {
+  return static_cast<int64_t>((static_cast<size_t>(bytes) + page - 1) / page * page);
+}
+
+// Take a piece of a size that `lt_piece_size` gave, one that was used before if there is one; null if there is no memory.
+LT_EXPORT void* lt_take(int64_t size) {
+  const size_t wanted = static_cast<size_t>(size);
+  {
+    const std::lock_guard<std::mutex> guard(lock);
+    for (auto at = pieces().begin(); at != pieces().end(); ++at)
+      if (at->size == wanted) {
+        void* data = at->data;
+        kept_bytes -= at->size;
+        pieces().erase(at);
+        return data;
+      }
+  }
+  void* data = std::aligned_alloc(page, wanted);
+  if (data) advise(data, wanted);
+  return data;
+}
+
+// Give a piece back. The oldest go to the system where more than 256 MB lie idle.
+LT_EXPORT void lt_give(void* data, int64_t size) {
+  const std::lock_guard<std::mutex> guard(lock);
+  pieces().push_front({data, static_cast<size_t>(size)});
+  kept_bytes += static_cast<size_t>(size);
+  while (kept_bytes > kept_at_most) {
+    kept_bytes -= pieces().back().size;
+    std::free(pieces().back().data);
+    pieces().pop_back();
+  }
+}
