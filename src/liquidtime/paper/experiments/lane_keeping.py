@@ -22,14 +22,14 @@ SETTINGS = Settings(
     optimizer="adam",
     batch_size=32,
     hidden_size=19,
-    epochs=40,
+    epochs=24,
     base_lr=0.01,
-    decay_lr=0.93,
+    decay_lr=0.88,
     clipnorm=1,
     weight_decay=0.0,
 )
 LSTM = dataclasses.replace(SETTINGS, hidden_size=64, base_lr=0.003)
-DENSE = dataclasses.replace(SETTINGS, hidden_size=1000, base_lr=0.0003)
+DENSE = dataclasses.replace(SETTINGS, hidden_size=1000, epochs=4, base_lr=0.0003, decay_lr=0.5)
 
 
 def wiring(settings: Settings) -> NCP:
