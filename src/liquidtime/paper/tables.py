@@ -12,6 +12,7 @@ from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.experiments.experiment import HONEST, Experiment
 from liquidtime.paper.published import PaperRow
 from liquidtime.paper.results import read_results
+from liquidtime.paper.sections import SECTIONS, written
 
 REFERENCE = "lstm"
 PERCENT = ("accuracy",)
@@ -146,10 +147,10 @@ def page(out: str | Path = "results") -> str:
     """Return the page of all experiments that have a result."""
     parts = ["# Results", "", "Made by `liquidtime paper table --all` from the files in `results/`.", "", LEGEND, ""]
     for experiment in EXPERIMENTS.values():
-        if read_results(Path(out), experiment.name):
+        if experiment.name not in SECTIONS and read_results(Path(out), experiment.name):
             command = f"liquidtime paper run {experiment.name} --model MODEL --seeds N --protocol {HONEST}"
             parts += [f"## {experiment.title}", "", f"`{command}`", "", markdown(experiment, out)]
-    return "\n".join(parts)
+    return "\n".join(parts + written(Path(out)))
 
 
 def _changed(record: dict[str, Any]) -> str:
