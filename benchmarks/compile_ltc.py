@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from torch import Tensor
 
 import liquidtime as lt
 from liquidtime.closed_form import AlgorithmOne, algorithm_one
+from liquidtime.ops import live_backend, using_backend
 from liquidtime.solvers import RK4, Euler, Hold, Midpoint, SemiImplicit, Solver
 
 INPUTS = 64
@@ -40,6 +42,11 @@ ORDERS: dict[str, tuple[Solver, tuple[int, ...]]] = {
     "midpoint": (Midpoint(), (64, 128, 256)),
 }
 TIME_CONSTANTS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
+KERNEL: dict[str, tuple[Solver, int]] = {
+    "semi-implicit x 6": (SemiImplicit(), 6),
+    "hold": (Hold(), 1),
+    "midpoint": (Midpoint(), 1),
+}
 INTERVALS = (0.1, 0.5, 1.0)
 BATCHES = (1, 64)
 SPEEDUPS = (("speedup", "own_solver"), ("speedup_fine", "reference"))
@@ -110,6 +117,31 @@ def speed(B: int) -> dict[str, Any]:
     }
 
 
+def on_both_ways(B: int, rounds: int = 10) -> dict[str, Any]:
+    """Return milliseconds of every method that has a kernel, on it and in the plain loop: B series of 32 samples.
+
+    The best of several rounds, each through all of them, so that all meet the same machine.
+    """
+    torch.manual_seed(0)
+    x, dt = torch.randn(B, 32, INPUTS), torch.rand(B, 32)
+    layers = {name: lt.LTC(INPUTS, wiring=WIRING, solver=solver, unfolds=n) for name, (solver, n) in KERNEL.items()}
+    found: dict[str, Any] = {name: {} for name in KERNEL}
+    for _ in range(rounds):
+        for name, ltc in layers.items():
+            for backend in ("native", "reference"):
+                for what, training in (("inference", False), ("training", True)):
+                    column = f"{what}, {backend}"
+                    for _ in range(3):  # the first finds the caches full of another's numbers
+                        with using_backend(backend), torch.set_grad_enabled(training):
+                            start = time.perf_counter()
+                            y, _ = ltc(x, dt=dt)
+                            if training:
+                                y.square().sum().backward()
+                            ms = 1e3 * (time.perf_counter() - start)
+                        found[name][column] = min(ms, found[name].get(column, math.inf))
+    return found
+
+
 def table(result: dict[str, Any]) -> str:
     """Return what a person reads of a result, means over the networks."""
     runs = result["seeds"]
@@ -146,6 +178,11 @@ def table(result: dict[str, Any]) -> str:
         for name, report in reports.items():
             over = [f"{report[key]:.1f} over {report[of]}" for key, of in SPEEDUPS]
             lines.append(f"{name:20}{report['mse']:>10.1e}   {over[0]:30}{over[1]}")
+    for B, methods in result["kernel"].items():
+        columns = list(next(iter(methods.values())))
+        lines += ["", f"{B} series of 32 samples: milliseconds on the kernel and in the plain loop"]
+        lines.append(f"{'':20}" + "".join(f"{column:>22}" for column in columns))
+        lines += [f"{name:20}" + "".join(f"{ms[c]:>22.2f}" for c in columns) for name, ms in methods.items()]
     return "\n".join(lines)
 
 
@@ -170,6 +207,7 @@ def main() -> None:
             "threads": torch.get_num_threads(),
             "seeds": [measure(seed) for seed in range(arguments.seeds)],
             "speed": {str(B): speed(B) for B in BATCHES},
+            "kernel": {str(B): on_both_ways(B) for B in BATCHES} if live_backend() == "native" else {},
         }
     print(table(result))
     arguments.out.write_text(json.dumps(result, indent=1) + "\n")

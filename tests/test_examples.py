@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # How many blocks of code a page has, and what they print, where that is worth holding it to.
 BLOCKS = {
     "choosing-a-network.md": 5,
@@ -16,6 +16,7 @@ BLOCKS = {
     "compiling.md": 2,
     "irregular-data.md": 12,
     "model-files.md": 4,
+    "sequence.md": 1,
     "theory.md": 6,
     "training.md": 2,
 }

@@ -16,19 +16,23 @@ READ_THE_WHOLE = {
     "latent_ode_rnn",
     "latent_ode",
     "mtand",
+    "mtand_full",
     "bidirectional",
 }
+OWN_LOSS = {"ip_net", "rnn_vae", "latent_ode", "latent_ode_rnn", "mtand_full"}
 SMALL = {
     "ip_net": {"reference_points": 5},
     "seft": {"heads": 2, "key_size": 4, "time_size": 4},
     "latent_ode_rnn": {"units": 4},
     "latent_ode": {"units": 4},
     "mtand": {"reference_points": 5, "embedding_size": 4, "heads": 2},
+    "mtand_full": {"reference_points": 5, "embedding_size": 4, "heads": 2, "latent_size": 2, "decoder_size": 3},
     "transformer": {"dropout": 0.0},
 }
 OPTIONS = {
     "ip_net-horizon": ("ip_net", {"horizon": 9.0}),
     "mtand-horizon-head": ("mtand", {"horizon": 9.0, "head_units": 4}),
+    "mtand_full-horizon-head": ("mtand_full", {"horizon": 9.0, "head_units": 4}),
     "latent_ode-euler-head": ("latent_ode", {"solver": "euler", "steps": 3, "layers": 2, "head_units": 4}),
     "bidirectional-per_step": ("bidirectional", {"per_step": True}),
 }
@@ -175,7 +179,7 @@ def test_own_loss(subject):
     lengths = [6, 3, 0, 1]
     torch.manual_seed(3)
     loss = model.objective(x, dt, lengths)[2]
-    generative = SUBJECTS[subject][0] in ("ip_net", "rnn_vae", "latent_ode", "latent_ode_rnn")
+    generative = SUBJECTS[subject][0] in OWN_LOSS
     assert (loss is not None) is generative
     if generative:
         assert loss.shape == ()

@@ -11,7 +11,7 @@ from liquidtime.solvers import Dopri5
 pytest.importorskip("torchdiffeq")
 B, D, H = 4, 3, 5
 F64 = torch.float64
-EXACT = Dopri5(rtol=1e-10, atol=1e-11)
+EXACT = Dopri5(rtol=1e-8, atol=1e-9)
 KINDS = {
     "CTRNNCell": cells.CTRNNCell,
     "GRUODECell": cells.GRUODECell,
@@ -39,7 +39,7 @@ def sample(cell, rows=B):
 def test_equals_fine_steps_for_every_series_with_its_own_interval(kind):
     cell, fine = make(kind, EXACT), make(kind, "rk4", unfolds=400)
     inputs = sample(cell)
-    torch.testing.assert_close(cell(*inputs)[0], fine(*inputs)[0], rtol=1e-7, atol=1e-8)
+    torch.testing.assert_close(cell(*inputs)[0], fine(*inputs)[0], rtol=1e-6, atol=1e-7)
 
 
 @over_kinds
@@ -69,14 +69,14 @@ def test_gradients(kind):
 @over_flows
 def test_the_adjoint_gives_the_same_gradients(kind):
     found = []
-    for solver in (EXACT, Dopri5(rtol=1e-10, atol=1e-11, adjoint=True)):
+    for solver in (EXACT, Dopri5(rtol=1e-8, atol=1e-9, adjoint=True)):
         cell = make(kind, solver)
         x, state, dt = sample(cell)
         inputs = (x.requires_grad_(), dt.requires_grad_(), *(part.requires_grad_() for part in state))
         y, _ = cell(x, state, dt)
         found.append(torch.autograd.grad(y.square().sum(), [*inputs, *cell.parameters()]))
     for plain, adjoint in zip(*found, strict=True):
-        torch.testing.assert_close(plain, adjoint, rtol=1e-6, atol=1e-7)
+        torch.testing.assert_close(plain, adjoint, rtol=1e-5, atol=1e-6)
 
 
 def test_the_adjoint_refuses_what_does_not_name_its_tensors():
@@ -87,7 +87,7 @@ def test_the_adjoint_refuses_what_does_not_name_its_tensors():
 
 @over_kinds
 def test_no_series_padding_and_type(kind):
-    cell = make(kind, "dopri5")
+    cell = make(kind, Dopri5())
     y, _ = cell(*sample(cell, 0))
     assert y.shape == (0, H)
     x, dt = torch.randn(2, 4, D, dtype=F64), torch.rand(2, 4, dtype=F64)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from liquidtime import cells
+from liquidtime.solvers import SemiImplicit
 from oracles import baseline_steps as steps
 from oracles.steps import gru, lstm
 
@@ -204,7 +205,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="`solver` must be one of"):
         cells.ODERNNCell(D, H, solver="hold")
     with pytest.raises(ValueError, match="`solver` must be one of"):
-        cells.LipschitzRNNCell(D, H, solver=cells.ltc.SemiImplicit())
+        cells.LipschitzRNNCell(D, H, solver=SemiImplicit())
     with pytest.raises(ValueError, match="`shortest` must be finite and over 0"):
         cells.CTGRUCell(D, H, shortest=0.0)
     with pytest.raises(ValueError, match="`periods` must be two finite numbers over 0"):

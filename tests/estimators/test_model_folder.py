@@ -13,6 +13,7 @@ from estimators.forged import sign
 from estimators.small import TINY, series
 from liquidtime.cells import CfCCell
 from liquidtime.estimators import ModelFolderError
+from liquidtime.estimators.model_folder import _is_pickle
 from liquidtime.training import DamagedFolder
 from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes
 
@@ -228,3 +229,10 @@ def test_missing_folders_and_files_are_named(folder, tmp_path):
     sign(folder)
     with pytest.raises(ModelFolderError, match=r"lists no config\.json"):
         lt.load(folder)
+
+
+def test_no_length_of_the_weights_header_is_taken_for_a_pickle():
+    files = [tensors_to_bytes({"a" * n: torch.zeros(1)}) for n in range(1, 300)]
+    assert any(raw.startswith(b"\x80") for raw in files)
+    assert not any(_is_pickle(raw) for raw in files)
+    assert _is_pickle(pickle.dumps({"a": 1}))

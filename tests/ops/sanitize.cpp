@@ -109,12 +109,12 @@ liquidtime::Synapses synapses(Heap<T>& heap, Heap<int64_t>& places, int64_t from
   return {count, first, pre, row(), row(), row(), row(), row(), row(), row(), row()};
 }
 
-template <class T> bool run_ltc(const Shape& shape) {
+template <class T> bool run_ltc(const Shape& shape, int64_t solver) {
   Heap<T> heap;
   Heap<int64_t> places;
   LtcProblem p{};
   const int64_t wide = sizeof(T) == 8, V = lt_vector_bytes() / sizeof(T), B = shape.B, H = shape.H, D = shape.D;
-  p.B = B, p.T = shape.T, p.D = D, p.H = H, p.unfolds = 3, p.threads = 2, p.save = 1;
+  p.B = B, p.T = shape.T, p.D = D, p.H = H, p.unfolds = 3, p.solver = solver, p.threads = 2, p.save = 1;
   p.need_dx = B % 3 != 0, p.need_ddt = 1;
   std::vector<int64_t> lengths(B);
   for (int64_t b = 0; b < B; ++b) lengths[b] = (b * 7 + 3) % (p.T + 1);
@@ -150,12 +150,13 @@ int main() {
                     int(shape.T));
         ++failures;
       }
-  for (const Shape& shape : shapes) {
-    ++runs;
-    if (run_ltc<float>(shape) && run_ltc<double>(shape)) continue;
-    std::printf("ltc B %d T %d gives no finite result\n", int(shape.B), int(shape.T));
-    ++failures;
-  }
+  for (const Shape& shape : shapes)
+    for (int64_t solver = 0; solver < 5; ++solver) {
+      ++runs;
+      if (run_ltc<float>(shape, solver) && run_ltc<double>(shape, solver)) continue;
+      std::printf("ltc solver %d B %d T %d gives no finite result\n", int(solver), int(shape.B), int(shape.T));
+      ++failures;
+    }
   std::printf("%d runs, %d failures\n", runs, failures);
   return failures != 0;
 }

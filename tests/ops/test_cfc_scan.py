@@ -107,6 +107,29 @@ def test_a_row_of_a_batch_is_bit_for_bit_the_row_alone():
         assert torch.equal(alone[0], y[row])
 
 
+def test_more_samples_than_are_added_up_at_once():
+    for B, T, lengths in ((1, 150, None), (5, 40, [40, 3, 17, 0, 39]), (70, 9, [k % 10 for k in range(70)])):
+        compare(draw(Form(layers=2), B, T, 3, 9, 10, torch.float64, lengths))
+        compare(draw(Form("cf_s_paper", 1, 1, memory="input"), B, T, 3, 9, 10, torch.float64, lengths))
+
+
+def test_what_is_far_larger_than_the_caches_equals_the_definition():
+    case = draw(Form(), 64, 40, 2, 1024, 8, torch.float32)
+    assert 64 * 40 * 3 * 1024 * 4 > 24 << 20
+    y, state = case.run(cfc_scan_native)
+    expected, expected_state = case.run(cfc_scan_ref)
+    assert_same([y, *state], [expected, *expected_state], 1e-5)
+    assert_same(gradients(case, y, state), gradients(case, expected, expected_state), 1e-5)
+
+
+def test_memory_that_is_used_again_belongs_to_one_run_at_a_time():
+    cases = [draw(Form(), 16, 64, 2, 512, 8, torch.float32, seed=seed) for seed in range(3)]
+    found = [case.run(cfc_scan_native) for case in cases]  # all alive together, then once more after one is gone
+    expected = [gradients(case, *result) for case, result in zip(cases, found, strict=True)]
+    for case, grads in zip(cases, expected, strict=True):
+        assert_same(gradients(case, *case.run(cfc_scan_native)), grads, 0.0)
+
+
 def test_strides_of_every_argument_are_followed():
     case = draw(Form(memory="hidden"), 4, 5, 3, 6, 7, torch.float64)
     spread = [torch.stack([t, torch.full_like(t, float("nan"))], -1).detach()[..., 0] for t in case.leaves]
@@ -189,10 +212,10 @@ def test_only_the_last_state_is_used():
     assert_same(list(mine), list(expected), 1e-10)
 
 
-@pytest.mark.parametrize("traced", [False, True])
-def test_second_derivatives_are_refused(traced):
+@pytest.mark.parametrize("way", [{}, {"traced": True}, {"recompute": True}])
+def test_second_derivatives_are_refused(way):
     case = draw(Form())
-    y, _ = case.run(cfc_scan_native, traced=traced)
+    y, _ = case.run(cfc_scan_native, **way)
     (first,) = torch.autograd.grad(y.square().sum(), case.x, create_graph=True)
     with pytest.raises(RuntimeError, match=r"no second derivatives.*reference"):
         torch.autograd.grad(first.square().sum(), case.x)

@@ -75,6 +75,36 @@ def test_second_derivatives_are_had_where_the_text_says():
         assert torch.autograd.gradgradcheck(lambda x: layer(x)[0], x)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("mixed_memory", [False, True])
+@pytest.mark.parametrize("kind", [lt.CfC, lt.LTC])
+def test_single_steps_of_wired_and_liquid_layers_equal_the_sequence(kind, mixed_memory, dtype):
+    torch.manual_seed(0)
+    layer = kind(3, wiring=lt.wirings.AutoNCP(12, 3), num_layers=2, mixed_memory=mixed_memory).to(dtype)
+    x, dt = torch.randn(4, 5, 3, dtype=dtype), torch.rand(4, 5, dtype=dtype)
+    with using_backend("native"), torch.no_grad():
+        expected, last = layer(x, dt=dt)
+        state = None
+        for k in range(5):
+            y, state = layer.step(x[:, k], state, dt[:, k])
+            torch.testing.assert_close(y, expected[:, k])
+    for mine, theirs in zip(*([h] if isinstance(h, torch.Tensor) else h for h in (state, last)), strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
+def test_single_steps_take_the_kernel():
+    layer = lt.LTC(3, wiring=lt.wirings.AutoNCP(12, 3))
+    x = torch.randn(2, 3)
+    calls: list[int] = []
+    layer.cells[0].forward = lambda *given: calls.append(1) or type(layer.cells[0]).forward(layer.cells[0], *given)
+    with using_backend("native"):
+        with torch.no_grad():
+            layer.step(x)
+        assert not calls
+        layer.step(x)
+        assert len(calls) == 1
+
+
 LAYERS = {
     "wired": lambda: lt.CfC(3, wiring=lt.wirings.AutoNCP(16, 3)),
     "liquid": lambda: lt.LTC(3, 12),

@@ -8,6 +8,7 @@ import torch
 
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.fitting import Run
+from liquidtime.paper.lane import head
 from small_data import write_all
 
 XOR_SIZES = {"train": 80, "test": 30}
@@ -16,6 +17,11 @@ XOR_SIZES = {"train": 80, "test": 30}
 def shrink_xor(monkeypatch):
     """Draw few bit streams where an experiment would draw 110,000."""
     monkeypatch.setattr(sys.modules["liquidtime.datasets.xor"], "SIZES", XOR_SIZES)
+
+
+def shrink_head(monkeypatch):
+    """Train the head of the lane-keeping networks for one epoch."""
+    monkeypatch.setattr(head, "HEAD", dataclasses.replace(head.HEAD, epochs=1))
 
 
 def written(folder):
@@ -42,14 +48,16 @@ def cheap(settings):
 
 
 def cheapened(experiment):
-    """Return an experiment whose every row is cheap, and whose reviews are short."""
-    load = functools.partial(experiment.load, longest=8) if experiment.name == "imdb" else experiment.load
+    """Return an experiment whose every row is cheap, and whose sequences are short."""
+    short = {"imdb": {"longest": 8}, "lane-keeping": {"window": 4}, "tightness": {"window": 4}}
+    load = functools.partial(experiment.load, **short.get(experiment.name, {}))
     rows = {name: dataclasses.replace(row, settings=cheap(row.settings)) for name, row in experiment.rows.items()}
     return dataclasses.replace(experiment, load=load, rows=rows)
 
 
 def cheapen_all(monkeypatch):
     """Make every experiment cheap, for this process."""
+    shrink_head(monkeypatch)
     for name, experiment in list(EXPERIMENTS.items()):
         monkeypatch.setitem(EXPERIMENTS, name, cheapened(experiment))
     torch.set_num_threads(1)

@@ -73,4 +73,4 @@ def test_json_has_the_same(facts):
 def test_every_network_has_a_paragraph():
     text = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "models").glob("*.md"))
     named = set(re.findall(r'`"(\w+)"`', text))
-    assert set(NETWORKS) <= named
+    assert {*NETWORKS, *BASELINES} <= named

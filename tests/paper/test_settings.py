@@ -8,7 +8,7 @@ import pytest
 from liquidtime.paper import published, settings
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.settings import Settings
-from paper.small_runs import cheap, shrink_xor, small_run, written
+from paper.small_runs import cheap, shrink_head, shrink_xor, small_run, written
 from small_data import REAL
 
 TEXTS = sorted((REAL.parent / "paper").glob("0*.txt"))
@@ -79,6 +79,16 @@ def test_published_numbers_are_as_printed(label, ours, value_at, minutes_at):
     assert found == rows
 
 
+@needs_paper
+def test_lane_keeping_weights_are_as_printed():
+    rows = {}
+    for name, total, recurrent in latex_table("tab:param_count"):
+        if re.search(r"\d{3}", total):
+            name = name.split("\n")[-1].replace(r"\midrule", "").strip()
+            rows[name] = tuple(int(cell.replace(",", "")) if cell.strip("- ") else None for cell in (total, recurrent))
+    assert rows == {row.model: (row.total, row.recurrent) for row in published.LANE_WEIGHTS}
+
+
 class Watched(Settings):
     """Settings that remember which fields were read."""
 
@@ -94,6 +104,7 @@ CASES = [(name, row) for name in EXPERIMENTS for row, entry in EXPERIMENTS[name]
 @pytest.mark.parametrize(("name", "row"), CASES)
 def test_every_field_is_read(name, row, tmp_path_factory, tmp_path, monkeypatch):
     shrink_xor(monkeypatch)
+    shrink_head(monkeypatch)
     experiment = EXPERIMENTS[name]
     root = written(tmp_path_factory.getbasetemp() / "data")
     given = cheap(experiment.rows[row].settings).to_dict()

@@ -9,6 +9,7 @@ from liquidtime.baselines.ip_net import IPNet
 from liquidtime.baselines.latent_ode import LatentODE
 from liquidtime.baselines.model import SequenceModel
 from liquidtime.baselines.mtand import MTAND
+from liquidtime.baselines.mtand_full import MTANDFull
 from liquidtime.baselines.rnn_vae import RNNVAE
 from liquidtime.baselines.seft import SeFT
 from liquidtime.baselines.transformer import Transformer
@@ -20,6 +21,7 @@ BASELINES: dict[str, Callable[..., SequenceModel]] = {
     "latent_ode_rnn": partial(LatentODE, encoder="rnn"),
     "latent_ode": partial(LatentODE, encoder="ode_rnn"),
     "mtand": MTAND,
+    "mtand_full": MTANDFull,
     "transformer": Transformer,
     "bidirectional": BidirectionalRNN,
 }
@@ -33,6 +35,7 @@ __all__ = [
     "Flow",
     "IPNet",
     "LatentODE",
+    "MTANDFull",
     "SeFT",
     "SequenceModel",
     "Transformer",

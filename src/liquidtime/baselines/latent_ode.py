@@ -24,7 +24,7 @@ class LatentODE(LatentModel):
         input_size: D, 2C with a mask.
         hidden_size: H, of the encoder.
         encoder: "rnn" or "ode_rnn".
-        latent_size: of z; None for half of H.
+        latent_size: of z; None for H.
         units: of the hidden layers of f and f_e; None for H.
         layers: hidden layers of f and f_e.
         time_scale: by which intervals are divided.
@@ -66,7 +66,7 @@ class LatentODE(LatentModel):
         super().__init__(
             input_size,
             H,
-            max(1, H // 2) if latent_size is None else latent_size,
+            H if latent_size is None else latent_size,
             head_units=head_units,
             observation_std=observation_std,
             loss_weight=loss_weight,
@@ -90,7 +90,7 @@ class LatentODE(LatentModel):
         state: Tensor = self.encoder(x, dt, series)
         return state
 
-    def decode(self, z: Tensor, times: Tensor) -> Tensor:
+    def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
         """Return (B, Q, C) along the solution."""
         values: Tensor = self.emit(self.flow.along(z, times / self.time_scale))
         return values

@@ -56,6 +56,12 @@ class TimeAttention(nn.Module):
         largest = largest.masked_fill(largest == -torch.inf, 0.0)
         return torch.exp((scores - largest).clamp(-FAR, 0.0)).masked_fill(outside, 0.0)
 
+    def among(self, at: Tensor, times: Tensor, states: Tensor) -> Tensor:
+        """Return (B, Q, heads·S) at times (B, Q), from states (B, R, S) all known at times (B, R)."""
+        parts = self.weights(at, times, torch.ones_like(times, dtype=torch.bool))
+        found = (parts / parts.sum(dim=-1, keepdim=True)) @ states.unsqueeze(1)  # (B, heads, Q, S)
+        return found.transpose(1, 2).flatten(2)
+
     def forward(self, at: Tensor, times: Tensor, series: Series) -> Tensor:
         """Return (B, heads, Q, C) at times (B, Q), 0 for a channel that was never observed.
 
@@ -131,10 +137,14 @@ class MTAND(WholeSeriesModel):
     def summarise(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return (B, output_size) from the GRU's last state."""
         at = reference_times(self.reference_points, series.span(self.horizon))
-        found = self.interpolants(series, at)
-        B, _, R, C = found.shape
-        ever = series.observed.any(dim=1).to(found.dtype).unsqueeze(1).expand(B, R, C)
-        z = self.mix(torch.cat([found.transpose(1, 2).flatten(2), ever], dim=-1))
+        z = self.mix(with_ever_observed(self.interpolants(series, at), series))
         states, _ = self.network(z)
         summary: Tensor = self.head(states[:, -1])
         return summary, None
+
+
+def with_ever_observed(found: Tensor, series: Series) -> Tensor:
+    """Return (B, Q, (heads + 1)·C), x̂ (B, heads, Q, C) of all heads and whether each channel was ever observed."""
+    B, _, Q, C = found.shape
+    ever = series.observed.any(dim=1).to(found.dtype).unsqueeze(1).expand(B, Q, C)
+    return torch.cat([found.transpose(1, 2).flatten(2), ever], dim=-1)

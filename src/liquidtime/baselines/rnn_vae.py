@@ -17,7 +17,7 @@ class RNNVAE(LatentModel):
     Args:
         input_size: D, 2C with a mask.
         hidden_size: H, of both GRUs.
-        latent_size: of z; None for half of H.
+        latent_size: of z; None for H.
         time_scale: by which intervals are divided.
         head_units: see `LatentModel`.
         observation_std: see `LatentModel`.
@@ -45,7 +45,7 @@ class RNNVAE(LatentModel):
         super().__init__(
             input_size,
             H,
-            max(1, H // 2) if latent_size is None else latent_size,
+            H if latent_size is None else latent_size,
             head_units=head_units,
             observation_std=observation_std,
             loss_weight=loss_weight,
@@ -63,7 +63,7 @@ class RNNVAE(LatentModel):
         states, _ = self.encoder(torch.cat([self.inputs(series), gaps], dim=-1))
         return series.last(states)
 
-    def decode(self, z: Tensor, times: Tensor) -> Tensor:
+    def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
         """Return (B, Q, C) by one run over the times in order."""
         in_order, order = times.sort(dim=1)
         gaps = torch.diff(in_order, dim=1, prepend=torch.zeros_like(in_order[:, :1])) / self.time_scale

@@ -47,7 +47,7 @@ class SeFT(WholeSeriesModel):
         heads: int = 4,
         key_size: int = 32,
         time_size: int = 16,
-        shortest: float = 0.01,
+        shortest: float = 1.0,
         longest: float = 100.0,
         mask: bool = True,
     ) -> None:

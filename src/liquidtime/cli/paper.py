@@ -89,17 +89,25 @@ def print_table(
     from liquidtime.paper import tables
     from liquidtime.paper.experiments import EXPERIMENTS
     from liquidtime.paper.results import read_results, write_text
+    from liquidtime.paper.sections import SECTIONS
 
     if every == (experiment is not None):
         typer.echo("error: give the name of an experiment, or --all.", err=True)
         raise typer.Exit(2)
-    if experiment is not None and experiment not in EXPERIMENTS:
-        typer.echo(f"error: {unknown_choice('experiment', experiment, EXPERIMENTS)}", err=True)
+    known = list(dict.fromkeys([*EXPERIMENTS, *SECTIONS]))
+    if experiment is not None and experiment not in known:
+        typer.echo(f"error: {unknown_choice('experiment', experiment, known)}", err=True)
         raise typer.Exit(2)
     if as_json:
-        wanted = [EXPERIMENTS[experiment]] if experiment is not None else list(EXPERIMENTS.values())
-        found = {one.name: [vars(line) for line in tables.lines(one, read_results(out, one.name))] for one in wanted}
+        found = {
+            name: SECTIONS[name].rows(out)
+            if name in SECTIONS
+            else [vars(line) for line in tables.lines(EXPERIMENTS[name], read_results(out, name))]
+            for name in (known if experiment is None else [experiment])
+        }
         typer.echo(json.dumps(found, indent=1, default=vars, ensure_ascii=False))
+    elif experiment in SECTIONS:
+        typer.echo(SECTIONS[experiment].markdown(out), nl=False)
     elif experiment is not None:
         typer.echo(tables.markdown(EXPERIMENTS[experiment], out), nl=False)
     else:
@@ -127,3 +135,23 @@ def print_models(
         typer.echo(json.dumps([vars(one) for one in model_table.facts()], indent=1, ensure_ascii=False))
     else:
         typer.echo(model_table.markdown(), nl=False)
+
+
+@app.command("figure")
+def draw_figure(
+    name: Annotated[str, typer.Argument(help="attention or tightness.")],
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data.")] = None,
+    out: Out = Path("results"),
+) -> None:
+    """Draw a figure of the paper from what was run, into figures/ of the results."""
+    from liquidtime.datasets import DataNotFound
+    from liquidtime.errors import unknown_choice
+    from liquidtime.paper.figures import FIGURES, draw
+
+    try:
+        if name not in FIGURES:
+            raise unknown_choice("figure", name, FIGURES)
+        typer.echo(f"{draw(name, out, data_dir)} written")
+    except (ValueError, ImportError, DataNotFound) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from error

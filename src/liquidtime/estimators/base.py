@@ -24,6 +24,7 @@ from liquidtime.estimators.members import PREDICT_BATCH, LossOf, Part, folds, me
 from liquidtime.estimators.network import SeriesNetwork
 from liquidtime.estimators.networks import Network, cell_maker
 from liquidtime.estimators.piecewise import PiecewiseLinear
+from liquidtime.estimators.reader import SeriesReader, layers_of, reads_whole_series
 from liquidtime.estimators.streaming import LiveSeries
 from liquidtime.layers import Recurrent
 from liquidtime.training import TrainSettings
@@ -52,10 +53,10 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     """Networks on encoded series, with scikit-learn's conventions: arguments are stored as they are given.
 
     Args:
-        network: one of `NETWORKS`, or a function from the number of inputs to a `Cell`.
+        network: one of `NETWORKS` or `BASELINES`, or a function from the number of inputs to a `Cell`.
         hidden_size: H.
         backbone_units: U, of the CfC family.
-        num_layers: recurrent layers, each reading the one below.
+        num_layers: layers, each reading the one below; 1 for `BASELINES` other than the Transformer.
         read_out_units: width of the read-out's hidden layer.
         dropout: of the read-out, in training.
         channel_dropout: the share of channels that the recurrent layer does not see of a series, in training.
@@ -88,7 +89,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 1e-3,
+        learning_rate: float = 3e-3,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
@@ -131,7 +132,10 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_rate("channel_dropout", self.channel_dropout)
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
-        cell_maker(self.network, self.hidden_size, self.backbone_units)
+        if reads_whole_series(self.network):
+            layers_of(self.network, self.num_layers)
+        else:
+            cell_maker(self.network, self.hidden_size, self.backbone_units)
 
     def _fit_encoder(self, data: SeriesSet) -> None:
         self._check_settings()
@@ -193,12 +197,18 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             self.results_.append(result)
 
     def _make_network(self, outputs: int) -> SeriesNetwork:
+        if reads_whole_series(self.network):
+            sizes = (self.hidden_size, self.num_layers, self.encoder_.input_size_)
+            return self._around(SeriesReader(self.network, *sizes, self.encoder_.layout_), outputs)
         encoder = self.encoder_
         layer = Recurrent(
             cell_maker(self.network, self.hidden_size, self.backbone_units, encoder.layout_.mask_of),
             encoder.input_size_,
             num_layers=self.num_layers,
         )
+        return self._around(layer, outputs)
+
+    def _around(self, layer: Recurrent | SeriesReader, outputs: int) -> SeriesNetwork:
         return SeriesNetwork(
             layer,
             copy.deepcopy(self._pieces),
@@ -206,7 +216,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             self.read_out_units,
             self.dropout,
             self.channel_dropout,
-            encoder.layout_.channel_of,
+            self.encoder_.layout_.channel_of,
         )
 
     def _series(self, X: Any) -> SeriesSet:

@@ -16,8 +16,9 @@ from liquidtime.estimators.future_times import gaps_to, split_rows
 
 Values = npt.NDArray[np.float64]
 SUMMARY = ("mean", "least", "largest", "first", "last", "count", "deviation")
-RATE = 0.05
-"""Of gradient boosting, by cross-validation inside set a of PhysioNet 2012; see docs/log.md."""
+RATE, SHARE, LEAST = 0.05, 0.2, 16
+"""Of gradient boosting, by cross-validation inside set a of PhysioNet 2012 (docs/log.md): the rate, the share of the
+features that a split chooses from, and how many these are at least."""
 
 
 def summary_features(data: SeriesSet) -> Values:
@@ -51,7 +52,7 @@ def summary_features(data: SeriesSet) -> Values:
 
 
 class SummaryBoosting:
-    """Gradient boosting on `summary_features`, whatever the time order was.
+    """Gradient boosting on `summary_features`, whatever the time order was; each split chooses from random features.
 
     Args:
         task: "classify" or "regress".
@@ -67,6 +68,7 @@ class SummaryBoosting:
         """Grow the trees."""
         features = summary_features(data)
         self.known = ~np.isnan(features).all(axis=0)  # the trees cannot take a column without any number
+        self.trees.set_params(max_features=min(1.0, max(SHARE, LEAST / self.known.sum())))
         self.trees.fit(features[:, self.known], y)
         return self
 

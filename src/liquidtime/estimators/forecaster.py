@@ -18,6 +18,7 @@ from liquidtime.estimators.inputs import Prepared, Sample, Samples, as_series
 from liquidtime.estimators.members import PREDICT_BATCH, Part
 from liquidtime.estimators.network import SeriesNetwork
 from liquidtime.estimators.networks import Network
+from liquidtime.estimators.reader import reads_whole_series
 from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
@@ -95,6 +96,11 @@ class CfCForecaster(SeriesEstimator):
 
     def _check_settings(self) -> None:
         super()._check_settings()
+        if reads_whole_series(self.network):
+            raise ValueError(
+                f"`network` must take one step after another to forecast, such as 'cfc'; {self.network!r} reads whole "
+                "series, and has no state that could be carried on."
+            )
         if self.horizon is not None and not (np.isfinite(self.horizon) and self.horizon > 0):
             raise ValueError(f"`horizon` must be finite and over 0, or None; got {self.horizon!r}")
 

@@ -89,6 +89,7 @@ def train_member(
     """
     with isolated_rng(settings.seed):
         network = make()
+    own: Callable[[Loss], Loss] = getattr(network, "with_own_loss", lambda loss: loss)
 
     def batches(epoch: int, generator: torch.Generator) -> Samples:
         return Samples(part.prepared, batch_size, rows, generator)
@@ -102,7 +103,7 @@ def train_member(
 
     result = train(
         network,
-        lambda model, sample: loss_of(model, sample, part.target),
+        lambda model, sample: own(loss_of(model, sample, part.target)),
         batches,
         settings,
         validate=None if validation is None else validate,

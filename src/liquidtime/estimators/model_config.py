@@ -12,6 +12,7 @@ import numpy as np
 import sklearn
 import torch
 
+from liquidtime.baselines import BASELINES
 from liquidtime.estimators.networks import NETWORKS
 from liquidtime.training.artifact import DamagedFolder
 
@@ -31,6 +32,8 @@ _FIELDS = {
     "metrics": dict,
     "versions": dict,
 }
+_LATER = {"CfCClassifier": {"mixup": 0.0}}
+"""Parameters that folders written before there were any lack, with the value that they were trained with."""
 _TEXTS = "a list of different texts"
 
 
@@ -97,14 +100,15 @@ def read_config(raw: bytes) -> dict[str, Any]:
     return config
 
 
-def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
+def read_params(kind: str, stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
     """Return an estimator's parameters from those stored.
 
     Args:
+        kind: of estimator.
         stored: as `stored_params` returned them.
         network: the caller's function, where the stored one was a function.
     """
-    params = dict(stored)
+    params = _LATER.get(kind, {}) | dict(stored)
     if isinstance(params.get("network"), dict):
         if network is None:
             raise ModelFolderError(
@@ -134,6 +138,8 @@ def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, ou
     H, U, layers = params["hidden_size"], params["backbone_units"], params["num_layers"]
     if not isinstance(params["network"], str):
         H = U = 1
+    elif params["network"] in BASELINES:
+        D, U = 0, H
     elif params["network"] not in NETWORKS:
         return  # refused by name when the network is made
     elif params["network"] in ("ltc", "lstm", "gru", "rnn"):

@@ -116,7 +116,7 @@ def load(path: str | Path, *, network: Any = None) -> Any:
     for name in (CONFIG, WEIGHTS):
         if name not in files:
             raise ModelFolderError(f"{home / MANIFEST} lists no {name}; it is not a model folder")
-    if files[WEIGHTS].startswith(_PICKLE_STARTS):
+    if _is_pickle(files[WEIGHTS]):
         raise ModelFolderError(f"{home / WEIGHTS} is a pickle under another name; pickles run code and are never read")
     config = read_config(files[CONFIG])
     try:
@@ -137,7 +137,7 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
     }
     if config["kind"] not in kinds:
         raise unknown_choice("kind", config["kind"], kinds)
-    params = read_params(config["params"], network)
+    params = read_params(config["kind"], config["params"], network)
     model = kinds[config["kind"]]()
     known = model.get_params(deep=False)
     if set(params) != set(known):
@@ -190,6 +190,11 @@ def _parts(tensors: Mapping[str, Tensor], members: int) -> dict[str, dict[str, T
     if surplus:
         raise ModelFolderError(f"{WEIGHTS} has tensors of {surplus[0]!r}, which config.json does not know: surplus")
     return parts
+
+
+def _is_pickle(raw: bytes) -> bool:
+    """Return whether bytes start as a pickle or its zip does, and not as a safetensors header that happens to."""
+    return raw.startswith(_PICKLE_STARTS) and raw[8:9] != b"{"
 
 
 def _refuse_pickles(home: Path) -> None:

@@ -12,7 +12,25 @@ from torch.nn.functional import silu
 from liquidtime._checks import check_rate, check_size
 from liquidtime._types import HiddenState
 from liquidtime.estimators.piecewise import PiecewiseLinear
+from liquidtime.estimators.reader import SeriesReader
 from liquidtime.layers import Recurrent
+from liquidtime.training import Loss
+
+
+class Blend(NamedTuple):
+    """Series mixed two by two: blend(v)_b = share·v_b + (1 - share)·v_partner(b).
+
+    Args:
+        share: in 0…1.
+        partner: (B,) the other series of each.
+    """
+
+    share: float
+    partner: Tensor
+
+    def __call__(self, v: Tensor) -> Tensor:
+        """Mix v (B, ...)."""
+        return self.share * v + (1.0 - self.share) * v[self.partner]
 
 
 class NetworkState(NamedTuple):
@@ -42,15 +60,16 @@ class SeriesNetwork(nn.Module):
     """A recurrent layer whose states are pooled over time and read out.
 
         y_1 … y_k = recurrent(x_1 … x_k, dt_1 … dt_k)
-        z_k = drop([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; pieces([ x_k ; history_k ; static ]) ])
+        z_k = drop(blend([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; pieces([ x_k ; history_k ; static ]) ]))
         out_k = V·drop(silu(W·z_k + b)) + c
 
     The output after sample k depends on samples up to k alone: `forward` gives that after the last sample of each
     series, `prefixes` that after every sample, and `step` takes one sample at a time; their numbers agree. A series
-    without samples has zeros for everything but its static features.
+    without samples has zeros for everything but its static features. blend is the identity but for a `Blend`. Around a
+    `SeriesReader` there is no `step`, and where its outputs know later samples `prefixes` runs it on every prefix.
 
     Args:
-        recurrent: the layer, batch first and forward in time only.
+        recurrent: the layer, batch first and forward in time only; or a `SeriesReader`.
         pieces: encodes what the read-out sees besides the states.
         outputs: K.
         read_out_units: width of the read-out's hidden layer.
@@ -63,7 +82,7 @@ class SeriesNetwork(nn.Module):
 
     def __init__(
         self,
-        recurrent: Recurrent,
+        recurrent: Recurrent | SeriesReader,
         pieces: PiecewiseLinear,
         outputs: int,
         read_out_units: int = 64,
@@ -80,8 +99,17 @@ class SeriesNetwork(nn.Module):
         self.register_buffer("channel_of", places, persistent=False)
         self.hidden = nn.Linear(3 * recurrent.output_size + pieces.pieces, check_size("read_out_units", read_out_units))
         self.read_out = nn.Linear(self.hidden.out_features, outputs)
+        self._own_loss: Tensor | None = None
 
-    def forward(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        dt: Tensor,
+        lengths: Tensor,
+        static: Tensor,
+        history: Tensor,
+        blend: Blend | None = None,
+    ) -> Tensor:
         """Return (B, K), the outputs after each series' last sample.
 
         Args:
@@ -90,25 +118,40 @@ class SeriesNetwork(nn.Module):
             lengths: (B,) number of samples, perhaps 0.
             static: (B, F).
             history: (B, G) after the last sample.
+            blend: of what the read-out sees, in training.
         """
-        y, _ = self.recurrent(self._thinned(x), dt=dt, lengths=lengths)
+        return self._after(self._thinned(x), x, dt, lengths, static, history, blend)
+
+    def _after(
+        self,
+        thinned: Tensor,
+        x: Tensor,
+        dt: Tensor,
+        lengths: Tensor,
+        static: Tensor,
+        history: Tensor,
+        blend: Blend | None = None,
+    ) -> Tensor:
+        y = self._run(thinned, dt, lengths)
         some = (lengths > 0).unsqueeze(-1)  # (B, 1)
         inside = (torch.arange(x.shape[1], device=x.device) < lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
         rows, last = torch.arange(len(x), device=x.device), (lengths - 1).clamp(min=0)
         largest = y.masked_fill(~inside, -torch.inf).amax(dim=1).masked_fill(~some, 0.0)
         mean = y.sum(dim=1) / lengths.clamp(min=1).unsqueeze(-1)
-        return self._read(y[rows, last], mean, largest, x[rows, last] * some, history, static)
+        return self._read(y[rows, last], mean, largest, x[rows, last] * some, history, static, blend)
 
     def prefixes(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
         """Return (B, T, K), the outputs after every sample; arguments as `forward`, but history (B, T, G)."""
-        y, _ = self.recurrent(self._thinned(x), dt=dt, lengths=lengths)
+        if isinstance(self.recurrent, SeriesReader) and not self.recurrent.causal:
+            return self._each_prefix(x, dt, lengths, static, history)
+        y = self._run(self._thinned(x), dt, lengths)
         count = torch.arange(1, x.shape[1] + 1, device=x.device).unsqueeze(-1)  # (T, 1)
         spread = static.unsqueeze(1).expand(-1, x.shape[1], -1)
         return self._read(y, y.cumsum(dim=1) / count, y.cummax(dim=1).values, x, history, spread)
 
     def states(self, x: Tensor, dt: Tensor, lengths: Tensor) -> NetworkState:
         """Return the state after each series' last sample, from which `step` goes on; arguments as `forward`."""
-        y, h = self.recurrent(self._thinned(x), dt=dt, lengths=lengths)
+        y, h = self._steps()(self._thinned(x), dt=dt, lengths=lengths)
         inside = (torch.arange(x.shape[1], device=x.device) < lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
         largest = y.masked_fill(~inside, -torch.inf).amax(dim=1)
         return NetworkState(h, y.sum(dim=1), largest, lengths.unsqueeze(-1).to(y.dtype))
@@ -129,12 +172,42 @@ class SeriesNetwork(nn.Module):
             (B, K) the outputs, and the new state.
 
         """
-        y, h = self.recurrent.step(x, None if state is None else state.h, dt)
+        y, h = self._steps().step(x, None if state is None else state.h, dt)
         if state is None:
             after = NetworkState(h, y, y, y.new_ones(len(y), 1))
         else:
             after = NetworkState(h, state.total + y, torch.maximum(state.largest, y), state.samples + 1)
         return self._read(y, after.total / after.samples, after.largest, x, history, static), after
+
+    def with_own_loss(self, loss: Loss) -> Loss:
+        """Return a task's loss and, added to its mean, the own loss of the model that ran before, if it has one."""
+        own, self._own_loss = self._own_loss, None
+        return loss if own is None else Loss(loss.total + own * loss.weight, loss.weight)
+
+    def _run(self, x: Tensor, dt: Tensor, lengths: Tensor) -> Tensor:
+        """Return the layer's outputs (B, T, H), and keep the own loss of a model that has one."""
+        y, rest = self.recurrent(x, dt=dt, lengths=lengths)
+        if isinstance(self.recurrent, SeriesReader):
+            self._own_loss = rest
+        outputs: Tensor = y
+        return outputs
+
+    def _each_prefix(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
+        """Return (B, T, K) by one run for every k, on the first k samples of each series."""
+        thinned, outs = self._thinned(x), []
+        for k in range(1, x.shape[1] + 1):
+            seen = lengths.clamp(max=k)
+            outs.append(self._after(thinned[:, :k], x[:, :k], dt[:, :k], seen, static, history[:, k - 1]))
+        return torch.stack(outs, dim=1) if outs else x.new_zeros(len(x), 0, self.read_out.out_features)
+
+    def _steps(self) -> Recurrent:
+        """Return the layer, or refuse one that takes no single samples."""
+        if isinstance(self.recurrent, SeriesReader):
+            raise ValueError(
+                f"`network` {self.recurrent.name!r} reads whole series and takes no single samples: predict the series "
+                "so far again, or take a recurrent network such as 'cfc'."
+            )
+        return self.recurrent
 
     def _thinned(self, x: Tensor) -> Tensor:
         """Return x (B, T, D) without the channels that are dropped from each series, in training."""
@@ -144,8 +217,17 @@ class SeriesNetwork(nn.Module):
         kept = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
         return x * kept[:, self.channel_of].unsqueeze(1)
 
-    def _read(self, last: Tensor, mean: Tensor, largest: Tensor, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
-        seen = self.pieces(torch.cat([x, history, static], dim=-1))
-        z = self.dropout(torch.cat([last, mean, largest, seen], dim=-1))
+    def _read(
+        self,
+        last: Tensor,
+        mean: Tensor,
+        largest: Tensor,
+        x: Tensor,
+        history: Tensor,
+        static: Tensor,
+        blend: Blend | None = None,
+    ) -> Tensor:
+        z = torch.cat([last, mean, largest, self.pieces(torch.cat([x, history, static], dim=-1))], dim=-1)
+        z = self.dropout(z if blend is None else blend(z))
         out: Tensor = self.read_out(self.dropout(silu(self.hidden(z))))
         return out

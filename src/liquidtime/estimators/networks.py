@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from liquidtime.baselines import BASELINES
 from liquidtime.cells import (
     VARIANTS,
     AugmentedLSTMCell,
@@ -104,7 +105,7 @@ def cell_maker(network: Network, hidden_size: int, backbone_units: int, masks: S
     """
     if isinstance(network, str):
         if network not in NETWORKS:
-            raise unknown_choice("network", network, NETWORKS)
+            raise unknown_choice("network", network, [*NETWORKS, *BASELINES])
         make = NETWORKS[network]
         if network not in MASKED or not masks:
             return lambda width: make(width, hidden_size, backbone_units)

@@ -16,6 +16,7 @@ from liquidtime.estimators.model_config import versions
 from liquidtime.evaluation.comparison import Comparison
 from liquidtime.evaluation.forecasting import ForecastTest
 from liquidtime.insight import gate_times
+from liquidtime.layers import Recurrent
 from liquidtime.report import Curve, Figure, ModelResult, ReportData, SeriesView
 
 _SHOWN = 2
@@ -82,7 +83,11 @@ def gates_of(model: Estimator, data: SeriesSet) -> npt.NDArray[np.float64] | Non
         return None
     prepared = Prepared.of(model.encoder_, data[rows])
     sample = prepared.at(np.arange(len(rows)))
-    found = [gate_times(network.recurrent, sample.x, sample.dt, sample.lengths) for network in model.networks_]
+    found = [
+        gate_times(network.recurrent, sample.x, sample.dt, sample.lengths)
+        for network in model.networks_
+        if isinstance(network.recurrent, Recurrent)
+    ]
     known = [times for times in found if times is not None]
     return np.concatenate(known) * model.encoder_.time_scale_ if known else None
 

@@ -11,10 +11,11 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from liquidtime._checks import check_lengths, check_rate, check_size, check_width, named_arguments
 from liquidtime._types import HiddenState, State
-from liquidtime.cells import Cell
+from liquidtime.cells import Cell, LTCCell, WiredCfCCell
 from liquidtime.errors import wrong_shape
-from liquidtime.layers.quick import QuickStep
+from liquidtime.layers.quick import Quick
 from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
+from liquidtime.ops.fitness import can_call_straight
 
 
 class Recurrent(nn.Module):
@@ -68,7 +69,7 @@ class Recurrent(nn.Module):
                 self.cells.append(make_cell(width))
             width = self._cell(0).output_size * self.num_directions
         self.projection = None if proj_size is None else nn.Linear(width, check_size("proj_size", proj_size))
-        self._quick = QuickStep()
+        self._quick = Quick()
         self.output_size = width if self.projection is None else self.projection.out_features
 
     @property
@@ -109,6 +110,10 @@ class Recurrent(nn.Module):
             TypeError: something that is not a tensor.
 
         """
+        if lengths is None and self.num_layers == 1 and self.batch_first and self._goes_quickly():
+            done = self._quick.scan(self, x, h0, dt)
+            if done is not None:
+                return done
         if isinstance(x, PackedSequence):
             return self._packed(x, h0, dt, lengths)
         if not isinstance(x, Tensor):
@@ -143,8 +148,8 @@ class Recurrent(nn.Module):
             (B, output_size) the output, and the new state.
 
         """
-        if not torch.is_grad_enabled() and self._steps_quickly():
-            done = self._quick.take(self, x, h, dt)
+        if not torch.is_grad_enabled() and self._goes_quickly():
+            done = self._quick.step(self, x, h, dt)
             if done is not None:
                 return done
         if self.bidirectional:
@@ -162,10 +167,10 @@ class Recurrent(nn.Module):
         for index in range(self.num_layers):
             if index:
                 y = self.dropout(y)
-            y, states[index] = self._cell(index)(y, states[index], dt)
+            y, states[index] = _one_sample(self._cell(index), y, states[index], dt)
         return self._project(y), _join(states)
 
-    def _steps_quickly(self) -> bool:
+    def _goes_quickly(self) -> bool:
         if self.bidirectional or self.projection is not None:
             return False
         return self.num_layers == 1 or not (self.dropout.training and self.dropout.p)
@@ -244,6 +249,15 @@ class Recurrent(nn.Module):
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
         return f"{self.input_size} -> {self.output_size}, batch_first={self.batch_first}"
+
+
+def _one_sample(cell: Cell, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+    """Take one step of a cell; without gradients as a scan of one sample, which one call of a kernel does."""
+    if torch.is_grad_enabled() or not isinstance(cell, LTCCell | WiredCfCCell) or not can_call_straight():
+        y, after = cell(x, state, dt)
+        return y, after
+    ys, after = cell.scan(x.unsqueeze(1), state, dt.unsqueeze(1))
+    return ys.squeeze(1), after
 
 
 def _map(function: Callable[[Tensor], Tensor], h: HiddenState) -> HiddenState:

@@ -41,6 +41,7 @@ class Run:
         seed: of everything random.
         folder: for checkpoints; a run that was cut short goes on from there.
         progress: show a progress line; None = only on a terminal.
+        kept: folder for weights and pictures that other runs and figures need; None keeps none.
 
     """
 
@@ -50,6 +51,7 @@ class Run:
     seed: int
     folder: Path
     progress: bool | None = None
+    kept: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Outcome:
     stopped: str
     weights: int
     train_settings: dict[str, Any]
-    figures: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -201,8 +201,22 @@ MODELS: dict[str, Model] = {
         "Latent-ODE, ODE-RNN encoder", ("Latent-ODE-ODE",), _baseline("latent_ode", **LATENT, **DYNAMICS)
     ),
     "mtand": NetworkModel("mTAND-Enc", (), _baseline("mtand", reference_points=128, horizon=HOURS, head_units=300)),
+    "mtand_full": NetworkModel(
+        "mTAND-Full",
+        (),
+        _baseline(
+            "mtand_full",
+            latent_size=20,
+            decoder_size=50,
+            reference_points=128,
+            horizon=HOURS,
+            head_units=300,
+            observation_std=0.01,
+            loss_weight=0.01,
+        ),
+    ),
     "transformer": NetworkModel("Transformer", ("Transformer",), _baseline("transformer")),
-    "bidirectional": NetworkModel("Bidirectional LSTM", ("Bi-directional RNN",), _bidirectional),
+    "bidirectional": NetworkModel("LSTM in both directions of time", (), _bidirectional),
     "boosting": BoostingModel(),
     "estimator": EstimatorModel(),
     "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),

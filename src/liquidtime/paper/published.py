@@ -124,3 +124,62 @@ WALKER2D = (
     PaperRow("CfC", 0.643, 0.006, 0.08),
     PaperRow("CfC-mmRNN", 0.617, 0.006, 0.34),
 )
+
+
+@dataclass(frozen=True)
+class WeightRow:
+    """One line of the paper's table of lane-keeping networks.
+
+    Attributes:
+        model: as the paper writes it.
+        total: weights of head and recurrent part.
+        recurrent: weights of the recurrent part, None for the plain network.
+
+    """
+
+    model: str
+    total: int
+    recurrent: int | None
+
+
+LANE_WEIGHTS = (
+    WeightRow("CNN", 2_124_901, None),
+    WeightRow("LSTM", 259_733, 33_089),
+    WeightRow("NCP", 233_139, 6_495),
+    WeightRow("Cf-S", 227_728, 1_084),
+    WeightRow("CfC", 230_828, 4_184),
+    WeightRow("CfC-NoGate", 230_828, 4_184),
+    WeightRow("CfC-mmRNN", 235_052, 8_408),
+)
+
+
+@dataclass(frozen=True)
+class ComplexityRow:
+    """One line of the paper's two tables of complexity.
+
+    Attributes:
+        model: as the paper writes it.
+        first: cost of K solver steps, or of a sequence.
+        second: local error, or cost of one time step.
+
+    """
+
+    model: str
+    first: str
+    second: str
+
+
+SOLVER_STEPS = (
+    ComplexityRow("p-th order solver", "O(K·p)", "O(ε^(p+1))"),
+    ComplexityRow("adaptive-step solver", "–", "O(ε̃^(p+1))"),
+    ComplexityRow("Euler hypersolver", "O(K)", "O(δε²)"),
+    ComplexityRow("p-th order hypersolver", "O(K·p)", "O(δε^(p+1))"),
+    ComplexityRow("CfC", "O(K̃)", "not relevant"),
+)
+PREDICTION = (
+    ComplexityRow("RNN", "O(nk)", "O(k)"),
+    ComplexityRow("ODE-RNN", "O(nkp)", "O(kp)"),
+    ComplexityRow("Transformer", "O(n²k)", "O(nk)"),
+    ComplexityRow("CfC", "O(nk)", "O(k)"),
+)
+"""n samples, k hidden units, p the order of the solver."""

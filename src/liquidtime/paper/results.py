@@ -58,6 +58,10 @@ class Key:
         """Return where checkpoints are while the run is under way."""
         return out / "runs" / self.experiment / self.stem()
 
+    def kept(self, out: Path) -> Path:
+        """Return where weights and pictures are that other runs and figures need; small runs have their own place."""
+        return out / "kept" / self.changed()
+
 
 def write_result(path: Path, record: dict[str, Any]) -> None:
     """Write a result, whole or not at all."""

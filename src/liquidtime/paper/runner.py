@@ -105,7 +105,7 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
     split = _data(key.experiment, key.protocol, place, key.limit, tuple(sorted(row.options.items())))
     folder = key.folder(out)
     outcome = row.model.fit(
-        Run(experiment.task, split, key.protocol == HONEST, key.seed, folder, progress),
+        Run(experiment.task, split, key.protocol == HONEST, key.seed, folder, progress, key.kept(out)),
         settings,
     )
     figures = _figures(experiment, split, outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, median, stdev
+from statistics import fmean, stdev
 from typing import Any
 
 from liquidtime.paper import epoch_time
@@ -12,15 +12,15 @@ from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.experiments.experiment import HONEST, Experiment
 from liquidtime.paper.published import PaperRow
 from liquidtime.paper.results import read_results
+from liquidtime.paper.sections import SECTIONS, written
 
-REFERENCE = "lstm"
 PERCENT = ("accuracy",)
 LEGEND = """\
-Ours: mean ± standard deviation (of the sample) over n seeds, on the test part. Interval: the ends of the 95 % bootstrap
-intervals over test sequences, averaged over the seeds. Time: median seconds of a training epoch, and relative to the
-LSTM's under the same protocol, threads and number of runs side by side. Paper: as printed, deviations with ddof 0 over
-5 runs; in italics where the paper quotes another work. `honest`: the epoch is chosen on a validation part.
-`published`: the last epoch, as in the paper's code."""
+Ours: mean ± standard deviation (of the sample) over n seeds, on the test part. Interval: the ends of the 95 %
+bootstrap intervals over test sequences, averaged over the seeds. Paper: as printed, deviations with ddof 0 over 5
+runs; in italics where the paper quotes another work. `honest`: the epoch is chosen on a validation part. `published`:
+the last epoch, as in the paper's code. Time per epoch stands below, where it was measured for all models in one run;
+the seconds in the result files are those of runs beside other work and are not compared."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,6 @@ class Line:
         values: of the test part, one a seed.
         low: lower ends of the intervals, averaged.
         high: upper ends.
-        seconds: an epoch.
-        ratio: to the LSTM's, None where there is none to compare with.
         stopped: how many seeds ended before their last epoch, by reason.
         penalised: the mean with the L2 penalty, for a published protocol that reports it; else None.
         paper: the paper's line, None where it has none.
@@ -47,8 +45,6 @@ class Line:
     values: list[float]
     low: float
     high: float
-    seconds: float | None
-    ratio: float | None
     stopped: dict[str, int]
     penalised: float | None
     paper: PaperRow | None
@@ -87,18 +83,12 @@ def _line(
     for record in records:
         if record["stopped"] != "finished":
             stopped[record["stopped"]] = stopped.get(record["stopped"], 0) + 1
-    seconds = _seconds(records)
-    against = _seconds(
-        [record for record in groups.get((protocol, REFERENCE, changed), []) if _pace(record) == _pace(records[0])]
-    )
     return Line(
         f"{row.title} [{changed}]" if changed else row.title,
         protocol,
         [scale * test["value"] for test in tests],
         scale * fmean(test["low"] for test in tests),
         scale * fmean(test["high"] for test in tests),
-        seconds,
-        seconds / against if seconds is not None and against else None,
         stopped,
         _penalised(records) if protocol != HONEST else None,
         next((line for line in experiment.published if line.model in row.model.paper), None),
@@ -111,7 +101,7 @@ def markdown(experiment: Experiment, out: str | Path = "results") -> str:
     ours = lines(experiment, read_results(Path(out), experiment.name))
     digits = experiment.digits
     unit = "%" if experiment.task.metric in PERCENT else experiment.task.metric
-    head = ["model", "protocol", f"ours ({unit})", "n", "interval", "s/epoch", "× LSTM"]
+    head = ["model", "protocol", f"ours ({unit})", "n", "interval"]
     head += [f"paper ({unit})", "min/epoch", "remarks"]
     text = [_cells(*head), _cells(*["---"] * len(head))]
     for line in ours:
@@ -126,8 +116,6 @@ def markdown(experiment: Experiment, out: str | Path = "results") -> str:
                 _mean(fmean(line.values), line.deviation, digits),
                 str(len(line.values)),
                 f"{line.low:.{digits}f}…{line.high:.{digits}f}",
-                "–" if line.seconds is None else f"{line.seconds:.2f}",
-                "–" if line.ratio is None else f"{line.ratio:.2f}",
                 *_paper(line.paper, digits),
                 "; ".join(remarks),
             )
@@ -135,7 +123,7 @@ def markdown(experiment: Experiment, out: str | Path = "results") -> str:
     beside = {line.paper for line in ours}
     for row in experiment.published:
         if row not in beside:
-            text.append(_cells(row.model, "", "–", "", "", "", "", *_paper(row, digits), ""))
+            text.append(_cells(row.model, "", "–", "", "", *_paper(row, digits), ""))
     times = epoch_time.read(out).get(experiment.name)
     if times is not None:
         text += ["", epoch_time.table(times).rstrip("\n")]
@@ -146,25 +134,15 @@ def page(out: str | Path = "results") -> str:
     """Return the page of all experiments that have a result."""
     parts = ["# Results", "", "Made by `liquidtime paper table --all` from the files in `results/`.", "", LEGEND, ""]
     for experiment in EXPERIMENTS.values():
-        if read_results(Path(out), experiment.name):
+        if experiment.name not in SECTIONS and read_results(Path(out), experiment.name):
             command = f"liquidtime paper run {experiment.name} --model MODEL --seeds N --protocol {HONEST}"
             parts += [f"## {experiment.title}", "", f"`{command}`", "", markdown(experiment, out)]
-    return "\n".join(parts)
+    return "\n".join(parts + written(Path(out)))
 
 
 def _changed(record: dict[str, Any]) -> str:
     parts = {name: record["key"].get(name) for name in ("epochs", "limit")}
     return ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
-
-
-def _pace(record: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what must be equal for times to be compared."""
-    return tuple(record[name] for name in ("threads", "side_by_side", "machine", "cores"))
-
-
-def _seconds(records: list[dict[str, Any]]) -> float | None:
-    known = [record["seconds_per_epoch"] for record in records if record["seconds_per_epoch"] is not None]
-    return median(known) if known else None
 
 
 def _penalised(records: list[dict[str, Any]]) -> float | None:

@@ -72,7 +72,8 @@ class Dopri5(Solver):
 
 def _largest_row(error: Tensor) -> Tensor:
     """Return the largest root mean square over the rows of an error (B, H), or of whatever else is solved for."""
-    return error.square().mean(dim=-1).sqrt().max() if error.dim() > 1 else error.square().mean().sqrt()
+    squares = error.detach().square()  # steps are chosen, not differentiated
+    return (squares.mean(dim=-1) if squares.dim() > 1 else squares.mean()).max().sqrt()
 
 
 def _torchdiffeq() -> Any:

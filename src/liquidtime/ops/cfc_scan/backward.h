@@ -166,7 +166,7 @@ template <class T> struct BackwardRun {
     for (int64_t t = longest - 1; t >= 0; --t) {
       for (; n < R && places.length(rows[n]) > t; ++n) {
         if (p.dhn) copy(w.dh + n * Hp, s.in(p.dhn) + rows[n] * p.H, p.H);
-        if (p.dmn) copy(w.dm + n * Hp, s.in(p.dmn) + rows[n] * p.H, p.H);
+        if (p.memory != none && p.dmn) copy(w.dm + n * Hp, s.in(p.dmn) + rows[n] * p.H, p.H);
       }
       if (w.samples + n * s.passes > w.of[0].capacity) add_waiting(w);
       const int64_t at = w.samples;  // of the passes; the memory, which has one, keeps its samples from at / passes on

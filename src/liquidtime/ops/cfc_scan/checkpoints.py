@@ -87,9 +87,9 @@ def _backward(
         assert saved is not None
         g = run_backward(form, part, y, saved, (None if dy is None else dy[:, first:last], dh, dm), wanted)
         dh, dm = g.h0, g.m0
-        if dx is not None:
+        if dx is not None and g.x is not None:
             dx[:, first:last] = g.x
-        if ddt is not None:
+        if ddt is not None and g.dt is not None:
             ddt[:, first:last] = g.dt
         grads = g.weights if grads is None else [a.add_(b) for a, b in zip(grads, g.weights, strict=True)]
     if grads is None:

@@ -1,4 +1,4 @@
-// What crosses the C boundary for a scan of the CfC family. Mirrored field by field in native.py.
+// What crosses the C boundary for a scan of the CfC family. Mirrored field by field in problem.py.
 #pragma once
 
 #include <cstdint>

@@ -125,9 +125,9 @@ def point_to_gradients(p: Problem, form: Form, weights: Sequence[Tensor]) -> lis
 
 def _point(matrices: ctypes.Array[c_void_p], biases: ctypes.Array[c_void_p], form: Form, of: list[Tensor]) -> None:
     for index in range(form.layers + 1):
-        matrices[index], biases[index] = of[2 * index].data_ptr(), of[2 * index + 1].data_ptr()  # type: ignore[call-overload]
+        matrices[index], biases[index] = of[2 * index].data_ptr(), of[2 * index + 1].data_ptr()
     if form.remembers:
-        matrices[form.layers + 1], biases[form.layers + 1] = of[-2].data_ptr(), of[-1].data_ptr()  # type: ignore[call-overload]
+        matrices[form.layers + 1], biases[form.layers + 1] = of[-2].data_ptr(), of[-1].data_ptr()
 
 
 def _vectors(form: Form, of: list[Tensor]) -> list[Tensor]:

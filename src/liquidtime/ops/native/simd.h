@@ -96,11 +96,6 @@ LT_INLINE Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)_m
 LT_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm256_max_ps((__m256)a, (__m256)b); }
 LT_INLINE Vec<double> smaller(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm256_min_pd((__m256d)a, (__m256d)b); }
 LT_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm256_max_pd((__m256d)a, (__m256d)b); }
-#elif LT_BYTES == 64 && defined(__AVX512F__)
-LT_INLINE Vec<float> smaller(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_min_ps((__m512)a, (__m512)b); }
-LT_INLINE Vec<float> larger(Vec<float> a, Vec<float> b) { return (Vec<float>)_mm512_max_ps((__m512)a, (__m512)b); }
-LT_INLINE Vec<double> smaller(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_min_pd((__m512d)a, (__m512d)b); }
-LT_INLINE Vec<double> larger(Vec<double> a, Vec<double> b) { return (Vec<double>)_mm512_max_pd((__m512d)a, (__m512d)b); }
 #else
 template <class V> LT_INLINE V smaller(V a, V b) { return a < b ? a : b; }
 template <class V> LT_INLINE V larger(V a, V b) { return a > b ? a : b; }

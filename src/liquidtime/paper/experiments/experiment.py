@@ -5,18 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from liquidtime._checks import check_choice, check_size
 from liquidtime.datasets import Split
-from liquidtime.paper.models import Model
+from liquidtime.paper.fitting import Outcome, Run
 from liquidtime.paper.published import PaperRow
 from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task
 
 HONEST = "honest"
+
+
+class Model(Protocol):
+    """What a row needs of a model: `title` and `paper` as in `NetworkModel`, and `fit`."""
+
+    @property
+    def title(self) -> str:
+        """As our tables write it."""
+
+    @property
+    def paper(self) -> tuple[str, ...]:
+        """As the paper's tables write it, any of these."""
+
+    def fit(self, run: Run, settings: Settings | None) -> Outcome:
+        """Train and judge."""
 
 
 @dataclass(frozen=True)

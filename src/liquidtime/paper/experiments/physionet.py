@@ -59,7 +59,9 @@ ROWS = {
     "rnn_decay": Row(MODELS["rnn_decay"], DISCRETE, SAME),
     "rnn_impute": Row(MODELS["rnn_impute"], DISCRETE, SAME),
     "ip_net": Row(MODELS["ip_net"], DISCRETE, "a reference time each half hour; our settings"),
-    "seft": Row(MODELS["seft"], DISCRETE, "our settings"),
+    "seft": Row(
+        MODELS["seft"], DISCRETE, "values standardised as its authors; our settings", options={"scaling": "deviation"}
+    ),
     "rnn_vae": Row(MODELS["rnn_vae"], LATENT, "sizes as its authors; our settings of training"),
     "latent_ode_rnn": Row(
         MODELS["latent_ode_rnn"], LATENT, "sizes as its authors, one RK4 step an interval; our settings of training"
@@ -68,6 +70,7 @@ ROWS = {
         MODELS["latent_ode"], LATENT, "sizes as its authors, one RK4 step an interval; our settings of training"
     ),
     "mtand": Row(MODELS["mtand"], ATTENTION, "sizes as its authors; our settings of training"),
+    "mtand_full": Row(MODELS["mtand_full"], ATTENTION, "half the encoder of its authors; our settings of training"),
 }
 TASK = Task("auc", 2, PYTORCH, patience=15)
 
