@@ -19,15 +19,19 @@ from liquidtime.paper.experiments import EXPERIMENTS
 def main() -> None:
     """Measure the experiments that are named, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experiments", nargs="*", choices=[*EXPERIMENTS, []], help="all, if none is named")
+    timed = [name for name, experiment in EXPERIMENTS.items() if epoch_time.timed_rows(experiment)]
+    parser.add_argument("experiments", nargs="*", help=f"of {', '.join(timed)}; all, if none is named")
     parser.add_argument("--data-dir", help="folder with the data")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=5, help="rounds at most")
     parser.add_argument("--seconds", type=float, default=100.0, help="after which no further round is begun")
     parser.add_argument("--out", default="results")
     asked = parser.parse_args()
+    for name in asked.experiments:
+        if name not in timed:
+            parser.error(f"{name} is none of {', '.join(timed)}")
     torch.set_num_threads(asked.threads)
-    for name in asked.experiments or EXPERIMENTS:
+    for name in asked.experiments or timed:
         record = epoch_time.measure(
             EXPERIMENTS[name], data_dir=asked.data_dir, repeats=asked.repeats, seconds=asked.seconds, said=print
         )

@@ -21,8 +21,10 @@ def few(name, *models):
 
 
 def test_every_network_is_timed_and_the_adaptive_ode_rnn_beside():
-    for experiment in EXPERIMENTS.values():
-        rows = epoch_time.timed_rows(experiment)
+    timed = {name: rows for name, one in EXPERIMENTS.items() if (rows := epoch_time.timed_rows(one))}
+    assert {"xor", "physionet", "imdb", "walker2d"} <= set(timed)
+    for name, rows in timed.items():
+        experiment = EXPERIMENTS[name]
         assert {"cfc", "lstm"} <= set(rows)
         assert ("ode_rnn" in rows) is (epoch_time.ADAPTIVE in rows)
         assert "boosting" not in rows

@@ -115,6 +115,28 @@ def print_table(
         typer.echo(f"{page} written")
 
 
+@app.command("models")
+def print_models(
+    page: Annotated[Path | None, typer.Option(help="Write the table into this page, between its marks.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List every network with what it uses and what it costs, at 64 inputs and 64 hidden units."""
+    from liquidtime.paper import model_table
+    from liquidtime.paper.results import write_text
+
+    if page is not None:
+        try:
+            write_text(page, model_table.renewed(page.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(2) from error
+        typer.echo(f"{page} written")
+    elif as_json:
+        typer.echo(json.dumps([vars(one) for one in model_table.facts()], indent=1, ensure_ascii=False))
+    else:
+        typer.echo(model_table.markdown(), nl=False)
+
+
 @app.command("figure")
 def draw_figure(
     name: Annotated[str, typer.Argument(help="attention or tightness.")],
