@@ -22,7 +22,7 @@ added to pixels in 0…1, as in the paper's figure; *mild noise*: variance 0.35 
 *+0.3*, *−0.3*: brightness, cut at 0 and 1; *blur*: 1.5 pixels. All are done to the images, which then pass the head.
 *change*: Σ|Δ command| a second, where the human driver has {human:.3f}; *in noise*: the same under noise 0.35.
 *attention*: correlation of the VisualBackprop maps with and without noise 0.35 (mild noise in brackets), where the head
-was trained along; a frozen head's maps are the same for all."""
+was trained along; a frozen head's maps are the same for all, and a short training from one head leaves them alike."""
 TIGHT_LEGEND = """\
 One trained NCP, 19 neurons and 253 synapses, along run 7, same parameters in all rows, in float64. Mean squared error
 against a fine solution of its equation (RK4, 16 steps a sample), in brackets against the solver it was trained with.
