@@ -1,11 +1,10 @@
 """How good are the defaults? `CfCClassifier()` on the PhysioNet 2012 stays beside gradient boosting, in one run.
 
-Trains on set a (or the share of it that the estimator leaves to training), tests on set b, and writes JSON: an
-ensemble, each of its networks alone, gradient boosting on summary features and the guess, each with a bootstrap
-interval; and which share of an epoch goes into encoding and batching. The networks of an ensemble are trained each
-from its own seed on what a single network is trained on, so each alone is what `CfCClassifier()` gives. With
-`--folds` the same is cross-validated inside set a instead, without a look at set b; each of the two commands leaves
-what the other wrote in the file.
+Trains on set a (or the share of it that the estimator leaves to training), tests on set b, and writes JSON: single
+networks for several seeds, one ensemble, gradient boosting on summary features and the guess, each with a bootstrap
+interval; and which share of an epoch goes into encoding and batching. With `--folds` it cross-validates one network,
+the ensemble and gradient boosting inside set a instead, without a look at set b; that is
+written beside what the file has.
 
     LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json
     LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json --folds 5
@@ -86,52 +85,21 @@ def shares(data: Any, model: Any) -> dict[str, float]:
     }
 
 
-def alone(model: Any, data: Any) -> Any:
-    """Return (M, S, 2) the probabilities by each network of an ensemble alone."""
-    networks, each = model.networks_, []
-    for network in networks:
-        model.networks_ = [network]
-        each.append(model.predict_proba(data))
-    model.networks_ = networks
-    return np.stack(each)
-
-
-def judge_fold(data: Any, y: Any, train: Any, test: Any, members: int) -> dict[str, Any]:
-    """Return the AUC on `test` of what is fitted on `train`: each network, all together, gradient boosting."""
-    each = alone(lt.CfCClassifier(n_estimators=members, random_state=0).fit(data[train], y[train]), data[test])
-    boosting = SummaryBoosting(random_state=0).fit(data[train], y[train]).predict_proba(data[test])
-    return {
-        "networks": [float(roc_auc_score(y[test], p[:, 1])) for p in each],
-        "ensemble": float(roc_auc_score(y[test], each.mean(axis=0)[:, 1])),
-        "boosting": float(roc_auc_score(y[test], boosting[:, 1])),
-    }
-
-
-def cross_validate(kept: dict[str, Any], data: Any, y: Any, folds: int, members: int, write: Any) -> None:
-    """Judge every fold by what is fitted on the others; folds that were judged with the same settings are kept."""
-    settings = {name: str(value) for name, value in lt.CfCClassifier(n_estimators=members).get_params().items()}
-    settings["folds"] = str(folds)
-    if kept.get("cross_validation", {}).get("settings") != settings:
-        kept["cross_validation"] = {"settings": settings, "folds": {}}
-    found = kept["cross_validation"]
-    cuts = StratifiedKFold(folds, shuffle=True, random_state=0).split(np.zeros(len(y)), y)
-    for fold, (train, test) in enumerate(cuts):
-        if str(fold) not in found["folds"]:
-            found["folds"][str(fold)] = judge_fold(data, y, train, test, members)
-            write()
-    rows = [found["folds"][str(fold)] for fold in range(folds)]
-    columns = {name: np.array([row[name] for row in rows]) for name in ("ensemble", "boosting")}
-    columns["network"] = np.array([np.mean(row["networks"]) for row in rows])
-    columns["ensemble_minus_boosting"] = columns["ensemble"] - columns["boosting"]
-    for name, values in columns.items():
-        found[name] = {"mean": float(values.mean()), "sd": float(values.std(ddof=1))}
-        print(f"{name:24s} AUC {values.mean():.4f} ± {values.std(ddof=1):.4f} over {folds} folds")
-    write()
+def cross_validated(make: Any, data: Any, y: Any, folds: int) -> dict[str, Any]:
+    """Return the AUC of each fold, their mean and deviation, and the interval of all held-out stays together."""
+    begun = time.perf_counter()
+    held_out, values = np.empty((len(y), 2)), []
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(np.zeros(len(y)), y):
+        held_out[test] = make().fit(data[train], y[train]).predict_proba(data[test])
+        values.append(float(roc_auc_score(y[test], held_out[test, 1])))
+    together = figures(y, held_out, time.perf_counter() - begun)
+    return {"folds": values, "mean": float(np.mean(values)), "sd": float(np.std(values, ddof=1)), "pooled": together}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", default=os.environ.get("LIQUIDTIME_DATA"), help="folder with physionet2012/")
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--members", type=int, default=5)
     parser.add_argument("--folds", type=int, help="cross-validate inside set a instead")
     parser.add_argument("--out", type=Path, required=True)
@@ -140,41 +108,47 @@ def main() -> None:
         parser.error("give --data-dir, or set LIQUIDTIME_DATA")
     folder = Path(given.data_dir) / "physionet2012"
     train, y_train = stays(folder, "a")
-    kept = json.loads(given.out.read_text()) if given.out.exists() else {}
     if given.folds:
-        cross_validate(
-            kept,
-            train,
-            y_train,
-            given.folds,
-            given.members,
-            lambda: given.out.write_text(json.dumps(kept, indent=1) + "\n"),
-        )
+        kept = json.loads(given.out.read_text()) if given.out.exists() else {}
+        makers = {
+            "network": lambda: lt.CfCClassifier(random_state=0),
+            "ensemble": lambda: lt.CfCClassifier(n_estimators=given.members, random_state=0),
+            "boosting": lambda: SummaryBoosting(random_state=0),
+        }
+        kept["cross_validation"] = {
+            name: cross_validated(make, train, y_train, given.folds) for name, make in makers.items()
+        }
+        given.out.write_text(json.dumps(kept, indent=1) + "\n")
+        for name, entry in kept["cross_validation"].items():
+            auc = entry["pooled"]["auc"]
+            print(f"{name:10s} AUC {entry['mean']:.4f} ± {entry['sd']:.4f} over {given.folds} folds, "
+                  f"all held-out stays {auc['value']:.4f} [{auc['low']:.4f}, {auc['high']:.4f}]")  # fmt: skip
         return
     test, y_test = stays(folder, "b")
     result: dict[str, Any] = {"train": len(train), "test": len(test), "torch": torch.__version__, "singles": []}
-    if "cross_validation" in kept:
-        result["cross_validation"] = kept["cross_validation"]
 
     def note(name: str, entry: dict[str, Any]) -> None:
         print(f"{name:28s} AUC {entry['auc']['value']:.4f} [{entry['auc']['low']:.4f}, {entry['auc']['high']:.4f}]"
               f"  {entry['train_seconds']} s", flush=True)  # fmt: skip
         given.out.write_text(json.dumps(result, indent=1) + "\n")
 
-    begun = time.perf_counter()
-    ensemble = lt.CfCClassifier(n_estimators=given.members, random_state=0).fit(train, y_train)
-    seconds = time.perf_counter() - begun
-    each = alone(ensemble, test)
-    for place, probabilities in enumerate(each):
-        result["singles"].append(figures(y_test, probabilities, seconds / given.members))
-        note(f"network {place} alone", result["singles"][-1])
+    for seed in range(given.seeds):
+        begun = time.perf_counter()
+        model = lt.CfCClassifier(random_state=seed).fit(train, y_train)
+        seconds = time.perf_counter() - begun
+        entry = {"seed": seed, **figures(y_test, model.predict_proba(test), seconds)}
+        result["singles"].append(entry)
+        note(f"single, seed {seed}", entry)
+    result["settings"] = {name: str(value) for name, value in model.get_params().items()}
+    result["shares"] = shares(train, model)
     values = [entry["auc"]["value"] for entry in result["singles"]]
     result["single_auc"] = {"mean": float(np.mean(values)), "sd": float(np.std(values, ddof=1))}
-    result["ensemble"] = figures(y_test, each.mean(axis=0), seconds)
-    note(f"ensemble of {given.members}", result["ensemble"])
-    result["settings"] = {name: str(value) for name, value in ensemble.get_params().items()}
-    result["shares"] = shares(train, ensemble)
     print(f"singles: mean {np.mean(values):.4f}, sd {np.std(values, ddof=1):.4f}; {result['shares']}", flush=True)
+
+    begun = time.perf_counter()
+    ensemble = lt.CfCClassifier(n_estimators=given.members, random_state=0).fit(train, y_train)
+    result["ensemble"] = figures(y_test, ensemble.predict_proba(test), time.perf_counter() - begun)
+    note(f"ensemble of {given.members}", result["ensemble"])
 
     begun = time.perf_counter()
     boosting = SummaryBoosting(random_state=0).fit(train, y_train)

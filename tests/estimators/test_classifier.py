@@ -9,9 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 import liquidtime as lt
 from estimators.small import TINY, series
 from liquidtime.cells import CfCCell
-from liquidtime.estimators.inputs import Prepared
 from liquidtime.estimators.members import folds
-from liquidtime.estimators.network import Blend
 
 
 @pytest.fixture(scope="module")
@@ -97,29 +95,6 @@ def test_dropped_channels_leave_every_input_of_theirs():
         assert 0.35 < float(own[:, 0, 0].mean()) < 0.65
 
 
-def test_series_are_mixed_before_the_read_out_in_training_alone():
-    data, labels, _ = series(30)
-    model = lt.CfCClassifier(**TINY).fit(data, labels)
-    network, sample = model.networks_[0], Prepared.of(model.encoder_, data).at(range(30))
-    partner = torch.arange(30).flip(0)
-    with torch.no_grad():
-        own = network(*sample[:5])
-        torch.testing.assert_close(network(*sample[:5], Blend(1.0, partner)), own)
-        torch.testing.assert_close(network(*sample[:5], Blend(0.0, partner)), own[partner])
-        half = network(*sample[:5], Blend(0.5, partner))
-    torch.testing.assert_close(half, half[partner])  # half one, half the other: the same from both sides
-    assert float((half - own).abs().max()) > 1e-3
-    plain = lt.CfCClassifier(**TINY | {"mixup": 0.0}).fit(data, labels)
-    assert np.abs(plain.predict_proba(data) - model.predict_proba(data)).max() > 1e-4
-    # to tell all series by heart is easier where none are mixed
-    long = {"epochs": 40, "learning_rate": 0.02, "dropout": 0.0, "channel_dropout": 0.0}
-    losses = [
-        lt.CfCClassifier(**TINY | long | {"mixup": a}).fit(data, labels).results_[0].history[-1]["loss"]
-        for a in (0.0, 1.0)
-    ]
-    assert losses[0] < 0.5 * losses[1]
-
-
 def test_each_member_holds_back_another_fold_and_all_series_train():
     cuts = list(folds(40, 0.25, 4, np.arange(40) % 2, seed=0))
     held = np.concatenate([rows for _, rows in cuts])
@@ -175,8 +150,6 @@ def test_refusals_say_what_to_do():
         lt.CfCClassifier(**TINY | {"network": "lsmt"}).fit(data, labels)
     with pytest.raises(ValueError, match="`n_estimators` must be at least 1; got 0"):
         lt.CfCClassifier(**TINY | {"n_estimators": 0}).fit(data, labels)
-    with pytest.raises(ValueError, match="`mixup` must be finite and at least 0; got -1"):
-        lt.CfCClassifier(**TINY | {"mixup": -1}).fit(data, labels)
     with pytest.raises(ValueError, match=r"`validation` must have classes of training .*the first is 'z'"):
         model.fit(data, labels, validation=(data, ["z"] * 12))
     with pytest.raises(TypeError, match="`network` must return a Cell; got Linear"):

@@ -34,6 +34,19 @@ def test_it_beats_both_baselines_on_what_swings(fitted):
     assert fitted.score(swings(40, 1)) == pytest.approx(1 - found["model"].mse / found["last_value"].mse)
 
 
+def test_errors_of_a_heavy_tailed_channel_are_those_of_its_logarithm():
+    rng = np.random.default_rng(0)
+    rows = [(np.arange(12.0), np.exp(2 * rng.normal(size=(12, 1)))) for _ in range(30)]
+    data = SeriesSet.from_arrays(rows, channels=["dose"])
+    model = lt.CfCForecaster(**BETTER | {"epochs": 1}).fit(data)
+    assert model.encoder_.scaling_.unit[0] > 0
+    z = model.encoder_.scaling_.column(0, data.values[:, 0]).reshape(30, 12).astype(np.float64)
+    off = z[:, 9:] - z[:, 8:9]  # the last value seen is the ninth of twelve
+    found = model.compare(data)["last_value"]
+    assert (found.mse, found.mae) == pytest.approx(((off**2).mean(), np.abs(off).mean()), rel=1e-5)
+    assert found.mse < 5  # two draws of deviation 1 are off by 2
+
+
 def test_untrained_it_forecasts_the_last_value():
     data = swings(20, 2)
     model = lt.CfCForecaster(**BETTER | {"epochs": 1, "learning_rate": 1e-12, "validation_fraction": 0.0}).fit(data)

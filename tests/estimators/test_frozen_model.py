@@ -15,7 +15,6 @@ def test_format_1_still_loads_and_predicts_the_same():
     assert isinstance(model, lt.CfCClassifier)
     assert model.n_estimators == len(model.networks_) == 2
     assert model.classes_.tolist() == ["a", "b", "c"]
-    assert model.mixup == 0.0  # it was not there then
     assert model.metrics_ == {"accuracy": 0.5}
     assert model.encoder_.time_unit_ == "h"
     data, _, _ = series(8, seed=5)

@@ -45,6 +45,10 @@ def test_lane_keeping(tmp_path):
     assert cfc[1:5] == ["230,828 (230,828)", "4,184 (4,184)", "2", "3.00 ± 1.41"]
     assert cfc[6] == "6.00 ± 2.83"
     assert cfc[-3:] == ["0.250", "0.500", "–"]
+    for seed, value in enumerate((0.002, 0.9, 0.003)):
+        put(tmp_path, "lane-keeping", "no_gate", seed, lane(value), weights=230_828)
+    failing = row(SECTIONS["lane-keeping"].markdown(tmp_path), "CfC-noGate")
+    assert failing[4].endswith("(median 3.00; 1 of 3 worse than the mean)")
     assert row(text, "NCP (LTC) (head trained along)")[-1] == "0.50 (0.75)"
     assert "has 5.50" in text
     assert "has 0.125" in text

@@ -74,6 +74,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     """
 
     _kind: ClassVar[str]
+    _deviation: ClassVar[float] = 1.0
     encoder_: SeriesEncoder
     networks_: list[SeriesNetwork]
 
@@ -89,7 +90,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 3e-3,
+        learning_rate: float = 1e-3,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
@@ -163,7 +164,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             run: `folder` and `resume`.
         """
         S, members = len(part.prepared), self.n_estimators
-        self._pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out())
+        self._pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out(), self._deviation)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         fraction = 0.0 if validation is not None else self.validation_fraction
         self.networks_, self.results_ = [], []

@@ -144,7 +144,7 @@ class MeanSoFar(_Constant):
 
 @dataclass(frozen=True)
 class Skill:
-    """How far forecasts were off, in units of each channel's standard deviation.
+    """How far forecasts were off on the encoder's scale: in standard deviations of each channel or of its logarithm.
 
     Args:
         mse: mean squared error.
@@ -161,7 +161,7 @@ def compare_forecasts(
     forecasts: Mapping[str, Callable[..., Any]],
     data: SeriesSet,
     channels: Sequence[str],
-    scale: Values,
+    encoder: SeriesEncoder,
     share: float,
 ) -> dict[str, Skill]:
     """Cut each series behind a share of its samples, forecast the rest, and measure the errors.
@@ -170,7 +170,7 @@ def compare_forecasts(
         forecasts: functions of (series, list of times), by name.
         data: S series; those with fewer than two samples are left out.
         channels: C names of what is forecast.
-        scale: (C,) what errors are divided by.
+        encoder: fitted; errors are taken between scaled values.
         share: of the samples that are seen, in (0, 1).
     """
     if not 0.0 < share < 1.0:
@@ -184,8 +184,13 @@ def compare_forecasts(
     times = [row.times[size:] for row, size in zip(data, kept, strict=True)]
     wanted = data.values[~seen][:, [data.channels.index(name) for name in channels]]
     known = ~np.isnan(wanted)
+    places = [encoder.channels_.index(name) for name in channels]
+
+    def scaled(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.stack([encoder.scaling_.column(place, values[:, k]) for k, place in enumerate(places)], axis=1)
+
     found = {}
     for name, forecast in forecasts.items():
-        off = ((np.concatenate(forecast(past, times)) - wanted) / scale)[known]
+        off = (scaled(np.concatenate(forecast(past, times))) - scaled(wanted))[known].astype(np.float64)
         found[name] = Skill(float((off**2).mean()), float(np.abs(off).mean()), len(off))
     return found

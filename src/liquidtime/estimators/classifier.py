@@ -13,13 +13,11 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
-from torch.distributions import Beta
 
 from liquidtime.data import SeriesSet, check_target
 from liquidtime.estimators.base import Evolution, SeriesEstimator
 from liquidtime.estimators.inputs import Prepared, Sample, as_series
 from liquidtime.estimators.members import Part
-from liquidtime.estimators.network import Blend
 from liquidtime.estimators.networks import Network
 from liquidtime.training import Loss, cross_entropy
 
@@ -33,8 +31,6 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
     Args:
         class_weight: None, "balanced" (n / (C·n_c)), or a weight for each class.
-        mixup: a of Beta(a, a), from which each training batch draws the share in which its series are mixed two by
-            two before the read-out, and their losses likewise; 0 mixes none.
 
     The other arguments are those of `SeriesEstimator`.
 
@@ -60,13 +56,12 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 3e-3,
+        learning_rate: float = 1e-3,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
         n_estimators: int = 1,
         class_weight: str | Mapping[Any, float] | None = None,
-        mixup: float = 0.5,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -90,12 +85,6 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             verbose,
         )
         self.class_weight = class_weight
-        self.mixup = mixup
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        if not (np.isfinite(self.mixup) and self.mixup >= 0):
-            raise ValueError(f"`mixup` must be finite and at least 0; got {self.mixup!r}")
 
     def fit(
         self,
@@ -130,15 +119,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             weights = torch.tensor(compute_class_weight(given, classes=self.classes_, y=labels), dtype=torch.float32)
 
         def loss_of(network: nn.Module, sample: Sample, target: Tensor) -> Loss:
-            wanted = target[sample.rows]
-            if not (network.training and self.mixup > 0):
-                return cross_entropy(_logits(network(*sample[:5])), wanted, weights)
-            a = torch.tensor(float(self.mixup))
-            blend = Blend(float(Beta(a, a).sample()), torch.randperm(len(wanted)))
-            logits = _logits(network(*sample[:5], blend))
-            own, other = (cross_entropy(logits, y, weights) for y in (wanted, wanted[blend.partner]))
-            s = blend.share
-            return Loss(s * own.total + (1 - s) * other.total, s * own.weight + (1 - s) * other.weight)
+            return cross_entropy(_logits(network(*sample[:5])), target[sample.rows], weights)
 
         part = Part(Prepared.of(self.encoder_, data), torch.from_numpy(codes))
         held = None if validation is None else self._held_out(*validation)

@@ -256,17 +256,17 @@ class CfCForecaster(SeriesEstimator):
         """Cut each series behind a share of its samples, forecast the rest, and compare with two baselines.
 
         Returns:
-            errors under "model", "last_value" and "mean_so_far", in units of each channel's standard deviation.
+            errors under "model", "last_value" and "mean_so_far", on the encoder's scale: in standard deviations of
+            each channel, or of its logarithm where it is heavy-tailed.
 
         """
         data = self._series(X)
-        scale = [self.encoder_.scaling_.scale[place] for place in self._places]
         forecasts = {
             "model": self.predict,
             "last_value": LastValue(self.encoder_, self.channels_).predict,
             "mean_so_far": MeanSoFar(self.encoder_, self.channels_).predict,
         }
-        return compare_forecasts(forecasts, data, self.channels_, np.array(scale), share)
+        return compare_forecasts(forecasts, data, self.channels_, self.encoder_, share)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return 1 - (mean squared error / that of the last value) on the last quarter of each series' samples."""

@@ -32,8 +32,6 @@ _FIELDS = {
     "metrics": dict,
     "versions": dict,
 }
-_LATER = {"CfCClassifier": {"mixup": 0.0}}
-"""Parameters that folders written before there were any lack, with the value that they were trained with."""
 _TEXTS = "a list of different texts"
 
 
@@ -100,15 +98,14 @@ def read_config(raw: bytes) -> dict[str, Any]:
     return config
 
 
-def read_params(kind: str, stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
+def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
     """Return an estimator's parameters from those stored.
 
     Args:
-        kind: of estimator.
         stored: as `stored_params` returned them.
         network: the caller's function, where the stored one was a function.
     """
-    params = _LATER.get(kind, {}) | dict(stored)
+    params = dict(stored)
     if isinstance(params.get("network"), dict):
         if network is None:
             raise ModelFolderError(

@@ -137,7 +137,7 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
     }
     if config["kind"] not in kinds:
         raise unknown_choice("kind", config["kind"], kinds)
-    params = read_params(config["kind"], config["params"], network)
+    params = read_params(config["params"], network)
     model = kinds[config["kind"]]()
     known = model.get_params(deep=False)
     if set(params) != set(known):

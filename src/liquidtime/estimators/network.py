@@ -17,22 +17,6 @@ from liquidtime.layers import Recurrent
 from liquidtime.training import Loss
 
 
-class Blend(NamedTuple):
-    """Series mixed two by two: blend(v)_b = share·v_b + (1 - share)·v_partner(b).
-
-    Args:
-        share: in 0…1.
-        partner: (B,) the other series of each.
-    """
-
-    share: float
-    partner: Tensor
-
-    def __call__(self, v: Tensor) -> Tensor:
-        """Mix v (B, ...)."""
-        return self.share * v + (1.0 - self.share) * v[self.partner]
-
-
 class NetworkState(NamedTuple):
     """What a network carries from one sample of B series to the next.
 
@@ -60,13 +44,13 @@ class SeriesNetwork(nn.Module):
     """A recurrent layer whose states are pooled over time and read out.
 
         y_1 … y_k = recurrent(x_1 … x_k, dt_1 … dt_k)
-        z_k = drop(blend([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; pieces([ x_k ; history_k ; static ]) ]))
+        z_k = drop([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; pieces([ x_k ; history_k ; static ]) ])
         out_k = V·drop(silu(W·z_k + b)) + c
 
     The output after sample k depends on samples up to k alone: `forward` gives that after the last sample of each
     series, `prefixes` that after every sample, and `step` takes one sample at a time; their numbers agree. A series
-    without samples has zeros for everything but its static features. blend is the identity but for a `Blend`. Around a
-    `SeriesReader` there is no `step`, and where its outputs know later samples `prefixes` runs it on every prefix.
+    without samples has zeros for everything but its static features. Around a `SeriesReader` there is no `step`, and
+    where its outputs know later samples `prefixes` runs it on every prefix.
 
     Args:
         recurrent: the layer, batch first and forward in time only; or a `SeriesReader`.
@@ -101,15 +85,7 @@ class SeriesNetwork(nn.Module):
         self.read_out = nn.Linear(self.hidden.out_features, outputs)
         self._own_loss: Tensor | None = None
 
-    def forward(
-        self,
-        x: Tensor,
-        dt: Tensor,
-        lengths: Tensor,
-        static: Tensor,
-        history: Tensor,
-        blend: Blend | None = None,
-    ) -> Tensor:
+    def forward(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
         """Return (B, K), the outputs after each series' last sample.
 
         Args:
@@ -118,19 +94,11 @@ class SeriesNetwork(nn.Module):
             lengths: (B,) number of samples, perhaps 0.
             static: (B, F).
             history: (B, G) after the last sample.
-            blend: of what the read-out sees, in training.
         """
-        return self._after(self._thinned(x), x, dt, lengths, static, history, blend)
+        return self._after(self._thinned(x), x, dt, lengths, static, history)
 
     def _after(
-        self,
-        thinned: Tensor,
-        x: Tensor,
-        dt: Tensor,
-        lengths: Tensor,
-        static: Tensor,
-        history: Tensor,
-        blend: Blend | None = None,
+        self, thinned: Tensor, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor
     ) -> Tensor:
         y = self._run(thinned, dt, lengths)
         some = (lengths > 0).unsqueeze(-1)  # (B, 1)
@@ -138,7 +106,7 @@ class SeriesNetwork(nn.Module):
         rows, last = torch.arange(len(x), device=x.device), (lengths - 1).clamp(min=0)
         largest = y.masked_fill(~inside, -torch.inf).amax(dim=1).masked_fill(~some, 0.0)
         mean = y.sum(dim=1) / lengths.clamp(min=1).unsqueeze(-1)
-        return self._read(y[rows, last], mean, largest, x[rows, last] * some, history, static, blend)
+        return self._read(y[rows, last], mean, largest, x[rows, last] * some, history, static)
 
     def prefixes(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
         """Return (B, T, K), the outputs after every sample; arguments as `forward`, but history (B, T, G)."""
@@ -217,17 +185,8 @@ class SeriesNetwork(nn.Module):
         kept = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
         return x * kept[:, self.channel_of].unsqueeze(1)
 
-    def _read(
-        self,
-        last: Tensor,
-        mean: Tensor,
-        largest: Tensor,
-        x: Tensor,
-        history: Tensor,
-        static: Tensor,
-        blend: Blend | None = None,
-    ) -> Tensor:
-        z = torch.cat([last, mean, largest, self.pieces(torch.cat([x, history, static], dim=-1))], dim=-1)
-        z = self.dropout(z if blend is None else blend(z))
+    def _read(self, last: Tensor, mean: Tensor, largest: Tensor, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
+        seen = self.pieces(torch.cat([x, history, static], dim=-1))
+        z = self.dropout(torch.cat([last, mean, largest, seen], dim=-1))
         out: Tensor = self.read_out(self.dropout(silu(self.hidden(z))))
         return out

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 _PIECES = 10
 _ROWS = 100_000
 _LEAST_SCALE = 0.05
-_DEVIATION = 1 / 3
 
 
 class PiecewiseLinear(nn.Module):
@@ -20,9 +19,7 @@ class PiecewiseLinear(nn.Module):
 
         e_j(v) = clip((v - q_{j-1}) / (q_j - q_{j-1}), 0, 1),   q_0 < q_1 < … quantiles of v's column
 
-    each then brought to mean 0 and deviation 1/3: there are many, and so they are learned a third as fast as the
-    recurrent layer beside them, whose states reach from -1 to 1. A truth value is one piece, a column that never
-    varies none.
+    each then brought to mean 0 and a deviation. A truth value is one piece, a column that never varies none.
 
     Args:
         pieces: P, of all columns together.
@@ -43,8 +40,13 @@ class PiecewiseLinear(nn.Module):
             self.register_buffer(name, torch.ones(pieces))
 
     @staticmethod
-    def fitted(rows: npt.NDArray[Any]) -> PiecewiseLinear:
-        """Return the encoding whose pieces are those of training rows (R, G)."""
+    def fitted(rows: npt.NDArray[Any], deviation: float = 1.0) -> PiecewiseLinear:
+        """Return the encoding whose pieces are those of training rows.
+
+        Args:
+            rows: (R, G).
+            deviation: of each piece; the smaller, the slower a layer that reads them learns.
+        """
         rows = rows[:: max(1, len(rows) // _ROWS)]
         edges = np.quantile(rows, np.linspace(0.0, 1.0, _PIECES + 1), axis=0).T.astype(np.float32)  # (G, pieces + 1)
         column, place = np.nonzero(np.diff(edges, axis=1) > 0)
@@ -55,7 +57,7 @@ class PiecewiseLinear(nn.Module):
         if len(rows):
             shares = made(torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)))
             made.mean.copy_(shares.mean(dim=0))
-            made.scale.copy_(shares.std(dim=0, correction=0).clamp(min=_LEAST_SCALE) / _DEVIATION)
+            made.scale.copy_(shares.std(dim=0, correction=0).clamp(min=_LEAST_SCALE) / deviation)
         return made
 
     def forward(self, rows: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from liquidtime.solvers import RK4
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DOTS = 90
+DOTS = 80
 SHOWN = ("printed_recorded", "repaired", "hold", "midpoint")
 """Methods in the figure of traces, those that stay finite."""
 SECONDS = 40.0
@@ -41,7 +41,7 @@ def draw(name: str, out: Path, data_dir: str | Path | None = None) -> Path:
 
 def attention_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
     """Return the attention maps of all networks: a row each, under the images; without noise, with some, with much."""
-    canvas = _canvas(10.5, 8.6)
+    canvas = _canvas(10.5, 5.4)
     kept = Key("lane-keeping", "cfc", HONEST, 0).kept(out)
     names = {INPUT: "image"} | {name: model.title for name, model in MODELS.items()}
     for name in names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 from typing import Any
 
 from liquidtime.paper.experiments.lane_keeping import JOINTLY, LANE_KEEPING
@@ -22,7 +22,7 @@ added to pixels in 0…1, as in the paper's figure; *mild noise*: variance 0.35 
 *+0.3*, *−0.3*: brightness, cut at 0 and 1; *blur*: 1.5 pixels. All are done to the images, which then pass the head.
 *change*: Σ|Δ command| a second, where the human driver has {human:.3f}; *in noise*: the same under noise 0.35.
 *attention*: correlation of the VisualBackprop maps with and without noise 0.35 (mild noise in brackets), where the head
-was trained along; a frozen head's maps are the same for all."""
+was trained along; a frozen head's maps are the same for all, and a short training from one head leaves them alike."""
 TIGHT_LEGEND = """\
 One trained NCP, 19 neurons and 253 synapses, along run 7, same parameters in all rows, in float64. Mean squared error
 against a fine solution of its equation (RK4, 16 steps a sample), in brackets against the solver it was trained with.
@@ -85,7 +85,7 @@ def lane_markdown(out: Path) -> str:
                 f"{row['weights']:,} ({paper.total:,})",
                 "–" if row["recurrent"] is None else f"{row['recurrent']:,} ({paper.recurrent:,})",
                 str(row["n"]),
-                _spread(row["mse"]),
+                _spread(row["mse"]) + _failed(row["mse"], row["mse_of_mean"]),
                 f"{SCALE * row['low']:.2f}…{SCALE * row['high']:.2f}",
                 *(_spread(row["mse_under"][name]) for name in CORRUPTIONS),
                 f"{row['change']:.3f}",
@@ -161,6 +161,12 @@ def _is_full(record: dict[str, Any]) -> bool:
 def _spread(values: list[float]) -> str:
     mean = f"{SCALE * fmean(values):.2f}"
     return f"{mean} ± {SCALE * stdev(values):.2f}" if len(values) > 1 else mean
+
+
+def _failed(values: list[float], useless: float) -> str:
+    """Return a word on seeds that are worse than steering by the mean, with the median of all; empty for none."""
+    failed = sum(value > useless for value in values)
+    return f" (median {SCALE * median(values):.2f}; {failed} of {len(values)} worse than the mean)" if failed else ""
 
 
 def _picture(out: Path, name: str, text: str) -> list[str]:
