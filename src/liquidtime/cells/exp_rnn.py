@@ -10,10 +10,10 @@ from torch.nn.utils.parametrizations import orthogonal
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.cells.cell import Cell
+from liquidtime.cells.hoisted import HoistedCell
 
 
-class ExpRNNCell(Cell):
+class ExpRNNCell(HoistedCell):
     """A network whose recurrent matrix is always orthogonal (Lezcano-Casado and Martínez-Rubio 2019); it knows no time.
 
         z = W x + R h,   R = exp(S - Sᵀ);   h' = sign(z)·relu(|z| + b)
@@ -42,9 +42,14 @@ class ExpRNNCell(Cell):
         orthogonal(self.recurrent_map, orthogonal_map="matrix_exp", use_trivialization=False)
         self.bias = nn.Parameter(torch.empty(H).uniform_(-0.01, 0.01))
 
-    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: x (B, D), state ((B, H),); dt changes nothing."""
-        z = (self.input_map(x) + self.recurrent_map(state[0])).to(state[0].dtype)
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return the input's part of the state, (..., H)."""
+        projected: Tensor = self.input_map(x)
+        return projected
+
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, H), state ((B, H),); dt changes nothing."""
+        z = (projected + self.recurrent_map(state[0])).to(state[0].dtype)
         h = torch.sign(z) * torch.relu(z.abs() + self.bias)
         return h, (h,)
 

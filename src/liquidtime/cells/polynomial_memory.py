@@ -9,13 +9,14 @@ from torch import Tensor
 
 from liquidtime._checks import values_are_known
 from liquidtime._types import State
-from liquidtime.cells.cell import Cell
+from liquidtime.cells.fused import is_plain
+from liquidtime.cells.hoisted import HoistedCell
 
 TABLE = 2**24
 """Entries that the matrices of a batch of sequences may have together."""
 
 
-class PolynomialMemoryCell(Cell):
+class PolynomialMemoryCell(HoistedCell):
     """A cell that keeps the past of one signal f as N coefficients c of orthogonal polynomials.
 
         c' = f·e0 + E·(c - f·e0),   E = `transition(span)`
@@ -37,17 +38,13 @@ class PolynomialMemoryCell(Cell):
         """Return E (..., N, N) in double precision for spans (...)."""
 
     @abstractmethod
-    def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return what a step takes of the samples x (..., D)."""
-
-    @abstractmethod
     def move(self, projected: Tensor, state: State, dt: Tensor, E: Tensor) -> tuple[Tensor, State]:
         """Take one step with the memory's matrix given: E (B, N, N), or (N, N) for all rows."""
 
-    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: x (B, D), state (h (B, H), c (B, N), ...), dt (B,)."""
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, ·), state (h (B, H), c (B, N), ...), dt (B,)."""
         span = self.spans(state, dt.unsqueeze(1)).squeeze(1)
-        return self.move(self.project(x, dt), state, dt, self.transition(span).to(state[1].dtype))
+        return self.move(projected, state, dt, self.transition(span).to(state[1].dtype))
 
     def remember(self, c: Tensor, f: Tensor, E: Tensor) -> Tensor:
         """Return the coefficients (B, N) after a step in which f (B, 1) is held."""
@@ -59,7 +56,8 @@ class PolynomialMemoryCell(Cell):
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence; one matrix is built for each different span, see `Cell.scan`."""
         B, T = dt.shape
-        if not B or not T or dt.requires_grad or state[-1].requires_grad or not values_are_known(dt):
+        learned = dt.requires_grad or state[-1].requires_grad
+        if not B or not T or learned or not values_are_known(dt) or not is_plain(self):
             return super().scan(x, state, dt, lengths)
         inside = torch.ones_like(dt, dtype=torch.bool)
         if lengths is not None:

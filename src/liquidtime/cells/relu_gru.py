@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.cells.cell import Cell
+from liquidtime.cells.hoisted import HoistedCell
 
 
-class ReLUGRUCell(Cell):
+class ReLUGRUCell(HoistedCell):
     """The gated recurrent unit with a rectified candidate (Dey and Salem 2017), which does not look at time.
 
         r, z = σ(W x + b + R h);   n = relu(W_n x + b_n + R_n (r·h));   h' = (1 - z)·h + z·n
@@ -39,11 +39,16 @@ class ReLUGRUCell(Cell):
         nn.init.orthogonal_(self.gate_map.weight)
         nn.init.orthogonal_(self.candidate_map.weight)
 
-    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: x (B, D), state ((B, H),); dt changes nothing."""
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return the input's part of gates and candidate, (..., 3H)."""
+        projected: Tensor = self.input_map(x)
+        return projected
+
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, 3H), state ((B, H),); dt changes nothing."""
         (h,) = state
         H = self.hidden_size
-        from_x = self.input_map(x).to(h.dtype)
+        from_x = projected.to(h.dtype)
         r, z = torch.sigmoid(from_x[:, : 2 * H] + self.gate_map(h).to(h.dtype)).chunk(2, dim=-1)
         n = torch.relu(from_x[:, 2 * H :] + self.candidate_map(r * h).to(h.dtype))
         h = torch.lerp(h, n, z)

@@ -7,11 +7,11 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.cells.cell import Cell
+from liquidtime.cells.hoisted import HoistedCell
 from liquidtime.cells.lstm import LSTMCell
 
 
-class SkipLSTMCell(Cell):
+class SkipLSTMCell(HoistedCell):
     """An LSTM that learns which samples to skip (Campos, Jou, Giró-i-Nieto, Torres and Chang 2018).
 
         u = 1 if p >= 0.5, else 0;   (h', m') = u·LSTM(x, (h, m)) + (1 - u)·(h, m)
@@ -41,11 +41,15 @@ class SkipLSTMCell(Cell):
         nn.init.xavier_uniform_(self.wish.weight)
         nn.init.ones_(self.wish.bias)
 
-    def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: x (B, D), state (h (B, H), m (B, H), p (B, 1)); dt changes nothing."""
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return the input's part of the LSTM's gates, (..., 4H)."""
+        return self.lstm.project(x, dt)
+
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, 4H), state (h (B, H), m (B, H), p (B, 1)); dt changes nothing."""
         h, m, p = state
         u = straight_through(p)
-        _, (h_new, m_new) = self.lstm(x, (h, m), dt)
+        _, (h_new, m_new) = self.lstm.advance(projected, (h, m), dt)
         h = u * h_new + (1 - u) * h
         m = u * m_new + (1 - u) * m
         d = torch.sigmoid(self.wish(m).to(m.dtype))
