@@ -37,7 +37,7 @@ def test_the_backward_operator_of_cfc_scan_is_registered_as_it_should_be(name):
     m0 = case.state[1] if form.memory != "none" else None
     x, h0, m0, dt, *weights = leaves(case.x, case.state[0], m0, case.dt, *case.weights)
     code = form.encode()
-    y, hn, mn, *saved = torch.ops.liquidtime.cfc_scan(
+    y, hn, mn, saved = torch.ops.liquidtime.cfc_scan(
         x, h0, m0, dt, case.lengths, weights, case.masks, code, form.forget_bias, True, True
     )
     incoming = [torch.randn_like(y), torch.randn_like(hn), None if m0 is None else torch.randn_like(mn)]

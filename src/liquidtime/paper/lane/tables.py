@@ -28,7 +28,7 @@ One trained NCP, 19 neurons and 253 synapses, along run 7, same parameters in al
 against a fine solution of its equation (RK4, 16 steps a sample), in brackets against the solver it was trained with.
 *motor*: the output neuron, for which the paper has {paper}. *steering*: error of the command, held in −1…1, against the
 human driver, in thousandths. *speed*: of one run over all samples on the plain loop, as a multiple of the trained
-solver's there."""
+solver's there, taken in turns; how far the first row is from 1 is the noise of that."""
 
 
 def lane_rows(out: Path) -> list[dict[str, Any]]:
