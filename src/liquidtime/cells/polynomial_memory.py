@@ -73,7 +73,10 @@ class PolynomialMemoryCell(HoistedCell):
         outputs = []
         for k, (projected, gap) in enumerate(zip(self.project(x, dt).unbind(1), dt.unbind(1), strict=True)):
             y, after = self.move(projected, state, gap, table[shared[k] if alike[k] else which[:, k]])
-            here = inside[:, k].unsqueeze(-1)
-            outputs.append(y.masked_fill(~here, 0.0))
-            state = tuple(torch.where(here, new, old) for new, old in zip(after, state, strict=True))
+            if lengths is not None:
+                here = inside[:, k].unsqueeze(-1)
+                y = y.masked_fill(~here, 0.0)
+                after = tuple(torch.where(here, new, old) for new, old in zip(after, state, strict=True))
+            outputs.append(y)
+            state = after
         return torch.stack(outputs, dim=1), state
