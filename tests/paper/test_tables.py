@@ -1,4 +1,5 @@
 import statistics
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,8 @@ def test_foreign_files_are_refused(tmp_path):
     put(tmp_path, "xor", "gone", 0, 0.6)
     with pytest.raises(ValueError, match="models that it does not have: gone"):
         tables.markdown(EXPERIMENTS["xor"], tmp_path)
+
+
+def test_the_page_in_the_repository_is_made_from_its_results():
+    root = Path(__file__).parents[2]
+    assert (root / "RESULTS.md").read_text(encoding="utf-8") == tables.page(root / "results")
