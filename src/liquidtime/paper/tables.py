@@ -131,10 +131,13 @@ def markdown(experiment: Experiment, out: str | Path = "results") -> str:
 
 
 def page(out: str | Path = "results") -> str:
-    """Return the page of all experiments that have a result."""
+    """Return the page of all experiments that have a result, or times of their models."""
     parts = ["# Results", "", "Made by `liquidtime paper table --all` from the files in `results/`.", "", LEGEND, ""]
+    timed = epoch_time.read(out)
     for experiment in EXPERIMENTS.values():
-        if experiment.name not in SECTIONS and read_results(Path(out), experiment.name):
+        if experiment.name in SECTIONS:
+            continue
+        if experiment.name in timed or read_results(Path(out), experiment.name):
             command = f"liquidtime paper run {experiment.name} --model MODEL --seeds N --protocol {HONEST}"
             parts += [f"## {experiment.title}", "", f"`{command}`", "", markdown(experiment, out)]
     return "\n".join(parts + written(Path(out)))
