@@ -13,7 +13,7 @@ import sklearn
 import torch
 
 from liquidtime.baselines import BASELINES
-from liquidtime.estimators.networks import NETWORKS
+from liquidtime.estimators.networks import NETWORKS, WITH_BACKBONE
 from liquidtime.training.artifact import DamagedFolder
 
 FORMAT = 1
@@ -141,6 +141,8 @@ def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, ou
         return  # refused by name when the network is made
     elif params["network"] in ("ltc", "lstm", "gru", "rnn"):
         U = H
+    elif params["network"] not in WITH_BACKBONE:
+        U = 0
     R = params["read_out_units"]
     least = members * (U * (D + H) + (layers - 1) * H * U + R * (3 * H + pieces + outputs))
     if least > elements:

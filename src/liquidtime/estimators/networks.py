@@ -80,6 +80,8 @@ NETWORKS: dict[str, Callable[[int, int, int], Cell]] = {
     "exp_rnn": lambda D, H, U: ExpRNNCell(D, H),
 }
 """Functions of D inputs, H hidden units and U backbone units (read by the CfC family only) to a cell."""
+WITH_BACKBONE = (*VARIANTS, "cfc_mm")
+"""The networks that read U."""
 
 MASKED: dict[str, Callable[[int, int, Sequence[int]], Cell]] = {
     "gru_d": lambda D, H, masks: GRUDCell(D, H, masks),
