@@ -56,11 +56,11 @@ def check_rate(argument: str, given: object) -> float:
 
 
 def check_positive(argument: str, given: object) -> float:
-    """Return `given` as a finite number above 0, or refuse it."""
+    """Return `given` as a finite number over 0, or refuse it."""
     if isinstance(given, bool) or not isinstance(given, Real):
         raise TypeError(f"`{argument}` must be a number; got {given!r}")
     if not 0.0 < float(given) < math.inf:
-        raise ValueError(f"`{argument}` must be finite and above 0; got {given!r}")
+        raise ValueError(f"`{argument}` must be finite and over 0; got {given!r}")
     return float(given)
 
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from liquidtime._checks import check_rate, check_size, named_arguments
-from liquidtime.baselines.model import WholeSeriesModel, positive, reference_times
+from liquidtime._checks import check_positive, check_rate, check_size, named_arguments
+from liquidtime.baselines.model import WholeSeriesModel, reference_times
 from liquidtime.baselines.series import Observations, Series, group_softmax
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.time import Interval
@@ -62,7 +62,7 @@ class IPNet(WholeSeriesModel):
     ) -> None:
         super().__init__(input_size, check_size("hidden_size", hidden_size), mask=mask)
         self.reference_points = check_size("reference_points", reference_points)
-        self.horizon = None if horizon is None else positive("horizon", horizon)
+        self.horizon = None if horizon is None else check_positive("horizon", horizon)
         self.loss_weight = float(loss_weight)
         self.held_out = check_rate("held_out", held_out)
         C = self.channels

@@ -10,8 +10,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size
-from liquidtime.baselines.model import WholeSeriesModel, perceptron, positive
+from liquidtime._checks import check_positive, check_size
+from liquidtime.baselines.model import WholeSeriesModel, perceptron
 from liquidtime.baselines.series import Series
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.time import Interval
@@ -69,7 +69,7 @@ class LatentModel(WholeSeriesModel):
         L, head_units = check_size("latent_size", latent_size), check_size("head_units", head_units, least=0)
         width = L if code_size is None else code_size
         super().__init__(input_size, head_units or width, mask=mask)
-        self.observation_std = positive("observation_std", observation_std)
+        self.observation_std = check_positive("observation_std", observation_std)
         self.latent_size, self.loss_weight = L, float(loss_weight)
         self.posterior_map = nn.Linear(state_size, 2 * L)
         self.head = perceptron([width, head_units, head_units] if head_units else [width])

@@ -3,10 +3,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_choice, check_size, named_arguments
+from liquidtime._checks import check_choice, check_positive, check_size, named_arguments
 from liquidtime.baselines.flow import Flow
 from liquidtime.baselines.latent import LatentModel
-from liquidtime.baselines.model import positive
 from liquidtime.baselines.series import Series
 from liquidtime.layers.time import reverse
 
@@ -72,7 +71,7 @@ class LatentODE(LatentModel):
             loss_weight=loss_weight,
             mask=mask,
         )
-        self.time_scale = positive("time_scale", time_scale)
+        self.time_scale = check_positive("time_scale", time_scale)
 
         def flow(size: int) -> Flow:
             U = H if units is None else units

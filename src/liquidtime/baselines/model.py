@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from numbers import Real
 from typing import ClassVar
 
 import torch
@@ -148,13 +146,6 @@ def perceptron(sizes: Sequence[int], activation: type[nn.Module] = nn.ReLU) -> n
     for before, after in itertools.pairwise(sizes):
         parts += [nn.Linear(before, after), activation()]
     return nn.Sequential(*parts)
-
-
-def positive(argument: str, given: object) -> float:
-    """Return `given` as a finite number over 0, or refuse it."""
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 < float(given) < math.inf:
-        raise ValueError(f"`{argument}` must be finite and over 0; got {given!r}")
-    return float(given)
 
 
 def reference_times(points: int, span: Tensor) -> Tensor:

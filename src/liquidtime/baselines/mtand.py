@@ -7,8 +7,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
-from liquidtime.baselines.model import WholeSeriesModel, perceptron, positive, reference_times
+from liquidtime._checks import check_positive, check_size, named_arguments
+from liquidtime.baselines.model import WholeSeriesModel, perceptron, reference_times
 from liquidtime.baselines.series import FAR, Series
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.time import Interval
@@ -115,7 +115,7 @@ class MTAND(WholeSeriesModel):
         H, units = check_size("hidden_size", hidden_size), check_size("head_units", head_units, least=0)
         super().__init__(input_size, units or H, mask=mask)
         self.reference_points = check_size("reference_points", reference_points)
-        self.horizon = None if horizon is None else positive("horizon", horizon)
+        self.horizon = None if horizon is None else check_positive("horizon", horizon)
         self.attention = TimeAttention(embedding_size, heads)
         self.mix = nn.Linear((heads + 1) * self.channels, H)
         self.network = nn.GRU(H, H, batch_first=True)

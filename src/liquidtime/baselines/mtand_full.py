@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
+from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime.baselines.latent import LatentModel
-from liquidtime.baselines.model import positive, reference_times
+from liquidtime.baselines.model import reference_times
 from liquidtime.baselines.mtand import TimeAttention, with_ever_observed
 from liquidtime.baselines.series import Series
 
@@ -63,7 +63,7 @@ class MTANDFull(LatentModel):
             mask=mask,
         )
         self.reference_points = check_size("reference_points", reference_points)
-        self.horizon = None if horizon is None else positive("horizon", horizon)
+        self.horizon = None if horizon is None else check_positive("horizon", horizon)
         self.attention = TimeAttention(embedding_size, heads)
         self.mix = nn.Linear((heads + 1) * self.channels, H)
         self.encoder = nn.GRU(H, H, batch_first=True, bidirectional=True)

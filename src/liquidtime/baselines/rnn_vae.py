@@ -3,9 +3,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
+from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime.baselines.latent import LatentModel
-from liquidtime.baselines.model import positive
 from liquidtime.baselines.series import Series
 
 
@@ -51,7 +50,7 @@ class RNNVAE(LatentModel):
             loss_weight=loss_weight,
             mask=mask,
         )
-        self.time_scale = positive("time_scale", time_scale)
+        self.time_scale = check_positive("time_scale", time_scale)
         self.encoder = nn.GRU(self.input_size + 1, H, batch_first=True)
         self.start = nn.Linear(self.latent_size, H)
         self.decoder = nn.GRU(1, H, batch_first=True)

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
+from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.hoisted import HoistedCell
 
@@ -44,11 +42,9 @@ class CoRNNCell(HoistedCell):
     ) -> None:
         super().__init__()
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
-        for name, value in (("step", step), ("frequency", frequency), ("damping", damping)):
-            if not 0.0 < value < math.inf:
-                raise ValueError(f"`{name}` must be finite and over 0; got {value!r}")
         self.input_size, self.output_size, self.state_sizes = D, H, (H, H)
-        self.step, self.frequency, self.damping = float(step), float(frequency), float(damping)
+        self.step, self.frequency = check_positive("step", step), check_positive("frequency", frequency)
+        self.damping = check_positive("damping", damping)
         self.unfolds = check_size("unfolds", unfolds)
         self.input_map = nn.Linear(D, H)
         self.recurrent_map = nn.Linear(2 * H, H, bias=False)

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
+from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.hoisted import HoistedCell
 
@@ -37,10 +37,8 @@ class CTGRUCell(HoistedCell):
             check_size("hidden_size", hidden_size),
             check_size("scales", scales),
         )
-        if not 0.0 < shortest < math.inf:
-            raise ValueError(f"`shortest` must be finite and over 0; got {shortest!r}")
         self.input_size, self.output_size, self.state_sizes = D, H, (H * M,)
-        self.scales, self.shortest = M, float(shortest)
+        self.scales, self.shortest = M, check_positive("shortest", shortest)
         self.input_map = nn.Linear(D, 3 * H)
         self.scale_map = nn.Linear(H, 2 * H, bias=False)
         self.recurrent_map = nn.Linear(H, H, bias=False)

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
+from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.hoisted import HoistedCell
 from liquidtime.solvers import ALL_SOLVERS, Solver, solver_of
@@ -39,8 +39,7 @@ class CTRNNCell(HoistedCell):
     ) -> None:
         super().__init__()
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
-        if not 0.0 < time_constant < math.inf:
-            raise ValueError(f"`time_constant` must be finite and over 0; got {time_constant!r}")
+        time_constant = check_positive("time_constant", time_constant)
         self.input_size, self.output_size, self.state_sizes = D, H, (H,)
         self.solver, self.unfolds = solver_of(solver, ALL_SOLVERS), check_size("unfolds", unfolds)
         start = time_constant + math.log(-math.expm1(-time_constant))  # the inverse of softplus

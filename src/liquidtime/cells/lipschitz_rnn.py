@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
+from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.fused import is_plain
 from liquidtime.cells.hoisted import HoistedCell
@@ -50,10 +50,8 @@ class LipschitzRNNCell(HoistedCell):
             raise ValueError(f"`beta` must be at least 0.5 and at most 1; got {beta!r}")
         if not 0.0 <= gamma < math.inf:
             raise ValueError(f"`gamma` must be finite and at least 0; got {gamma!r}")
-        if not 0.0 < step < math.inf:
-            raise ValueError(f"`step` must be finite and over 0; got {step!r}")
         self.input_size, self.output_size, self.state_sizes = D, H, (H,)
-        self.beta, self.gamma, self.step = float(beta), float(gamma), float(step)
+        self.beta, self.gamma, self.step = float(beta), float(gamma), check_positive("step", step)
         self.solver, self.unfolds = solver_of(solver, EXPLICIT), check_size("unfolds", unfolds)
         self.free = nn.Parameter(torch.randn(2, H, H) / H)
         self.input_map = nn.Linear(D, H)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.baselines import SequenceModel
+from liquidtime.data.batches import plan_batches
 from liquidtime.datasets import Sequences, Split
 from liquidtime.layers import Recurrent
 from liquidtime.paper.network import Discrete, SequenceNetwork
@@ -228,12 +229,12 @@ class Shuffled:
 
     def __call__(self, epoch: int, generator: torch.Generator) -> _Epoch:
         """Return the batches of an epoch."""
-        order = torch.randperm(len(self.data), generator=generator)
         if not self.bucketed:
+            order = torch.randperm(len(self.data), generator=generator)
             return _Epoch(self.data, torch.split(order, self.batch_size))
-        runs = torch.split(order, BUCKET * self.batch_size)
-        cut = [rows for run in runs for rows in torch.split(run[self.data.lengths[run].argsort()], self.batch_size)]
-        return _Epoch(self.data, tuple(cut[i] for i in torch.randperm(len(cut), generator=generator)))
+        rng = np.random.default_rng(int(torch.randint(2**63 - 1, (), generator=generator)))
+        plan = plan_batches(self.data.lengths.numpy(), np.arange(len(self.data)), self.batch_size, rng, BUCKET)
+        return _Epoch(self.data, tuple(torch.from_numpy(rows) for rows in plan))
 
 
 @dataclass(frozen=True)
