@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_choice, check_rate, check_size
 from liquidtime.cells.activations import ACTIVATIONS
+from liquidtime.cells.linear import LINEAR
 
 DROPOUT_PLACEMENTS = ("every", "after_first")
 
@@ -24,6 +25,7 @@ class Backbone(nn.Module):
         dropout_placement: "every" drops after every layer, "after_first" only from the second layer on, so that a
             backbone of one layer has none (the paper's TensorFlow code does the first, its PyTorch code the second).
         gain: of the Xavier-uniform initial weights; the biases start at 0.
+        products: "full", in the type of the weights, or "bf16", see `HeadedCell`.
 
     """
 
@@ -36,17 +38,19 @@ class Backbone(nn.Module):
         dropout: float = 0.0,
         dropout_placement: str = "every",
         gain: float = 1.0,
+        products: str = "full",
     ) -> None:
         super().__init__()
         depth = check_size("backbone_layers", layers, least=0)
         check_choice("backbone_activation", activation, ACTIVATIONS)
         check_choice("dropout_placement", dropout_placement, DROPOUT_PLACEMENTS)
+        check_choice("products", products, LINEAR)
         self.in_features = in_features
         self.out_features = check_size("backbone_units", units) if depth else in_features
         self.activation = activation
         self.dropout_placement = dropout_placement
         widths = [in_features] + [self.out_features] * depth
-        self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in itertools.pairwise(widths))
+        self.layers = nn.ModuleList(LINEAR[products](m, n) for m, n in itertools.pairwise(widths))
         self.dropout = nn.Dropout(check_rate("backbone_dropout", dropout))
         for layer in self.layers:
             nn.init.xavier_uniform_(layer.weight, gain)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as module_hooks
 
 from liquidtime._types import State
+from liquidtime.cells.linear import LINEAR
 from liquidtime.ops.cfc_scan import Form, cfc_scan_native
 from liquidtime.ops.fitness import Way, way_for
 
@@ -52,9 +53,9 @@ def is_plain(module: nn.Module) -> bool:
     return True
 
 
-def is_linear(module: nn.Module) -> bool:
-    """Return whether a module's forward is that of `nn.Linear`."""
-    return type(module).forward is nn.Linear.forward
+def is_linear(module: nn.Module, products: str) -> bool:
+    """Return whether a module's forward is that of a linear map with these products."""
+    return type(module).forward is LINEAR[products].forward
 
 
 def joined(left: nn.Linear, right: nn.Linear) -> Tensor:

@@ -14,9 +14,11 @@ from liquidtime._types import State
 from liquidtime.cells.backbone import Backbone
 from liquidtime.cells.cell import Cell
 from liquidtime.cells.fused import Fused, is_linear, is_plain
+from liquidtime.cells.linear import LINEAR
 from liquidtime.errors import wrong_shape
 from liquidtime.ops.backend import native_is_live
 from liquidtime.ops.cfc_scan import MAX_LAYERS, Form
+from liquidtime.ops.products import linear_bf16
 
 
 class HeadedCell(Cell):
@@ -37,6 +39,9 @@ class HeadedCell(Cell):
         polarity: (H, D + H) the synapses, on all heads: 0 where there is none, else +1 or -1, which the weight is
             multiplied by. Only for a cell without a backbone. The weights then start positive, so that each
             synapse starts with its polarity's sign.
+        products: "full", in the type of the weights, or "bf16": weights, [x ; h] and what the layers give are rounded
+            to bf16 where they are multiplied, forward and backward; sums, biases, gates and the state stay float32.
+            Faster where the processor has an instruction for it (`liquidtime info` says), else slower.
 
     """
 
@@ -58,6 +63,7 @@ class HeadedCell(Cell):
         dropout_placement: str = "every",
         init_gain: float = 1.0,
         polarity: Tensor | None = None,
+        products: str = "full",
     ) -> None:
         super().__init__()
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
@@ -70,8 +76,10 @@ class HeadedCell(Cell):
             backbone_dropout,
             dropout_placement,
             init_gain,
+            products,
         )
-        self.heads = nn.Linear(self.backbone.out_features, heads * H)
+        self.products = products
+        self.heads = LINEAR[products](self.backbone.out_features, heads * H)
         for head in torch.split(self.heads.weight.data, H):
             nn.init.xavier_uniform_(head, init_gain)
         nn.init.zeros_(self.heads.bias)
@@ -89,7 +97,8 @@ class HeadedCell(Cell):
         """Return the heads of backbone([x ; h]), each (B, H), in the type of h, so that autocast keeps the state's."""
         b = self.backbone(torch.cat([x, h], dim=-1))
         weight = self.heads.weight if self.mask is None else self.heads.weight * self.mask
-        return torch.split(F.linear(b, weight, self.heads.bias).to(h.dtype), self.hidden_size, dim=-1)
+        product = linear_bf16 if self.products == "bf16" else F.linear
+        return torch.split(product(b, weight, self.heads.bias).to(h.dtype), self.hidden_size, dim=-1)
 
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: x (B, D), state ((B, H),), dt (B,) to the new hidden state (B, H), which is the output."""
@@ -112,7 +121,11 @@ class HeadedCell(Cell):
             return None
         backbone = self.backbone
         maps = [*backbone.layers, self.heads]
-        if type(backbone) is not Backbone or len(maps) > MAX_LAYERS or not all(is_linear(part) for part in maps):
+        if (
+            type(backbone) is not Backbone
+            or len(maps) > MAX_LAYERS
+            or not all(is_linear(part, self.products) for part in maps)
+        ):
             return None
         weights = [w for part in maps for w in (part.weight, part.bias)]
         if self.mask is not None:
@@ -126,6 +139,7 @@ class HeadedCell(Cell):
             layers=len(backbone.layers),
             activation=backbone.activation,
             masked=tuple(every or index > 0 for index in range(len(backbone.layers))) if dropping else (),
+            products=self.products,
             **self.form_options(),
         )
         return Fused(form, [*weights, *self.form_vectors()], backbone.out_features, rate, self.recompute)

@@ -5,9 +5,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
+from liquidtime._checks import check_choice, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.hoisted import HoistedCell
+from liquidtime.cells.linear import LINEAR
 
 
 class LSTMCell(HoistedCell):
@@ -22,19 +23,21 @@ class LSTMCell(HoistedCell):
         input_size: D.
         hidden_size: H.
         forget_bias: what is added to the forget gate's argument.
+        products: "full" or "bf16", see `HeadedCell`.
 
     """
 
     uses_dt: ClassVar[bool] = False
 
     @named_arguments
-    def __init__(self, input_size: int, hidden_size: int, *, forget_bias: float = 1.0) -> None:
+    def __init__(self, input_size: int, hidden_size: int, *, forget_bias: float = 1.0, products: str = "full") -> None:
         super().__init__()
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
         self.input_size, self.output_size, self.state_sizes = D, H, (H, H)
+        check_choice("products", products, LINEAR)
         self.forget_bias = float(forget_bias)
-        self.input_map = nn.Linear(D, 4 * H)
-        self.recurrent_map = nn.Linear(H, 4 * H, bias=False)
+        self.input_map = LINEAR[products](D, 4 * H)
+        self.recurrent_map = LINEAR[products](H, 4 * H, bias=False)
         nn.init.xavier_uniform_(self.input_map.weight)
         nn.init.zeros_(self.input_map.bias)
         nn.init.orthogonal_(self.recurrent_map.weight)

@@ -11,6 +11,7 @@ from liquidtime.cells.cell import Cell
 from liquidtime.cells.fused import Fused, is_linear, is_plain, joined
 from liquidtime.cells.headed import HeadedCell
 from liquidtime.cells.lstm import LSTMCell
+from liquidtime.cells.wired_cfc import WiredCfCCell
 
 STRUCTURES = ("hidden", "input")
 CHOICES: dict[bool | str, str | None] = {False: None, True: "hidden", "hidden": "hidden", "input": "input"}
@@ -23,7 +24,8 @@ class MixedMemory(Cell):
         "hidden":  h' = cell(x, o, dt)        the LSTM's output takes the place of the cell's hidden state
         "input":   h' = cell(o, h, dt)        the LSTM's output takes the place of the cell's input
 
-    The state is the cell's own, followed by the memory m.
+    The state is the cell's own, followed by the memory m. The LSTM's products are as the cell's, "full" or "bf16" (see
+    `HeadedCell`).
 
     Args:
         cell: the cell that is wrapped. With "input" its inputs are as many as its hidden units.
@@ -65,7 +67,8 @@ class MixedMemory(Cell):
         self.structure = structure
         self.output_size = cell.output_size
         self.state_sizes = (*cell.state_sizes, H)
-        self.lstm = LSTMCell(self.input_size, H, forget_bias=forget_bias)
+        self.products = cell.products if isinstance(cell, HeadedCell | WiredCfCCell) else "full"
+        self.lstm = LSTMCell(self.input_size, H, forget_bias=forget_bias, products=self.products)
         self.cell = cell
 
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
@@ -91,7 +94,7 @@ class MixedMemory(Cell):
         maps = (self.lstm.input_map, self.lstm.recurrent_map)
         if inner is None or type(self) is not MixedMemory or type(self.lstm) is not LSTMCell or not is_plain(self):
             return None
-        if not all(is_linear(part) for part in maps):
+        if not all(is_linear(part, self.products) for part in maps):
             return None
         form = dataclasses.replace(inner.form, memory=self.structure, forget_bias=self.lstm.forget_bias)
         return dataclasses.replace(inner, form=form, weights=[*inner.weights, joined(*maps), maps[0].bias])

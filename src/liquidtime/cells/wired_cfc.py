@@ -57,6 +57,7 @@ class WiredCfCCell(Cell):
             self.cells.append(
                 kind(len(block) - len(layer), len(layer), backbone_layers=0, polarity=polarity, **options)
             )
+        self.products: str = options.get("products", "full")
         by_layer = [neuron for layer in graph.layers for neuron in layer]
         motors = range(graph.output_size)
         self.motor_layers = [k for k, layer in enumerate(graph.layers) if any(neuron in motors for neuron in layer)]

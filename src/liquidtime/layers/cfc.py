@@ -47,6 +47,8 @@ class CfC(Recurrent):
         forget_bias: of the mixed memory.
         recompute: whether training keeps the state every √T steps only and computes the rest again: less memory for
             one more forward run. Without effect on the numbers and on the plain loop.
+        products: "full", in the type of the weights, or "bf16": operands of all products, the memory's too, rounded to
+            bf16, sums and state in float32; see `HeadedCell`.
 
     """
 
@@ -75,9 +77,10 @@ class CfC(Recurrent):
         amplitude: str | None = None,
         forget_bias: float | None = None,
         recompute: bool = False,
+        products: str = "full",
     ) -> None:
         check_choice("variant", variant, VARIANTS)
-        options: dict[str, Any] = {"init_gain": init_gain}
+        options: dict[str, Any] = {"init_gain": init_gain, "products": products}
         given = {"gate_bias": gate_bias, "head_activation": head_activation, "amplitude": amplitude}
         options |= {name: value for name, value in given.items() if value is not None}
         backbone: dict[str, Any] = {

@@ -9,7 +9,8 @@
 namespace LT_TARGET {
 namespace {
 
-template <class T> struct BackwardRun {
+template <class Op> struct BackwardRun {
+  using T = typename Op::Number;
   static constexpr int64_t least_samples = 64;  // that are added up at once, so that a sum is seldom read and written
 
   Sizes<T> s;
@@ -55,6 +56,9 @@ template <class T> struct BackwardRun {
     };
     heads.pack(by_head(s.in(p.weight[p.layers]) + (p.layers ? 0 : skip), s.F));
     if (p.memory != none) lstm.pack(by_head(s.in(p.weight[p.layers + 1]) + (whole_lstm ? 0 : p.D), p.D + H));
+    for (int64_t l = 0; l < p.layers; ++l) layer[l].template convert<Op>();
+    heads.template convert<Op>();
+    if (p.memory != none) lstm.template convert<Op>();
     const void* given[3] = {p.A, p.rate, p.B_};
     T* vectors[3] = {A, rate, B};
     for (int k = 0; k < 3; ++k)
@@ -65,7 +69,8 @@ template <class T> struct BackwardRun {
   struct Worker {
     Outer<T> of[max_layers + 2];  // the weights' gradients: of the layers, the heads and the memory
     T *sum_A, *sum_rate, *sum_B;  // and those of the vectors
-    T *dh, *dm, *direct, *g0, *g1, *blocks;
+    T *dh, *dm, *direct, *g0, *g1;
+    Bench<T> bench;
     int64_t samples = 0;  // that wait to be added
   };
 
@@ -87,7 +92,8 @@ template <class T> struct BackwardRun {
     w.dh = parts.take(R * s.Hp);
     w.direct = parts.take(R * s.Hp);
     w.g0 = parts.take(all * padded<T>(whole0 ? s.F0 : p.H));
-    w.blocks = parts.take(all * 8 * s.V);
+    w.bench.block = parts.take(all * 8 * s.V);
+    w.bench.operand = parts.take(Op::converts ? all * most_of(s.Up, (p.memory != none ? 4 : p.heads) * s.Hp) : 0);
     w.dm = parts.take(p.memory != none ? R * s.Hp : 0);
     w.g1 = parts.take(p.memory != none ? R * padded<T>(p.D + p.H) : 0);
     return w;
@@ -149,7 +155,7 @@ template <class T> struct BackwardRun {
 
   void add_waiting(Worker& w) const {
     for (int64_t m = 0; m < matrices(); ++m)
-      if (const int64_t count = m > s.p.layers ? w.samples / s.passes : w.samples) w.of[m].add(count);
+      if (const int64_t count = m > s.p.layers ? w.samples / s.passes : w.samples) w.of[m].template add<Op>(count);
     w.samples = 0;
   }
 
@@ -176,7 +182,7 @@ template <class T> struct BackwardRun {
         dense(*W, l, n, rows, t, w);
         W = &layer[l];
       }
-      into(*W, n * s.passes, w.of[0].rows(at), simple ? w.dh : w.g0, stride0, w.blocks);
+      into(*W, n * s.passes, w.of[0].rows(at), simple ? w.dh : w.g0, stride0, w.bench);
       inputs(n, rows, t, w);
       w.samples += n * s.passes;
       if (simple) continue;
@@ -198,7 +204,7 @@ template <class T> struct BackwardRun {
           for (int64_t j = 0; j < p.H; ++j) w.g0[i * stride0 + o_at + j] += w.direct[i * Hp + j];
       remember(n, rows, t, w, at / s.passes, stride0, o_at);
       const int64_t from_lstm = whole_lstm ? p.D : 0;
-      into(lstm, n, w.of[L + 1].rows(at / s.passes), w.g1, stride1, w.blocks);
+      into(lstm, n, w.of[L + 1].rows(at / s.passes), w.g1, stride1, w.bench);
       for (int64_t i = 0; i < n; ++i) {
         const T *g0 = w.g0 + i * stride0, *g1 = w.g1 + i * stride1;
         T* dh = w.dh + i * Hp;
@@ -227,9 +233,9 @@ template <class T> struct BackwardRun {
   }
 
   // g (count, stride) = above·W.
-  void into(const Packed<T>& W, int64_t count, ByPlane<T> above, T* g, int64_t stride, T* blocks) const {
+  void into(const Packed<T>& W, int64_t count, ByPlane<T> above, T* g, int64_t stride, Bench<T> bench) const {
     const int64_t V = s.V;
-    product<T>(W, count, above, blocks, [&](const Block& block, const T* C) {
+    product<Op>(W, count, above, bench, [&](const Block& block, const T* C) {
       for (int64_t k = 0; k < block.panels; ++k)
         for (int64_t i = 0; i < count; ++i)
           for (int64_t v = 0; v < block.width; ++v)
@@ -365,7 +371,7 @@ template <class T> struct BackwardRun {
     T* const upper = w.of[l].upper + w.samples * V;
     const T *const kept = s.in(p.z[l]), *const kept_input = s.in(p.pre[l]);
     const T* const masks[2] = {s.in(p.mask[l]), s.in(p.mask[p.layers + l])};
-    product<T>(W, count, w.of[l + 1].rows(w.samples), w.blocks, [&](const Block& block, const T* C) {
+    product<Op>(W, count, w.of[l + 1].rows(w.samples), w.bench, [&](const Block& block, const T* C) {
       const int64_t width = block.width * V;
       for (int64_t k = 0; k < block.panels; ++k)
         for (int64_t i = 0; i < count; ++i) {

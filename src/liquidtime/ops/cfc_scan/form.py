@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 
+from liquidtime.ops.products import PRODUCTS
+
 KINDS = ("gated", "no_gate", "cf_s", "cf_s_paper")
 ACTIVATIONS = ("relu", "silu", "gelu", "tanh", "lecun_tanh")
 MEMORIES = ("none", "hidden", "input")
@@ -25,6 +27,7 @@ class Form:
         memory: "none", "hidden" or "input".
         forget_bias: of the memory.
         masked: for each layer, whether its output is multiplied by a dropout mask.
+        products: "full" or "bf16": of weights, and of [x ; h] and what the layers give, see `ops.products`.
 
     """
 
@@ -37,6 +40,7 @@ class Form:
     memory: str = "none"
     forget_bias: float = 1.0
     masked: tuple[bool, ...] = ()
+    products: str = "full"
 
     @property
     def passes(self) -> int:
@@ -67,6 +71,7 @@ class Form:
             ACTIVATIONS.index(self.head_activation),
             int(self.state_amplitude),
             MEMORIES.index(self.memory),
+            PRODUCTS.index(self.products),
             *(int(masked) for masked in self.masked),
         ]
 
@@ -78,7 +83,7 @@ def decode(code: list[int], forget_bias: float) -> Form:
 
 @functools.cache
 def _decode(code: tuple[int, ...], forget_bias: float) -> Form:
-    kind, heads, layers, activation, head_activation, state_amplitude, memory, *masked = code
+    kind, heads, layers, activation, head_activation, state_amplitude, memory, products, *masked = code
     return Form(
         KINDS[kind],
         heads,
@@ -89,4 +94,5 @@ def _decode(code: tuple[int, ...], forget_bias: float) -> Form:
         MEMORIES[memory],
         forget_bias,
         tuple(bool(flag) for flag in masked),
+        PRODUCTS[products],
     )

@@ -27,12 +27,13 @@ template <class T> struct ForwardWeights {
     for (T** vector : {&A, &rate, &B}) *vector = parts.take(s.Hp);
   }
 
-  void fill(const Sizes<T>& s) {
+  template <class Op> void fill(const Sizes<T>& s) {
     const CfcProblem& p = s.p;
     auto pack = [&](Packed<T>& W, int64_t index) {
       const T* w = s.in(p.weight[index]);
       const int64_t K = W.K, units = W.units;
       W.pack([=](int64_t head, int64_t k) { return Column<T>{w + head * units * K + k, K}; });
+      W.template convert<Op>();
       const int64_t up = padded<T>(units);
       for (int64_t head = 0; head < W.heads; ++head)
         for (int64_t j = 0; j < up; ++j)
@@ -48,7 +49,8 @@ template <class T> struct ForwardWeights {
   }
 };
 
-template <class T> struct ForwardRun {
+template <class Op> struct ForwardRun {
+  using T = typename Op::Number;
   static constexpr int64_t far = int64_t(24) << 20;  // bytes beyond which what is saved is not in a cache when needed
 
   Sizes<T> s;
@@ -61,7 +63,9 @@ template <class T> struct ForwardRun {
 
   struct Scratch {
     T *rows[2];  // (rows·passes, [x ; h]) of this step and the next, which trade places
-    T *cell, *z[2], *blocks, *m;
+    T *cell, *z[2];
+    Bench<T> bench;
+    T* m;
   };
 
   ForwardRun(const CfcProblem& p, const Rows& rows) : s(p), places{rows, p.B, p.T}, N(places.start(p.T)) {
@@ -70,11 +74,11 @@ template <class T> struct ForwardRun {
   }
 
   Scratch scratch(Parts<T>& parts, int64_t R) const {
-    const int64_t M = R * s.passes;
+    const int64_t M = R * s.passes, rows_wide = padded<T>(most_of(s.F0, s.p.D + s.p.H));
     return {{parts.take(M * s.width_lstm), parts.take(M * s.width_lstm)},
             parts.take(s.p.memory != none ? M * s.width0 : 0),
             {parts.take(M * s.Up), parts.take(M * s.Up)},
-            parts.take(M * 8 * s.V),
+            {parts.take(M * 8 * s.V), parts.take(Op::converts ? M * most_of(rows_wide, s.Up) : 0)},
             parts.take(s.p.memory != none ? R * s.Hp : 0)};
   }
 
@@ -111,7 +115,7 @@ template <class T> struct ForwardRun {
       if (n == 0) break;
       for (int64_t i = 0; i < n; ++i) copy(here + i * stride, s.x(rows[i], t), p.D);
       if (p.memory != none) {
-        remember(n, rows, t, here, c.cell, c.m, c.blocks);
+        remember(n, rows, t, here, c.cell, c.m, c.bench);
         first = c.cell;
       }
       if (s.passes == 2)
@@ -120,16 +124,16 @@ template <class T> struct ForwardRun {
       int64_t lda = s.width0;
       for (int64_t l = 0; l < p.layers; ++l) {
         T* z = c.z[l % 2];
-        dense(l, n, rows, t, {below, lda}, z, c.blocks);
+        dense(l, n, rows, t, {below, lda}, z, c.bench);
         below = z;
         lda = s.Up;
       }
-      combine(n, rows, t, {below, lda}, first, next + p.D, c.blocks);
+      combine(n, rows, t, {below, lda}, first, next + p.D, c.bench);
     }
   }
 
   // The LSTM: a (n, [x ; h]) to the cell's input, [x ; o] or [o ; h], and the memory m.
-  void remember(int64_t n, const int64_t* rows, int64_t t, const T* a, T* to, T* m, T* blocks) {
+  void remember(int64_t n, const int64_t* rows, int64_t t, const T* a, T* to, T* m, Bench<T> bench) {
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp;
     const T forget = static_cast<T>(p.forget_bias);
@@ -142,7 +146,7 @@ template <class T> struct ForwardRun {
       else
         copy(to + i * s.width0 + p.H, from + p.D, Hp);
     }
-    product<T>(w.lstm, n, ByRow<T>{a, s.width_lstm}, blocks, [&](const Block& block, const T* C) {
+    product<Op>(w.lstm, n, ByRow<T>{a, s.width_lstm}, bench, [&](const Block& block, const T* C) {
       const int64_t plane = n * block.width * V;
       for (int64_t i = 0; i < n; ++i) {
         const int64_t sample = places.sample(rows[i], t);
@@ -175,20 +179,20 @@ template <class T> struct ForwardRun {
   }
 
   // One layer of the backbone, both passes.
-  void dense(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, T* blocks) const {
+  void dense(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, Bench<T> bench) const {
     with_activation(s.p.activation,
-                    [&](auto kind) { dense_as<Activation(kind.is)>(l, n, rows, t, below, z, blocks); });
+                    [&](auto kind) { dense_as<Activation(kind.is)>(l, n, rows, t, below, z, bench); });
   }
 
   template <Activation act>
-  void dense_as(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, T* blocks) const {
+  void dense_as(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, Bench<T> bench) const {
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Up = s.Up, M = n * s.passes, steps = p.T;
     const T* const b = w.biases[l];
     const T* const masks[2] = {s.in(p.mask[l]), s.in(p.mask[p.layers + l])};
     T* const kept = p.save ? s.out(p.z[l]) : nullptr;
     T* const kept_input = p.save && slope_needs_input(act) ? s.out(p.pre[l]) : nullptr;
-    product<T>(w.layer[l], M, below, blocks, [&](const Block& block, const T* C) {
+    product<Op>(w.layer[l], M, below, bench, [&](const Block& block, const T* C) {
       const int64_t width = block.width * V;
       for (int64_t k = 0; k < block.panels; ++k) {
         const int64_t first = block.unit + k * width;
@@ -210,14 +214,14 @@ template <class T> struct ForwardRun {
   }
 
   // The heads and what they make of the state.
-  void combine(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, T* blocks) const {
+  void combine(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, Bench<T> bench) const {
     with_kind(s.p, [&](auto kind, auto heads, auto act) {
-      combine_as<kind.is, heads.is, Activation(act.is)>(n, rows, t, below, first, next, blocks);
+      combine_as<kind.is, heads.is, Activation(act.is)>(n, rows, t, below, first, next, bench);
     });
   }
 
   template <int64_t kind, int64_t heads, Activation act>
-  void combine_as(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, T* blocks) const {
+  void combine_as(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, Bench<T> bench) const {
     // Everything that the loop needs is its own: a store could be to any member.
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp, H = p.H, M = n * s.passes, stride = s.width_lstm, width0 = s.width0, D0 = s.D0;
@@ -228,7 +232,7 @@ template <class T> struct ForwardRun {
     const bool save = p.save, with_a = s.saved == 4, far = past_caches, state_amplitude = p.state_amplitude;
     const bool far_y = far && H % V == 0 && reinterpret_cast<uintptr_t>(y) % LT_BYTES == 0;
     auto keep = [=](T* to, Vec<T> v) { far ? stream<T>(to, v) : store<T>(to, v); };
-    product<T>(w.heads, M, below, blocks, [&](const Block& block, const T* C) {
+    product<Op>(w.heads, M, below, bench, [&](const Block& block, const T* C) {
       const int64_t width = block.width, plane = M * width * V;
       for (int64_t k = 0; k < (heads == 1 ? block.panels : 1); ++k) {
         const int64_t first_unit = block.unit + k * width * V, across = gates.width(first_unit);

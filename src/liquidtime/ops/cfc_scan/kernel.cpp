@@ -2,6 +2,7 @@
 #include "../native/parallel.h"
 #include "backward.h"
 #include "forward.h"
+#include "products.h"
 
 namespace LT_TARGET {
 namespace {
@@ -12,12 +13,13 @@ template <class T> int64_t packed_size(const CfcProblem* p) {
   return parts.used * static_cast<int64_t>(sizeof(T));
 }
 
-template <class T> void pack(const CfcProblem* p) {
+template <class Op> void pack(const CfcProblem* p) {
+  using T = typename Op::Number;
   const Sizes<T> s(*p);
   ForwardWeights<T> w;
   Parts<T> parts{static_cast<T*>(p->packed)};
   w.lay_out(s, parts);
-  w.fill(s);
+  w.template fill<Op>(s);
 }
 
 int64_t most_rows(const Rows& rows) {
@@ -28,8 +30,9 @@ int64_t most_rows(const Rows& rows) {
 
 template <class Run> void one_worker(void* run, int64_t index) { static_cast<Run*>(run)->worker(index); }
 
-template <class T> int forward(const CfcProblem* p, const Rows* rows) {
-  ForwardRun<T> run(*p, *rows);
+template <class Op> int forward(const CfcProblem* p, const Rows* rows) {
+  using T = typename Op::Number;
+  ForwardRun<Op> run(*p, *rows);
   Parts<T> packed{nullptr}, own{nullptr};
   run.w.lay_out(run.s, packed);
   run.scratch(own, most_rows(*rows));
@@ -39,14 +42,15 @@ template <class T> int forward(const CfcProblem* p, const Rows* rows) {
   if (!room.as<T>()) return 1;
   Parts<T> place{p->packed ? static_cast<T*>(p->packed) : room.as<T>()};
   run.w.lay_out(run.s, place);
-  if (!p->packed) run.w.fill(run.s);
+  if (!p->packed) run.w.template fill<Op>(run.s);
   run.memory = room.as<T>() + shared;
-  run_pieces(p->threads, p->threads, one_worker<ForwardRun<T>>, &run);
+  run_pieces(p->threads, p->threads, one_worker<ForwardRun<Op>>, &run);
   return 0;
 }
 
-template <class T> int backward(const CfcProblem* p, const Rows* rows) {
-  BackwardRun<T> run(*p, *rows);
+template <class Op> int backward(const CfcProblem* p, const Rows* rows) {
+  using T = typename Op::Number;
+  BackwardRun<Op> run(*p, *rows);
   Parts<T> packed{nullptr}, own{nullptr};
   run.lay_out(packed);
   run.worker_on(own, most_rows(*rows));
@@ -57,7 +61,7 @@ template <class T> int backward(const CfcProblem* p, const Rows* rows) {
   run.lay_out(place);
   run.fill();
   run.memory = room.as<T>() + packed.used;
-  run_pieces(p->threads, p->threads, one_worker<BackwardRun<T>>, &run);
+  run_pieces(p->threads, p->threads, one_worker<BackwardRun<Op>>, &run);
   run.finish();
   return 0;
 }
@@ -65,9 +69,26 @@ template <class T> int backward(const CfcProblem* p, const Rows* rows) {
 }  // namespace
 
 extern const liquidtime::CfcTarget cfc_target;
+#ifdef LT_PAIRS  // what has no bf16 operands runs on another target
 const liquidtime::CfcTarget cfc_target = {
-    LT_BYTES, {packed_size<float>, packed_size<double>}, {pack<float>, pack<double>}, {forward<float>, forward<double>},
-    {backward<float>, backward<double>},
+    LT_BYTES,
+    {nullptr, nullptr, packed_size<float>},
+    {nullptr, nullptr, pack<Bf16>},
+    {nullptr, nullptr, forward<Bf16>},
+    {nullptr, nullptr, backward<Bf16>},
+    bf16_product,
+    bf16_outer,
 };
+#else
+const liquidtime::CfcTarget cfc_target = {
+    LT_BYTES,
+    {packed_size<float>, packed_size<double>, packed_size<float>},
+    {pack<Exact<float>>, pack<Exact<double>>, pack<Bf16>},
+    {forward<Exact<float>>, forward<Exact<double>>, forward<Bf16>},
+    {backward<Exact<float>>, backward<Exact<double>>, backward<Bf16>},
+    bf16_product,
+    bf16_outer,
+};
+#endif
 
 }  // namespace LT_TARGET

@@ -15,6 +15,8 @@ using namespace liquidtime;
 template <class T> LT_INLINE void copy(T* to, const T* from, int64_t n) { std::memcpy(to, from, n * sizeof(T)); }
 template <class T> LT_INLINE void zero(T* to, int64_t n) { std::memset(to, 0, n * sizeof(T)); }
 
+LT_INLINE int64_t most_of(int64_t a, int64_t b) { return a > b ? a : b; }
+
 // Sizes and pointers in the kernel's own types.
 template <class T> struct Sizes {
   const CfcProblem& p;

@@ -17,7 +17,9 @@ constexpr int64_t max_layers = 16;
 struct CfcProblem {
   int64_t B, T, D, H, U, layers, heads;
   int64_t kind, activation, head_activation, memory, state_amplitude;
-  int64_t threads, save, need_dx, need_ddt, check;  // check: whether intervals are looked at before a forward run
+  int64_t threads, save, need_dx, need_ddt;
+  int64_t check;  // whether intervals are looked at before a forward run
+  int64_t bf16;   // whether the operands of products are rounded to bf16; float32 only
   double forget_bias;
 
   int64_t x_row, x_step, dt_row, dt_step, dy_row, dy_step;  // strides; the last axis is dense
@@ -57,13 +59,15 @@ struct Rows {
   const int64_t *order, *lengths, *starts, *rank;  // the last three are null where every row has T steps
 };
 
-// One build target's functions, for float and double.
+// One build target's functions, for float32, float64, and float32 with bf16 operands.
 struct CfcTarget {
   int64_t bytes;  // of a vector register
-  int64_t (*packed_size[2])(const CfcProblem*);
-  void (*pack[2])(const CfcProblem*);
-  int (*forward[2])(const CfcProblem*, const Rows*);
-  int (*backward[2])(const CfcProblem*, const Rows*);
+  int64_t (*packed_size[3])(const CfcProblem*);
+  void (*pack[3])(const CfcProblem*);
+  int (*forward[3])(const CfcProblem*, const Rows*);
+  int (*backward[3])(const CfcProblem*, const Rows*);
+  int (*product)(int64_t, int64_t, int64_t, const float*, const float*, float*);  // with bf16 operands, as products.h says
+  int (*outer)(int64_t, int64_t, int64_t, const float*, const float*, float*);
 };
 
 }  // namespace liquidtime

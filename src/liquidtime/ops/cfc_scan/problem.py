@@ -13,11 +13,12 @@ from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import ACTIVATIONS, KINDS, MAX_LAYERS, MEMORIES, Form
 from liquidtime.ops.native import library
+from liquidtime.ops.products import check_products
 
 BAD_INTERVAL = 2
 _MATRICES = MAX_LAYERS + 2
 _SIZES = ("B", "T", "D", "H", "U", "layers", "heads", "kind", "activation", "head_activation", "memory")
-_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt", "check")
+_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt", "check", "bf16")
 _STRIDES = ("x_row", "x_step", "dt_row", "dt_step", "dy_row", "dy_step")
 
 
@@ -108,6 +109,10 @@ def point_to_weights(p: Problem, form: Form, weights: Sequence[Tensor], keep: li
     p.kind, p.activation = KINDS.index(form.kind), ACTIVATIONS.index(form.activation)
     p.head_activation, p.memory = ACTIVATIONS.index(form.head_activation), MEMORIES.index(form.memory)
     p.state_amplitude, p.forget_bias = form.state_amplitude, form.forget_bias
+    if form.products == "bf16":
+        check_products(form.products, weights[0].dtype)
+        library.bf16_unit()  # which warns where it is not to be trusted
+        p.bf16 = True
     keep += (weights := [w.contiguous() for w in weights])
     _point(p.weight, p.bias, form, weights)
     for name, vector in zip(("A", "rate", "B_"), _vectors(form, weights), strict=False):

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import Form
+from liquidtime.ops.products import linear_bf16
 
 
 def _lecun_tanh(v: Tensor) -> Tensor:
@@ -22,6 +23,8 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "tanh": torch.tanh,
     "lecun_tanh": _lecun_tanh,
 }
+
+_LINEAR: dict[str, Callable[..., Tensor]] = {"full": F.linear, "bf16": linear_bf16}
 
 
 def cfc_scan_ref(
@@ -61,7 +64,8 @@ def _step(
 ) -> tuple[Tensor, ...]:
     h, *rest = state
     if form.memory != "none":
-        candidate, add, forget, out = F.linear(torch.cat([x, h], -1), weights[-2], weights[-1]).chunk(4, dim=-1)
+        product = _LINEAR[form.products]
+        candidate, add, forget, out = product(torch.cat([x, h], -1), weights[-2], weights[-1]).chunk(4, dim=-1)
         m = torch.sigmoid(forget + form.forget_bias) * rest[0] + torch.sigmoid(add) * torch.tanh(candidate)
         o = torch.sigmoid(out) * torch.tanh(m)
         rest = [m]
@@ -70,14 +74,14 @@ def _step(
 
 
 def _cell(x: Tensor, h: Tensor, dt: Tensor, weights: Sequence[Tensor], form: Form, mask: Tensor | None) -> Tensor:
-    drops = iter(() if mask is None else mask)
+    drops, product = iter(() if mask is None else mask), _LINEAR[form.products]
 
     def heads(z: Tensor) -> Tensor:
         for layer in range(form.layers):
-            z = _ACTIVATIONS[form.activation](F.linear(z, weights[2 * layer], weights[2 * layer + 1]))
+            z = _ACTIVATIONS[form.activation](product(z, weights[2 * layer], weights[2 * layer + 1]))
             if form.masked and form.masked[layer]:
                 z = z * next(drops)
-        return F.linear(z, weights[2 * form.layers], weights[2 * form.layers + 1])
+        return product(z, weights[2 * form.layers], weights[2 * form.layers + 1])
 
     z = torch.cat([x, h], dim=-1)
     vectors = weights[2 * form.layers + 2 :]

@@ -8,6 +8,7 @@
 
 #include "../cfc_scan/problem.h"
 #include "../ltc_scan/problem.h"
+#include "bf16.h"
 
 #define LT_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -60,6 +61,13 @@ const Target* best() {
 }
 
 std::atomic<const Target*> current{best()};
+
+// The target that computes a problem, and the place of its functions.
+const CfcTarget& target_of(const CfcProblem& p) {
+  const CfcTarget& chosen = *current.load()->cfc;
+  return p.bf16 ? bf16_target(chosen) : chosen;
+}
+int64_t place_of(const CfcProblem& p, int64_t wide) { return p.bf16 ? 2 : wide; }
 
 constexpr int64_t group_rows = 64;        // enough to reuse a panel of weights, few enough for the second cache
 constexpr double thread_work = 2.0e5;     // multiply-adds below which a second thread costs more than it brings
@@ -181,15 +189,28 @@ LT_EXPORT int64_t lt_vector_bytes() { return current.load()->cfc->bytes; }
 LT_EXPORT int64_t lt_cfc_problem_size() { return sizeof(CfcProblem); }
 
 LT_EXPORT int64_t lt_cfc_packed_size(const CfcProblem* p, int64_t wide) {
-  return current.load()->cfc->packed_size[wide](p);
+  return target_of(*p).packed_size[place_of(*p, wide)](p);
 }
-LT_EXPORT void lt_cfc_pack(const CfcProblem* p, int64_t wide) { current.load()->cfc->pack[wide](p); }
+LT_EXPORT void lt_cfc_pack(const CfcProblem* p, int64_t wide) { target_of(*p).pack[place_of(*p, wide)](p); }
 // Returns 0; 1 where there is no memory; 2, with nothing done, where an interval is negative, NaN or infinite.
 LT_EXPORT int lt_cfc_forward(const CfcProblem* p, int64_t wide) {
   if (p->check && (wide ? has_bad_interval<double>(*p) : has_bad_interval<float>(*p))) return bad_interval;
-  return run(p, current.load()->cfc->forward[wide]);
+  return run(p, target_of(*p).forward[place_of(*p, wide)]);
 }
-LT_EXPORT int lt_cfc_backward(const CfcProblem* p, int64_t wide) { return run(p, current.load()->cfc->backward[wide]); }
+LT_EXPORT int lt_cfc_backward(const CfcProblem* p, int64_t wide) {
+  return run(p, target_of(*p).backward[place_of(*p, wide)]);
+}
+
+// 0 where bf16 operands are rounded numbers, 1 where there is an instruction for them, 2 where it is not to be trusted.
+LT_EXPORT int64_t lt_bf16_unit() { return static_cast<int64_t>(bf16_unit(*current.load()->cfc)); }
+// Products with bf16 operands by themselves (cfc_scan/products.h); 1 where there is no memory.
+LT_EXPORT int lt_bf16_product(int64_t rows, int64_t K, int64_t units, const float* a, const float* w, float* c) {
+  return bf16_target(*current.load()->cfc).product(rows, K, units, a, w, c);
+}
+LT_EXPORT int lt_bf16_outer(int64_t samples, int64_t units, int64_t width, const float* upper, const float* lower,
+                            float* g) {
+  return bf16_target(*current.load()->cfc).outer(samples, units, width, upper, lower, g);
+}
 
 // One step of every layer of a stack, with weights packed before: state (layers,B,H) to the next one, and the output.
 //
@@ -211,7 +232,7 @@ LT_EXPORT int lt_cfc_step(const CfcProblem* const* layers, int64_t count, int64_
     p.h0 = static_cast<const char*>(h) + k * bytes, p.hn = static_cast<char*>(hn) + k * bytes;
     if (m) p.m0 = static_cast<const char*>(m) + k * bytes, p.mn = static_cast<char*>(mn) + k * bytes;
     p.y = y;
-    if (const int failed = run(&p, current.load()->cfc->forward[wide])) return failed;
+    if (const int failed = run(&p, target_of(p).forward[place_of(p, wide)])) return failed;
     from = static_cast<const char*>(p.hn);
   }
   return 0;

@@ -5,7 +5,7 @@
 // that a row of a batch gives bit for bit what it gives alone.
 #pragma once
 
-#include "simd.h"
+#include "operands.h"
 
 namespace LT_TARGET {
 
@@ -51,6 +51,16 @@ template <class T> struct Packed {
     return {(vectors - 1) * V, 1, 1, (vectors - 1) * V * K};
   }
 
+  // Once packed, make operands of the weights, each panel in its place.
+  template <class Op> void convert() {
+    if constexpr (Op::converts)
+      for (int64_t b = 0; b < blocks(); ++b) {
+        const Block at = block(b);
+        const int64_t width = at.width * lanes<T>;
+        for (int64_t p = 0; p < at.panels; ++p) Op::fold(data + at.offset + p * K * width, K, width);
+      }
+  }
+
   // column(head, k) gives the weights of a head's units for the k-th term; units behind the last are 0.
   template <class F> void pack(F column) {
     for (int64_t b = 0; b < blocks(); ++b) {
@@ -80,7 +90,8 @@ template <class T> struct ByRow {
   int64_t stride;
 
   ByRow from(int64_t row, int64_t k) const { return {data + row * stride + k, stride}; }
-  T at(int64_t row, int64_t) const { return data[row * stride]; }
+  const T* at(int64_t row, int64_t) const { return data + row * stride; }
+  template <class Op> void convert(int64_t row, int64_t K, T* to) const { Op::row(to, data + row * stride, K); }
 };
 
 template <class T> struct ByPlane {
@@ -89,11 +100,14 @@ template <class T> struct ByPlane {
   int64_t plane;
 
   ByPlane from(int64_t row, int64_t k) const { return {data + k / lanes<T> * plane + row * lanes<T>, plane}; }
-  T at(int64_t row, int64_t k) const { return data[row * lanes<T> + k]; }
+  const T* at(int64_t row, int64_t k) const { return data + row * lanes<T> + k; }
+  template <class Op> void convert(int64_t row, int64_t K, T* to) const {
+    for (int64_t k = 0; k < K; k += lanes<T>) Op::row(to + Op::terms(k), from(row, k).data, lanes<T>);
+  }
 };
 
 // A tile of MR rows and NP panels of NV vectors, over K terms. C is (panel, row, NV·lanes).
-template <class T, int MR, int NV, int NP, class Left>
+template <class Op, int MR, int NV, int NP, class Left, class T = typename Op::Number>
 LT_INLINE void tile(int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
   constexpr int64_t V = lanes<T>;
   Vec<T> acc[MR][NP * NV];
@@ -111,9 +125,9 @@ LT_INLINE void tile(int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t 
         for (int v = 0; v < NV; ++v) w[p * NV + v] = load<T>(W + p * panel + (d * NV + v) * V);
 #pragma GCC unroll 16
       for (int i = 0; i < MR; ++i) {
-        const Vec<T> a = splat<T>(A.at(i, d));
+        const Vec<T> a = Op::spread(A.at(i, d));
 #pragma GCC unroll 8
-        for (int j = 0; j < NP * NV; ++j) acc[i][j] += a * w[j];
+        for (int j = 0; j < NP * NV; ++j) acc[i][j] = Op::add(acc[i][j], a, w[j]);
       }
     }
     A = A.from(0, Left::depth);
@@ -130,39 +144,39 @@ LT_INLINE void tile(int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t 
       }
 }
 
-template <class T, int NV, int NP, class Left>
+template <class Op, int NV, int NP, class Left, class T = typename Op::Number>
 LT_INLINE void rows_of(int64_t rows, int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
   constexpr int64_t V = lanes<T>;
   int64_t i = 0;
   for (; i + tile_rows <= rows; i += tile_rows)
-    tile<T, tile_rows, NV, NP>(K, A.from(i, 0), W, panel, C + i * NV * V, plane, add);
+    tile<Op, tile_rows, NV, NP>(K, A.from(i, 0), W, panel, C + i * NV * V, plane, add);
   A = A.from(i, 0);
   C += i * NV * V;
   switch (rows - i) {
-    case 5: tile<T, 5, NV, NP>(K, A, W, panel, C, plane, add); break;
-    case 4: tile<T, 4, NV, NP>(K, A, W, panel, C, plane, add); break;
-    case 3: tile<T, 3, NV, NP>(K, A, W, panel, C, plane, add); break;
-    case 2: tile<T, 2, NV, NP>(K, A, W, panel, C, plane, add); break;
-    case 1: tile<T, 1, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 5: tile<Op, 5, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 4: tile<Op, 4, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 3: tile<Op, 3, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 2: tile<Op, 2, NV, NP>(K, A, W, panel, C, plane, add); break;
+    case 1: tile<Op, 1, NV, NP>(K, A, W, panel, C, plane, add); break;
     default: break;
   }
 }
 
 // The panels of a block for the last one or two rows at once: with few rows one panel alone waits for its own sums.
-template <class T, int MR, int NV, class Left>
+template <class Op, int MR, int NV, class Left, class T = typename Op::Number>
 LT_INLINE void few_rows(int64_t panels, int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
   int64_t p = 0;
   if (MR == 1)
-    for (; p + 4 <= panels; p += 4) tile<T, MR, NV, 4>(K, A, W + p * panel, panel, C + p * plane, plane, add);
-  for (; p + 2 <= panels; p += 2) tile<T, MR, NV, 2>(K, A, W + p * panel, panel, C + p * plane, plane, add);
-  for (; p < panels; ++p) tile<T, MR, NV, 1>(K, A, W + p * panel, panel, C + p * plane, plane, add);
+    for (; p + 4 <= panels; p += 4) tile<Op, MR, NV, 4>(K, A, W + p * panel, panel, C + p * plane, plane, add);
+  for (; p + 2 <= panels; p += 2) tile<Op, MR, NV, 2>(K, A, W + p * panel, panel, C + p * plane, plane, add);
+  for (; p < panels; ++p) tile<Op, MR, NV, 1>(K, A, W + p * panel, panel, C + p * plane, plane, add);
 }
 
-// C (panels, rows, width·lanes) = A (rows, K)·W over one block.
-template <class T, int NV, class Left>
-static void block_product(const Block& block, int64_t rows, int64_t K, Left A, const T* W, T* C) {
+// C (panels, rows, width·lanes) = A (rows, K)·W over one block, whose panels lie `panel` apart.
+template <class Op, int NV, class Left, class T = typename Op::Number>
+static void block_product(const Block& block, int64_t rows, int64_t K, Left A, const T* W, int64_t panel, T* C) {
   constexpr int64_t V = lanes<T>;
-  const int64_t panel = K * NV * V, plane = rows * NV * V;
+  const int64_t plane = rows * NV * V;
   for (int64_t k = 0; k < K || k == 0; k += k_block) {
     const int64_t depth = K - k < k_block ? K - k : k_block;
     const int64_t rest = rows % tile_rows, few = rest == 1 || rest == 2 ? rest : 0, most = rows - few;
@@ -173,26 +187,45 @@ static void block_product(const Block& block, int64_t rows, int64_t K, Left A, c
       int64_t p = 0;
       if (NV == 1)
         for (; p + 2 <= block.panels; p += 2)
-          rows_of<T, NV, 2>(most, depth, here, w + p * panel, panel, C + p * plane, plane, add);
+          rows_of<Op, NV, 2>(most, depth, here, w + p * panel, panel, C + p * plane, plane, add);
       for (; p < block.panels; ++p)
-        rows_of<T, NV, 1>(most, depth, here, w + p * panel, panel, C + p * plane, plane, add);
+        rows_of<Op, NV, 1>(most, depth, here, w + p * panel, panel, C + p * plane, plane, add);
     }
     T* c = C + most * NV * V;
-    if (few == 1) few_rows<T, 1, NV>(block.panels, depth, last, w, panel, c, plane, add);
-    if (few == 2) few_rows<T, 2, NV>(block.panels, depth, last, w, panel, c, plane, add);
+    if (few == 1) few_rows<Op, 1, NV>(block.panels, depth, last, w, panel, c, plane, add);
+    if (few == 2) few_rows<Op, 2, NV>(block.panels, depth, last, w, panel, c, plane, add);
   }
 }
 
-// Run A (rows, K)·W block by block and hand each to after(block, C) with C (panels, rows, width·lanes).
-template <class T, class Left, class F>
-LT_INLINE void product(const Packed<T>& W, int64_t rows, Left A, T* C, F after) {
+template <class Op, class Left, class F, class T = typename Op::Number>
+LT_INLINE void blocks_of(const Packed<T>& W, int64_t rows, int64_t K, Left A, T* C, F after) {
   for (int64_t b = 0; b < W.blocks(); ++b) {
     const Block block = W.block(b);
+    const int64_t panel = W.K * block.width * lanes<T>;
     if (block.width == 2)
-      block_product<T, 2>(block, rows, W.K, A, W.data + block.offset, C);
+      block_product<Op, 2>(block, rows, K, A, W.data + block.offset, panel, C);
     else
-      block_product<T, 1>(block, rows, W.K, A, W.data + block.offset, C);
+      block_product<Op, 1>(block, rows, K, A, W.data + block.offset, panel, C);
     after(block, static_cast<const T*>(C));
+  }
+}
+
+// What a product works with.
+template <class T> struct Bench {
+  T* block;    // (rows, 8 vectors) the result of a block
+  T* operand;  // (rows, padded K) the left factor, where operands are not the numbers as they are
+};
+
+// Run A (rows, K)·W, whose weights are converted, block by block and hand each to after(block, C) with C (panels, rows,
+// width·lanes).
+template <class Op, class Left, class F, class T = typename Op::Number>
+LT_INLINE void product(const Packed<T>& W, int64_t rows, Left A, Bench<T> bench, F after) {
+  if constexpr (Op::converts) {
+    const int64_t stride = padded<T>(W.K);
+    for (int64_t i = 0; i < rows; ++i) A.template convert<Op>(i, W.K, bench.operand + i * stride);
+    blocks_of<Op>(W, rows, Op::terms(W.K), ByRow<T>{bench.operand, stride}, bench.block, after);
+  } else {
+    blocks_of<Op>(W, rows, W.K, A, bench.block, after);
   }
 }
 

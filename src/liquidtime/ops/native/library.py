@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import warnings
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from torch import Tensor
 
 FILE_NAME = "libliquidtime_native.so"
 LARGE = 1 << 22  # bytes
+_TRUSTED, _WRONG = 1, 2  # of `lt_bf16_unit`
 _HOW = "Install a C++17 compiler and CMake, then run `pip install --force-reinstall --no-deps liquidtime` (or `make`)."
 
 
@@ -45,6 +47,9 @@ def load() -> ctypes.CDLL:
     library.lt_piece_size.restype, library.lt_take.restype = ctypes.c_int64, ctypes.c_void_p
     library.lt_give.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.lt_give.restype = None
+    library.lt_bf16_unit.restype = ctypes.c_int64
+    for name in ("lt_bf16_product", "lt_bf16_outer"):
+        getattr(library, name).argtypes = [ctypes.c_int64] * 3 + [ctypes.c_void_p] * 3
     return library
 
 
@@ -68,6 +73,24 @@ def target() -> str:
     return name.decode()
 
 
+@functools.cache
+def bf16_unit() -> str:
+    """Return what multiplies bf16 operands: "avx512_bf16", or "emulated" where they are rounded float32 numbers.
+
+    When first asked, the processor's instruction is tried on sums that have one exact answer. Where it gives another it
+    is not used, and a warning says so.
+    """
+    found = load().lt_bf16_unit()
+    if found == _WRONG:
+        warnings.warn(
+            "the processor's bf16 instruction gave wrong sums in a trial, so rounded float32 numbers are multiplied "
+            "instead, which is slower",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return "avx512_bf16" if found == _TRUSTED else "emulated"
+
+
 def select_target(name: str) -> None:
     """Use another instruction set, for comparisons; what was packed for the one before must not be used again.
 
@@ -77,6 +100,7 @@ def select_target(name: str) -> None:
     """
     if load().lt_select(name.encode()):
         raise ValueError(f"`name` must be an instruction set that this machine has; got {name!r}")
+    bf16_unit.cache_clear()
 
 
 def empty(like: Tensor, shape: Sequence[int]) -> Tensor:

@@ -48,7 +48,7 @@ template <class T> struct Outer {
     end(other);
   }
 
-  template <int NV> void add(int64_t count, const T* up, T* out) {
+  template <class Op, int NV> void add(int64_t count, const T* up, T* out) {
     constexpr int64_t V = lanes<T>;
     const int64_t next = plane();
     for (int64_t tile = 0; tile < tiles(); ++tile, out += tile_rows * NV * V) {
@@ -64,9 +64,9 @@ template <class T> struct Outer {
         for (int v = 0; v < NV; ++v) w[v] = load<T>(up + v * next + k * V);
 #pragma GCC unroll 8
         for (int i = 0; i < tile_rows; ++i) {
-          const Vec<T> a = splat<T>(low[k * tile_rows + i]);
+          const Vec<T> a = Op::spread(low + k * tile_rows + i);
 #pragma GCC unroll 2
-          for (int v = 0; v < NV; ++v) acc[i][v] += a * w[v];
+          for (int v = 0; v < NV; ++v) acc[i][v] = Op::add(acc[i][v], a, w[v]);
         }
       }
 #pragma GCC unroll 8
@@ -76,12 +76,17 @@ template <class T> struct Outer {
     }
   }
 
-  // Add the first `count` samples.
-  void add(int64_t count) {
+  // Add the first `count` samples, of which nothing is left behind where they are made operands in their place.
+  template <class Op> void add(int64_t count) {
     const int64_t V = lanes<T>;
+    if constexpr (Op::converts) {
+      for (int64_t v = 0; v < vectors; ++v) Op::fold(upper + v * plane(), count, V);
+      for (int64_t tile = 0; tile < tiles(); ++tile) Op::fold(lower + tile * capacity * tile_rows, count, tile_rows);
+      count = Op::terms(count);
+    }
     int64_t v = 0;
-    for (; v + 2 <= vectors; v += 2) add<2>(count, upper + v * plane(), sums + v * V * tiles() * tile_rows);
-    if (v < vectors) add<1>(count, upper + v * plane(), sums + v * V * tiles() * tile_rows);
+    for (; v + 2 <= vectors; v += 2) add<Op, 2>(count, upper + v * plane(), sums + v * V * tiles() * tile_rows);
+    if (v < vectors) add<Op, 1>(count, upper + v * plane(), sums + v * V * tiles() * tile_rows);
   }
 
   // Where in `sums` the product of column j of `upper` and number f of `lower` is.

@@ -1,0 +1,18 @@
+"""Linear maps, and how their products are taken."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from liquidtime.ops.products import linear_bf16
+
+
+class Bf16Linear(nn.Linear):
+    """A linear map whose products have operands in bf16, and sums in float32; see `linear_bf16`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Map (..., in_features) to (..., out_features)."""
+        return linear_bf16(input, self.weight, self.bias)
+
+
+LINEAR: dict[str, type[nn.Linear]] = {"full": nn.Linear, "bf16": Bf16Linear}
