@@ -18,7 +18,7 @@ BLOCKS = {
     "model-files.md": 4,
     "sequence.md": 1,
     "theory.md": 6,
-    "training.md": 2,
+    "training.md": 3,
 }
 PRINTS = {"compiling.md": "midpoint", "training.md": r"test AUC 0\.9\d\d \[0\.\d+, [01]\.\d+\]"}
 SMALL = {"bit_stream_xor.py": ["--epochs", "1", "--size", "640"]}

@@ -92,12 +92,14 @@ def test_without_kernels_the_rest_is_measured(monkeypatch):
     assert "reference" in report.cases[0].times
 
 
-def test_bf16_is_not_measured_as_something_else():
-    assert contenders.why_missing("native bf16") in (
-        "not on this CPU",
-        "not offered by the kernel",
-        "the native kernels are not built",
-    )
+def test_bf16_is_not_measured_as_something_else(monkeypatch):
+    monkeypatch.setattr(contenders.library, "is_built", lambda: True)
+    for unit, reason in (("emulated", "not on this CPU"), ("avx512_bf16", None)):
+        monkeypatch.setattr(contenders.library, "bf16_unit", lambda unit=unit: unit)
+        assert contenders.why_missing("native bf16") == reason
+    shape = Shape(2, 3, 2, 4, 5)
+    assert "Bf16Linear" in repr(contenders.contender("native bf16").make(shape))
+    assert "Bf16Linear" not in repr(contenders.contender("native").make(shape))
 
 
 def test_what_was_measured_is_kept_when_the_rest_fails(monkeypatch, tmp_path):

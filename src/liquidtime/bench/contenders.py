@@ -6,8 +6,6 @@ import dataclasses
 import importlib.util
 from collections.abc import Callable, Iterable
 
-import torch
-
 from liquidtime._checks import check_choice
 from liquidtime.bench import networks
 from liquidtime.bench.networks import Network
@@ -34,18 +32,17 @@ class Contender:
     package: str | None = None
     backend: str = "auto"
     flops: Callable[[Shape], int] | None = None
-    obstacle: Callable[[], str] | None = None
+    obstacle: Callable[[], str | None] | None = None
 
 
-def no_bf16() -> str:
-    """Return why there are no products in bf16."""
-    has_instructions = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return "not offered by the kernel" if has_instructions else "not on this CPU"
+def no_bf16() -> str | None:
+    """Return why bf16 products are not measured: without an instruction they are the same products and rounding."""
+    return "not on this CPU" if library.bf16_unit() == "emulated" else None
 
 
 CONTENDERS: dict[str, Contender] = {
     "native": Contender(networks.our_cfc, backend="native", flops=cfc_flops),
-    "native bf16": Contender(networks.our_cfc, backend="native", flops=cfc_flops, obstacle=no_bf16),
+    "native bf16": Contender(networks.our_bf16_cfc, backend="native", flops=cfc_flops, obstacle=no_bf16),
     "reference": Contender(networks.our_cfc, backend="reference", flops=cfc_flops),
     "ncps.CfC": Contender(networks.ncps_cfc, package="ncps", flops=cfc_flops),
     "native LTC": Contender(networks.our_ltc, backend="native"),

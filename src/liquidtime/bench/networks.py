@@ -124,9 +124,14 @@ class Attending(Network):
         return self.net.step(x, state)[1]
 
 
-def our_cfc(shape: Shape) -> Network:
+def our_cfc(shape: Shape, products: str = "full") -> Network:
     """Return a CfC of this package."""
-    return Ours(CfC(shape.D, shape.H, backbone_units=shape.U, backbone_layers=shape.layers))
+    return Ours(CfC(shape.D, shape.H, backbone_units=shape.U, backbone_layers=shape.layers, products=products))
+
+
+def our_bf16_cfc(shape: Shape) -> Network:
+    """Return the same with bf16 products."""
+    return our_cfc(shape, "bf16")
 
 
 def our_ltc(shape: Shape) -> Network:

@@ -51,7 +51,16 @@ def _installed() -> dict[str, Any]:
         "backend": f"{live} ({library.target()})" if live == "native" else live,
         "backend asked for": backend(),
         "kernels": library.why_missing() or "built",
+        "bf16 products": _bf16(live),
     }
+
+
+def _bf16(live: str) -> str:
+    from liquidtime.ops.native import library
+
+    if live == "native" and library.bf16_unit() != "emulated":
+        return library.bf16_unit()
+    return "emulated: rounding on top of float32 products, slower"
 
 
 def _model(folder: Path) -> dict[str, Any]:
