@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.autograd.graph import saved_tensors_hooks
 
 import liquidtime as lt
 from liquidtime.cells import Cell, LTCCell
 from liquidtime.ops import using_backend
-from liquidtime.ops.ltc_scan import graph_of, ltc_scan_native, ltc_scan_ref
+from liquidtime.ops.ltc_scan import graph_of, ltc_scan_native, ltc_scan_ref, problem
+from liquidtime.ops.ltc_scan.problem import Problem
+from liquidtime.ops.ltc_scan.reference import Graph
 from liquidtime.ops.native import library
 from ops.scans import TOLERANCE, assert_same, gradients_of, row_by_row, weighing
 
@@ -156,3 +161,48 @@ def test_tracers_take_a_layer_whole(mapped):
         else:
             y, _ = torch.export.export(layer, (x,), {"dt": dt}).module()(x, dt=dt)
     torch.testing.assert_close(y, expected)
+
+
+def problem_of(solver: str, wiring: lt.wirings.Wiring | None = None, unfolds: int = 6) -> Problem:
+    """What a layer hands to the kernel."""
+    seen: list[Problem] = []
+    layer = lt.LTC(8, None if wiring else 20, wiring, solver=solver, unfolds=unfolds)
+
+    def call(function: str, p: Problem, dtype: torch.dtype) -> None:
+        seen.append(p)
+
+    with pytest.MonkeyPatch.context() as patch, using_backend("native"), torch.no_grad():
+        patch.setattr(problem, "_call", call)
+        layer(torch.randn(2, 3, 8), dt=torch.rand(2, 3))
+    return seen[0]
+
+
+def parameters_of(graph: lt.wirings.Adjacency) -> tuple[list[torch.Tensor], Graph, Graph]:
+    graphs = [graph_of(torch.tensor(part != 0)) for part in (graph.sensory, graph.adjacency)]
+    sizes = [len(part.pre) for part in graphs for _ in range(4)] + [graph.units] * 3
+    return [torch.rand(size).requires_grad_() for size in sizes], *graphs
+
+
+def test_a_sparse_wiring_is_paid_by_synapse():
+    """The kernel is given the synapses that the wiring has and no others, and so is what it keeps for the way back."""
+    wiring = lt.wirings.AutoNCP(20, 4)
+    graph = wiring.build(8)
+    p = problem_of("semi_implicit", wiring)
+    sensory, recurrent = int((graph.sensory != 0).sum()), int((graph.adjacency != 0).sum())
+    assert (p.sensory.count, p.recurrent.count) == (sensory, recurrent)
+    assert sensory + recurrent < 0.5 * (8 * 20 + 20 * 20)
+    dense = problem_of("semi_implicit")
+    assert (dense.sensory.count, dense.recurrent.count) == (8 * 20, 20 * 20)
+    kept: list[int] = []
+    with using_backend("native"), saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
+        x, dt, v = torch.randn(2, 3, 8), torch.rand(2, 3), torch.zeros(2, 20)
+        ltc_scan_native(x, v, dt, None, *parameters_of(graph), 6)
+    lanes = library.padded(1, 4)
+    states = 3 * 6 * 20 * lanes  # the potentials before each unfold, whatever the synapses
+    assert sorted(kept) == sorted([x.numel(), v.numel(), dt.numel(), states] + [sensory, recurrent] * 4 + [20] * 3)
+
+
+@pytest.mark.parametrize(("solver", "stages"), [("semi_implicit", 1), ("euler", 1), ("rk4", 4), ("midpoint", 2)])
+def test_threads_are_chosen_by_how_often_synapses_are_read(solver, stages):
+    p = problem_of(solver, unfolds=6)
+    assert problem.kernel().lt_ltc_work(ctypes.addressof(p)) == 16 * (8 * 20 + stages * 6 * 20 * 20)

@@ -21,26 +21,26 @@ constexpr int64_t max_groups = 16;  // of strips that share one set of sums, wha
 // The steps of a solver: at each of its stages the synapses are read at one point, from which the next one follows.
 constexpr int64_t max_stages = 4;
 struct Stages {
-  int64_t count;
   double weight[max_stages], reach[max_stages];  // of RK4 and Euler: in the step's mean slope, and to the next point
 };
-constexpr Stages stages_of[] = {{1, {}, {}},                                               // semi_implicit
-                                {1, {1.}, {}},                                             // euler
-                                {4, {1. / 6, 1. / 3, 1. / 3, 1. / 6}, {0.5, 0.5, 1., 0.}}, // rk4
-                                {1, {}, {1.}},                                             // hold
-                                {2, {}, {0.5, 1.}}};                                       // midpoint
+constexpr Stages stages_of[] = {{{}, {}},                                               // semi_implicit
+                                {{1.}, {}},                                             // euler
+                                {{1. / 6, 1. / 3, 1. / 3, 1. / 6}, {0.5, 0.5, 1., 0.}}, // rk4
+                                {{}, {1.}},                                             // hold
+                                {{}, {0.5, 1.}}};                                       // midpoint
 
 template <class T> struct LtcRun {
   const LtcProblem& p;
   const int64_t* order;
   const Stages& stages;
-  const int64_t V = lanes<T>, strips, groups;
+  const int64_t stage_count, V = lanes<T>, strips, groups;
   T* sums = nullptr;  // (groups, sums_size) of vectors
   int64_t sums_size;
   bool backward, failed = false;
 
   LtcRun(const LtcProblem& problem, const int64_t* rows, bool back)
-      : p(problem), order(rows), stages(stages_of[p.solver]), strips((p.B + V - 1) / V), groups(strips < max_groups ? strips : max_groups),
+      : p(problem), order(rows), stages(stages_of[p.solver]), stage_count(stage_counts[p.solver]),
+        strips((p.B + V - 1) / V), groups(strips < max_groups ? strips : max_groups),
         sums_size((4 * (p.sensory.count + p.recurrent.count) + 3 * p.H) * V), backward(back) {}
 
   static const T* in(const void* q) { return static_cast<const T*>(q); }
@@ -52,7 +52,7 @@ template <class T> struct LtcRun {
 
   void group(int64_t index) {
     const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count;
-    const int64_t rows = backward ? 2 * D + 6 * H + S + stages.count * (4 * H + R) : D + 6 * H;
+    const int64_t rows = backward ? 2 * D + 6 * H + S + stage_count * (4 * H + R) : D + 6 * H;
     T* memory = static_cast<T*>(std::aligned_alloc(64, (rows * V * sizeof(T) + 63) / 64 * 64 + 64));
     if (!memory) {
       __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
@@ -124,7 +124,7 @@ template <class T> struct LtcRun {
       const Vec<T> k = (c - g * load<T>(from + j * V)) / cm;
       const Vec<T> mean = (stage ? load<T>(slope + j * V) : Vec<T>{}) + k * static_cast<T>(stages.weight[stage]);
       store<T>(slope + j * V, mean);
-      after = v + h * (stage + 1 < stages.count ? k * reach : mean);
+      after = v + h * (stage + 1 < stage_count ? k * reach : mean);
     }
     store<T>(to + j * V, after);
   }
@@ -142,7 +142,7 @@ template <class T> struct LtcRun {
       rest(sensors, base_g, base_c, nullptr);
       for (int64_t k = 0; k < p.unfolds; ++k) {
         if (p.save) std::memcpy(states(index, t, k), v, H * V * sizeof(T));
-        for (int64_t stage = 0; stage < stages.count; ++stage) {
+        for (int64_t stage = 0; stage < stage_count; ++stage) {
           const T* from = stage ? at : v;
           for (int64_t j = 0; j < H; ++j) {
             Vec<T> g = load<T>(base_g + j * V), c = load<T>(base_c + j * V);
@@ -214,7 +214,7 @@ template <class T> struct LtcRun {
   LT_MEMBER Vec<T> withdraw(int64_t stage, int64_t j, Vec<T> h, const T* start, const T* from, T* g, T* c, const T* dend,
                             const T* dnext, T* dfrom, T* dstart, T* sum_capacitance) {
     constexpr int64_t V = lanes<T>;
-    const bool last = stage + 1 == stages.count;
+    const bool last = stage + 1 == stage_count;
     const T cm = in(p.capacitance)[j], reach = static_cast<T>(stages.reach[stage]);
     const Vec<T> v = load<T>(start + j * V), of_g = load<T>(g + j * V), of_c = load<T>(c + j * V);
     const Vec<T> end = load<T>(dend + j * V), into = last ? end : load<T>(dnext + j * V);
@@ -244,7 +244,7 @@ template <class T> struct LtcRun {
   }
 
   void back(int64_t index, T* memory, T* sum) {
-    const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count, last = stages.count - 1;
+    const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count, last = stage_count - 1;
     T *sensors = memory, *dsensors = sensors + D * V, *base_g = dsensors + D * V, *base_c = base_g + H * V;
     T *dbase_g = base_c + H * V, *dbase_c = dbase_g + H * V, *dv = dbase_c + H * V, *dnext = dv + H * V;
     T *opened_s = dnext + H * V, *stage_room = opened_s + S * V;

@@ -14,6 +14,7 @@ struct Synapses {
 };
 
 enum Solver : int64_t { semi_implicit, euler, rk4, hold, midpoint };
+constexpr int64_t stage_counts[] = {1, 1, 4, 1, 2};  // how often each reads the synapses in an unfold
 
 // Axes: B rows, T steps, D sensors, H neurons. Rows are taken in strips, one to a lane of a vector.
 struct LtcProblem {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Sequence
-from ctypes import c_int64, c_void_p
+from ctypes import c_double, c_int64, c_void_p
 from typing import NamedTuple
 
 import torch
@@ -45,6 +45,7 @@ def kernel() -> ctypes.CDLL:
     lib = library.load()
     for name in ("lt_ltc_forward", "lt_ltc_backward"):
         getattr(lib, name).argtypes = [c_void_p, c_int64]
+    lib.lt_ltc_work.argtypes, lib.lt_ltc_work.restype = [c_void_p], c_double
     lib.lt_ltc_problem_size.restype = c_int64
     if lib.lt_ltc_problem_size() != ctypes.sizeof(Problem):
         raise library.NativeMissingError("the native kernels are of another version of the package. Build them again.")

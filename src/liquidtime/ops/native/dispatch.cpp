@@ -157,10 +157,13 @@ int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try 
   return 1;
 }
 
+double work_of(const LtcProblem& p) {
+  const int64_t readings = p.sensory.count + p.unfolds * stage_counts[p.solver] * p.recurrent.count;
+  return 16 * static_cast<double>(readings);  // a synapse costs about as much as 16 multiply-adds
+}
+
 int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) try {
-  const double synapses = static_cast<double>(p->sensory.count + p->unfolds * p->recurrent.count);
-  const double per_sample = 16 * synapses;  // a synapse costs about as much as 16 multiply-adds
-  Division division(p->B, p->T, p->lengths, p->threads, per_sample);
+  Division division(p->B, p->T, p->lengths, p->threads, work_of(*p));
   std::stable_sort(division.order.begin(), division.order.end(), [p](int64_t a, int64_t b) {
     return p->lengths && p->lengths[a] > p->lengths[b];
   });
@@ -239,5 +242,7 @@ LT_EXPORT int lt_cfc_step(const CfcProblem* const* layers, int64_t count, int64_
 }
 
 LT_EXPORT int64_t lt_ltc_problem_size() { return sizeof(LtcProblem); }
+// What a sample costs, in multiply-adds: what the number of threads is chosen by.
+LT_EXPORT double lt_ltc_work(const LtcProblem* p) { return work_of(*p); }
 LT_EXPORT int lt_ltc_forward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->forward[wide]); }
 LT_EXPORT int lt_ltc_backward(const LtcProblem* p, int64_t wide) { return run(p, current.load()->ltc->backward[wide]); }
