@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import copy
+import threading
 
 import pytest
 import torch
+from torch.nn.utils import parametrize
 
 import liquidtime as lt
 from liquidtime.ops import using_backend
@@ -19,6 +21,11 @@ LAYERS = {
     "paper": lambda: lt.CfC(3, 5, variant="cf_s_paper", amplitude="state"),
     "double": lambda: lt.CfC(3, 5).double(),
 }
+
+
+class Twice(torch.nn.Module):
+    def forward(self, weight):
+        return 2 * weight
 
 
 def steps(layer, x, dt):
@@ -49,7 +56,7 @@ def test_single_steps_equal_the_whole_sequence(name, B):
     torch.testing.assert_close(h, slow_last, atol=tolerance, rtol=0)
 
 
-@pytest.mark.parametrize("change", ["in place", "data", "replaced", "optimiser", "hook", "copy"])
+@pytest.mark.parametrize("change", ["in place", "data", "replaced", "parametrized", "optimiser", "hook", "copy"])
 def test_a_change_of_the_weights_is_seen(change):
     torch.manual_seed(0)
     layer = lt.CfC(3, 5)
@@ -65,6 +72,8 @@ def test_a_change_of_the_weights_is_seen(change):
             heads.weight.data = heads.weight.data * 2
         elif change == "replaced":
             heads.weight = torch.nn.Parameter(heads.weight.detach() * 2)
+        elif change == "parametrized":
+            parametrize.register_parametrization(heads, "weight", Twice())
         elif change == "optimiser":
             layer.step(x)[0].sum().backward()
             torch.optim.SGD(layer.parameters(), lr=1.0).step()
@@ -114,6 +123,34 @@ def test_the_state_that_is_given_is_left_alone_and_may_be_of_one_series():
         alone, state = layer.step(x[0], h[:, 0], 0.5)
     assert state.shape == (1, 5)
     torch.testing.assert_close(alone, y[0])
+
+
+def test_a_state_or_interval_on_another_device_is_not_read():
+    layer, x = lt.CfC(3, 5), torch.zeros(2, 3)
+    with torch.no_grad(), using_backend("native"):
+        layer.step(x)
+        for h, dt in ((torch.zeros(1, 2, 5, device="meta"), 1.0), (None, torch.zeros(2, device="meta"))):
+            with pytest.raises(RuntimeError, match="meta"):
+                layer.step(x, h, dt)
+
+
+def test_several_python_threads_step_one_layer():
+    layer = lt.CfC(3, 16)
+    x, dt = torch.randn(4, 200, 3), torch.rand(4, 200)
+    with torch.no_grad(), using_backend("native"):
+        expected = [steps(layer, x[k : k + 1], dt[k : k + 1])[0] for k in range(4)]
+        found: dict[int, torch.Tensor] = {}
+
+        def work(k: int) -> None:
+            with torch.no_grad():
+                found[k] = steps(layer, x[k : k + 1], dt[k : k + 1])[0]
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert all(torch.equal(found[k], expected[k]) for k in range(4))
 
 
 def test_training_with_dropout_takes_the_plain_way():

@@ -1,4 +1,4 @@
-"""Stacked layers that run both ways in time give on the kernels, a call a layer and direction, what the plain loops do."""
+"""Stacked layers that run both ways in time give on the kernels, one call a layer and direction, what loops give."""
 
 from __future__ import annotations
 

@@ -16,11 +16,14 @@ from liquidtime.ops.cfc_scan.runs import BadIntervalError, Inputs, run_forward
 from liquidtime.ops.cfc_scan.step import Stepper
 from liquidtime.ops.fitness import Way, can_call_straight, way_for
 
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks")
+_BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")  # which without gradients are never called
 
 
 def _is_dense(part: object, shape: tuple[int, ...], dtype: torch.dtype) -> bool:
-    return type(part) is Tensor and part.shape == shape and part.dtype is dtype and part.is_contiguous()
+    if type(part) is not Tensor or part.shape != shape or part.dtype is not dtype:
+        return False
+    return part.is_contiguous() and part.is_cpu
 
 
 class Quick:
@@ -35,10 +38,11 @@ class Quick:
         self._fused: list[Fused] = []
         self._own_weights = False  # whether the only cell's scan is on its parameters themselves
         self._stepper: Stepper | None = None
-        self._tensors: list[tuple[dict[str, Any], str, Tensor]] = []
+        self._watched: list[tuple[dict[str, Any], str, Tensor | nn.Module]] = []
+        self._tensors: list[Tensor] = []
         self._numbers: list[tuple[Tensor, int, int]] = []
-        self._modules: list[tuple[dict[str, Any], str, nn.Module]] = []
         self._hooks: list[dict[int, Any]] = []
+        self._backward_hooks: list[dict[int, Any]] = []
         self._dropouts: list[nn.Dropout] = []
 
     def __reduce__(self) -> tuple[type[Quick], tuple[()]]:
@@ -58,7 +62,8 @@ class Quick:
         """
         if type(x) is not Tensor or type(dt) is not Tensor or not can_call_straight():
             return None
-        if not (self._fused and self._is_unchanged()) and not self._look_at(layer.cells):  # type: ignore[arg-type]
+        same = self._fused and self._is_unchanged() and not any(self._backward_hooks)
+        if not same and not self._look_at(layer.cells):  # type: ignore[arg-type]
             return None
         if not self._own_weights:
             return None
@@ -134,15 +139,16 @@ class Quick:
         return y, hn if mn is None else (hn, mn)
 
     def _is_unchanged(self) -> bool:
-        for owner, name, part in self._tensors:
-            if owner[name] is not part:
-                return False
-        for owner, name, module in self._modules:
-            if owner[name] is not module:
-                return False
-        if any(self._hooks) or module_hooks._global_forward_hooks or module_hooks._global_forward_pre_hooks:
+        try:
+            for owner, name, part in self._watched:
+                if owner[name] is not part:
+                    return False
+        except KeyError:  # such as a parameter that became a parametrization's
             return False
-        return not (self._dropouts and any(part.training and part.p for part in self._dropouts))
+        for dropout in self._dropouts:
+            if dropout.p and dropout.training:
+                return False
+        return not (any(self._hooks) or module_hooks._global_forward_hooks or module_hooks._global_forward_pre_hooks)
 
     def _has_same_numbers(self) -> bool:
         for tensor, pointer, version in self._numbers:
@@ -164,26 +170,25 @@ class Quick:
         if any(part.form != found[0].form for part in found):
             return False
         modules = list(cells.modules())
-        self._tensors = [
-            (owner, name, tensor)
+        self._watched = [
+            (owner, name, part)
             for module in modules
-            for owner in (module._parameters, module._buffers)
-            for name, tensor in owner.items()
-            if tensor is not None
+            for owner in (module._parameters, module._buffers, module._modules)
+            for name, part in owner.items()
+            if part is not None
         ]
-        self._modules = [
-            (m._modules, name, part) for m in modules for name, part in m._modules.items() if part is not None
-        ]
+        self._tensors = [part for _, _, part in self._watched if isinstance(part, Tensor)]
         self._hooks = [getattr(module, name) for module in modules for name in _HOOKS]
+        self._backward_hooks = [getattr(module, name) for module in modules for name in _BACKWARD_HOOKS]
         self._dropouts = [module for module in modules if isinstance(module, nn.Dropout)]
         self._fused = found
-        known = {id(tensor) for _, _, tensor in self._tensors}
+        known = {id(tensor) for tensor in self._tensors}
         own = all(id(w) in known for w in found[0].weights) and not found[0].form.remembers
         self._own_weights = len(found) == 1 and own and not found[0].recompute
         return True
 
     def _pack(self, cells: nn.ModuleList) -> Stepper:
-        self._numbers = [(tensor, tensor.data_ptr(), tensor._version) for _, _, tensor in self._tensors]
+        self._numbers = [(tensor, tensor.data_ptr(), tensor._version) for tensor in self._tensors]
         weights = [[w.detach() for w in part.weights] for part in self._fused]
         inputs = [cell.input_size for cell in cells if isinstance(cell, Cell)]
         self._stepper = Stepper(self._fused[0].form, weights, inputs)

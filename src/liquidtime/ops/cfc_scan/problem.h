@@ -47,6 +47,16 @@ struct CfcProblem {
   void *dA, *drate, *dB;                 // (H,), or null
 };
 
+// One sample for every layer of a stack: eight bytes a field, in the order in which step.py packs them.
+struct CfcStep {
+  const CfcProblem* const* layers;
+  int64_t count, wide, B;
+  const void *x, *h, *m;   // (B,D) (layers,B,H), and the memory likewise or null
+  const void* dt;          // (B,), or null where every row has `every_dt`
+  double every_dt;
+  void *y, *hn, *mn;       // (B,H) (layers,B,H)
+};
+
 // Rows of the batch that one thread takes through all steps, longest first: `rows` of `order`, from `first` on.
 struct Group {
   int64_t rows, first;

@@ -216,26 +216,26 @@ LT_EXPORT int lt_bf16_outer(int64_t samples, int64_t units, int64_t width, const
 }
 
 // One step of every layer of a stack, with weights packed before: state (layers,B,H) to the next one, and the output.
-//
-// dt is (B,), or null where every row has `every_dt`. Returns 2, with nothing done, where an interval is negative, NaN
-// or infinite.
-LT_EXPORT int lt_cfc_step(const CfcProblem* const* layers, int64_t count, int64_t wide, int64_t B, const void* x,
-                          const void* h, const void* m, const void* dt, double every_dt, void* y, void* hn, void* mn) {
-  float narrow_dt = static_cast<float>(every_dt);
-  if (!dt && is_bad(every_dt)) return bad_interval;
-  for (int64_t b = 0; dt && b < B; ++b)
-    if (is_bad<double>(wide ? static_cast<const double*>(dt)[b] : static_cast<const float*>(dt)[b])) return bad_interval;
-  const char* from = static_cast<const char*>(x);
-  for (int64_t k = 0; k < count; ++k) {
-    CfcProblem p = *layers[k];
-    const int64_t bytes = B * p.H * (wide ? 8 : 4);
-    p.B = B, p.T = 1, p.save = 0, p.need_ddt = 0, p.threads = 1;
+// Returns 2, with nothing done, where an interval is negative, NaN or infinite.
+LT_EXPORT int lt_cfc_step(const CfcStep* step) {
+  const CfcStep s = *step;
+  float narrow_dt = static_cast<float>(s.every_dt);
+  if (!s.dt && is_bad(s.every_dt)) return bad_interval;
+  for (int64_t b = 0; s.dt && b < s.B; ++b)
+    if (is_bad<double>(s.wide ? static_cast<const double*>(s.dt)[b] : static_cast<const float*>(s.dt)[b]))
+      return bad_interval;
+  const char* from = static_cast<const char*>(s.x);
+  for (int64_t k = 0; k < s.count; ++k) {
+    CfcProblem p = *s.layers[k];
+    const int64_t bytes = s.B * p.H * (s.wide ? 8 : 4);
+    p.B = s.B, p.T = 1, p.save = 0, p.need_ddt = 0, p.threads = 1;
     p.x = from, p.x_row = p.D, p.x_step = 0;
-    p.dt = dt ? dt : wide ? static_cast<const void*>(&every_dt) : &narrow_dt, p.dt_row = dt ? 1 : 0, p.dt_step = 0;
-    p.h0 = static_cast<const char*>(h) + k * bytes, p.hn = static_cast<char*>(hn) + k * bytes;
-    if (m) p.m0 = static_cast<const char*>(m) + k * bytes, p.mn = static_cast<char*>(mn) + k * bytes;
-    p.y = y;
-    if (const int failed = run(&p, target_of(p).forward[place_of(p, wide)])) return failed;
+    p.dt = s.dt ? s.dt : s.wide ? static_cast<const void*>(&s.every_dt) : &narrow_dt;
+    p.dt_row = s.dt ? 1 : 0, p.dt_step = 0;
+    p.h0 = static_cast<const char*>(s.h) + k * bytes, p.hn = static_cast<char*>(s.hn) + k * bytes;
+    if (s.m) p.m0 = static_cast<const char*>(s.m) + k * bytes, p.mn = static_cast<char*>(s.mn) + k * bytes;
+    p.y = s.y;
+    if (const int failed = run(&p, target_of(p).forward[place_of(p, s.wide)])) return failed;
     from = static_cast<const char*>(p.hn);
   }
   return 0;
