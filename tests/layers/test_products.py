@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -134,7 +136,7 @@ def test_other_types_are_refused(backend):
                 pytest.raises(TypeError, match=r"needs weights in float32; got torch\.float64"),
             ):
                 run()
-        with pytest.raises(TypeError, match=r'Keep the network in float32, or make it with products="full"'):
+        with pytest.raises(TypeError, match=r'`products` is "bf16".*or make it with products="full"'):
             layer(x)
 
 
@@ -179,6 +181,17 @@ def test_what_is_lost_at_the_papers_sizes(shape):
             assert loss.largest < 0.015
         for loss in precision(shape, "full").values():
             assert loss.largest < 2e-5
+
+
+def test_the_figures_in_the_readme_are_those_that_were_measured():
+    root = Path(__file__).parents[2]
+    page = (root / "src/liquidtime/ops/cfc_scan/README.md").read_text()
+    found = json.loads((root / "results/bench/precision.json").read_text())
+    assert list(found) == ["xor", "walker2d", "physionet"]
+    for kinds in found.values():
+        for kind, losses in kinds.items():
+            cells = [f"{losses[of]['largest']:.1e}, {losses[of]['rms']:.1e}" for of in ("outputs", "samples", "weights")]
+            assert f"| {kind} | {' | '.join(cells)} |" in page
 
 
 def test_it_learns_what_full_products_learn():

@@ -20,8 +20,8 @@ def check_products(products: str, dtype: torch.dtype) -> None:
     """
     if products == "bf16" and dtype is not torch.float32:
         raise TypeError(
-            f'products="bf16" needs weights in float32; got {dtype}. Keep the network in float32, or make it with '
-            'products="full".'
+            f'`products` is "bf16", which needs weights in float32; got {dtype}. Keep the network in float32, or make '
+            'it with products="full".'
         )
 
 
