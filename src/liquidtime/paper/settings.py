@@ -34,6 +34,8 @@ class Settings:
         embed_dr: share of its entries dropped in training.
         schedule: of the learning rate, as in `TrainSettings`.
         time_scale: factor on the data's intervals; None = 1.
+        switch_times: first and last time, after that factor, at which gates switch at the start; None = all flat.
+        growing_epochs: over which the longest sequence taken grows to the longest there is; None = all at once.
         sample_interval: time between regular samples, in which the time scales of a network's source are counted.
 
     """
@@ -57,6 +59,8 @@ class Settings:
     embed_dr: float | None = None
     schedule: str = "exponential"
     time_scale: float | None = None
+    switch_times: tuple[float, float] | None = None
+    growing_epochs: int | None = None
     sample_interval: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
