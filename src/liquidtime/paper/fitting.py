@@ -193,7 +193,7 @@ def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool
     """
     framework = task.framework
     values: dict[str, Any] = {}
-    if settings.schedule == "exponential":
+    if settings.decay_lr is not None:
         values |= {"decay": settings.decay_lr, "schedule_every": framework.rate_every}
     if settings.clipnorm > 0:
         values |= {"clip_norm": float(settings.clipnorm), "clip": "each"}

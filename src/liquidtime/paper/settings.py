@@ -20,7 +20,7 @@ class Settings:
         hidden_size: H.
         epochs: passes over the training part.
         base_lr: learning rate at the start.
-        decay_lr: its factor an epoch.
+        decay_lr: its factor an epoch, where the schedule is exponential.
         clipnorm: largest norm of each variable's gradient; 0 = none.
         weight_decay: λ of the L2 penalty, or AdamW's.
         backbone_activation: of the backbone's layers.
@@ -45,9 +45,9 @@ class Settings:
     hidden_size: int
     epochs: int
     base_lr: float
-    decay_lr: float
     clipnorm: float
     weight_decay: float
+    decay_lr: float | None = None
     backbone_activation: str | None = None
     backbone_dr: float | None = None
     backbone_units: int | None = None

@@ -45,7 +45,6 @@ SWITCHES = Settings(
     hidden_size=128,
     epochs=12,
     base_lr=0.002,
-    decay_lr=1.0,
     clipnorm=1,
     weight_decay=0.0,
     backbone_activation="silu",
