@@ -63,6 +63,32 @@ def test_family(kind, depth, activation):
     check(cell, lambda x, h, dt: oracle(x, h, dt, headed(cell)))
 
 
+@pytest.mark.parametrize("kind", ["cfc", "no_gate"])
+def test_gates_start_as_switches_spread_over_time(kind):
+    """With all weights at 0 the gate of unit j is ½ at its own time and a step of slope 2H/(last - first) around it."""
+    cell = cells.VARIANTS[kind](D, 8, switch_times=(1.0, 5.0), backbone_units=U)
+    with torch.no_grad():
+        cell.heads.weight.zero_()
+        at = 1.0 + 4.0 * (torch.arange(8) + 0.5) / 8
+        for j, time in enumerate(at.tolist()):
+            _, _, s = cell.gates(torch.zeros(1, D), torch.zeros(1, 8), torch.full((1, 1), time))
+            np.testing.assert_allclose(s[0], 1 / (1 + np.exp(-4.0 * (time - at.numpy()))), rtol=1e-5)
+            assert s[0, j].item() == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"switch_times": (1.0, 5.0), "gate_bias": False}, "`switch_times` needs the gate's head c"),
+        ({"switch_times": (5.0, 1.0)}, "the first before the last; got \\(5.0, 1.0\\)"),
+        ({"switch_times": (-1.0, 1.0)}, "two times from 0 on"),
+    ],
+)
+def test_switch_times_that_cannot_be_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        cells.CfCCell(D, H, **options)
+
+
 @pytest.mark.parametrize("gate_bias", [True, False])
 @pytest.mark.parametrize("head_activation", ["tanh", "lecun_tanh"])
 @pytest.mark.parametrize(("kind", "oracle"), [("cfc", steps.cfc), ("no_gate", steps.cfc_no_gate)])

@@ -20,7 +20,7 @@ def test_train_settings_of_both_frameworks():
     stays = train_settings(settings.PHYSIONET["cfc"], EXPERIMENTS["physionet"].task, 0, penalised=True)
     assert (stays.optimizer, stays.schedule_every, stays.clip_norm) == ("adamw", "epoch", 0)
     assert (stays.l2_penalty, stays.weight_decay) == (0, 4e-06)
-    cycle = dataclasses.replace(settings.XOR["cfc"], schedule="one_cycle")
+    cycle = dataclasses.replace(settings.XOR["cfc"], schedule="one_cycle", decay_lr=None)
     assert train_settings(cycle, EXPERIMENTS["xor"].task, 0, penalised=True).schedule == "one_cycle"
 
 
@@ -49,6 +49,29 @@ def test_buckets_hold_sequences_of_like_length(monkeypatch):
         return sum(batch.dt.numel() for batch in epoch)
 
     assert padded(True) < 0.8 * padded(False)
+
+
+def test_short_sequences_come_first_where_the_settings_say_so(monkeypatch):
+    """The cap grows from the shortest plus one; every epoch is as long as any; afterwards each sequence comes once."""
+    shrink_xor(monkeypatch)
+    monkeypatch.setattr("liquidtime.paper.fitting.BUCKET", 2)
+    data = EXPERIMENTS["xor"].data("honest").train
+    batches = Shuffled(data, 16, bucketed=True, growing=2)
+
+    def longest(epoch, seed=0):
+        return [int(batch.lengths.max()) for batch in batches(epoch, torch.Generator().manual_seed(seed))]
+
+    low, high = int(data.lengths.min()), int(data.lengths.max())
+    first, second = longest(0), longest(1)
+    assert len(first) == len(second) == len(longest(2)) == -(-len(data) // 16)
+    assert max(first[:2]) <= low + 1
+    middle = low + 1 + (high - low) // 2
+    assert max(first) <= middle < max(second)
+    assert first == longest(0)
+    one, other = (batches(0, torch.Generator().manual_seed(seed)).rows[0] for seed in (0, 1))
+    assert not torch.equal(one, other)
+    ids = torch.cat([batch.ids for batch in batches(2, torch.Generator().manual_seed(0))])
+    assert torch.equal(ids.sort().values, data.ids.sort().values)
 
 
 @pytest.fixture

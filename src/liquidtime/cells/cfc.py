@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import torch
@@ -18,10 +19,15 @@ class CfCCell(HeadedCell):
     with b = backbone([x ; h]) and G1, G2, A, C affine heads, stored in this order. With `gate_bias=False` there is
     no head C and the gate is the paper's literal equation, s = σ(-a·dt), in which g2 is its g and g1 its h.
 
+    A gate starts almost flat in time, so a task in which neighbouring intervals mean different things is learned late.
+    With `switch_times` = (first, last) the biases of A and C start such that the units' gates are switches at times τ
+    spread evenly over that range, s = σ(k·(dt - τ) + what the weights add), k = 2H / (last - first).
+
     Args:
         input_size: D.
         hidden_size: H.
         gate_bias: whether the gate has the fourth head c.
+        switch_times: first and last time at which a gate switches at the start, in the unit of dt; None = all flat.
         head_activation: "tanh" or "lecun_tanh", in place of the tanh of g1 and g2.
         **options: the backbone and the heads, see `HeadedCell`.
 
@@ -35,6 +41,7 @@ class CfCCell(HeadedCell):
         hidden_size: int,
         *,
         gate_bias: bool = True,
+        switch_times: tuple[float, float] | None = None,
         head_activation: str = "tanh",
         **options: Any,
     ) -> None:
@@ -42,6 +49,21 @@ class CfCCell(HeadedCell):
         super().__init__(input_size, hidden_size, 4 if gate_bias else 3, **options)
         self.gate_bias = gate_bias
         self.head_activation = head_activation
+        if switch_times is not None:
+            self._spread_switches(switch_times)
+
+    def _spread_switches(self, times: tuple[float, float]) -> None:
+        """Start the gate of unit j as a switch at τ_j = first + (last - first)·(j + ½) / H."""
+        if not self.gate_bias:
+            raise ValueError("`switch_times` needs the gate's head c; leave `gate_bias` True")
+        first, last = (float(time) for time in times)
+        if not 0.0 <= first < last < math.inf:
+            raise ValueError(f"`switch_times` must be two times from 0 on, the first before the last; got {times!r}")
+        H = self.hidden_size
+        slope = 2.0 * H / (last - first)
+        _, _, a, c = torch.split(self.heads.bias.data, H)
+        a += slope
+        c -= slope * (first + (last - first) * (torch.arange(H).to(c) + 0.5) / H)
 
     def gates(self, x: Tensor, h: Tensor, dt: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return g1, g2 and the gate s, each (B, H), from x (B, D), h (B, H) and dt (B, 1)."""

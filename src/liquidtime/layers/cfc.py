@@ -42,6 +42,7 @@ class CfC(Recurrent):
         dropout_placement: of the backbone, "every" or "after_first", see `Backbone`.
         init_gain: of the Xavier-uniform initial weights.
         gate_bias: of "cfc" and "no_gate": False leaves out the gate's head c, the paper's literal equation.
+        switch_times: of "cfc" and "no_gate": between which times gates start as switches, see `CfCCell`.
         head_activation: of "cfc" and "no_gate": "tanh" or "lecun_tanh".
         amplitude: of "cf_s_paper": "free" or "state".
         forget_bias: of the mixed memory.
@@ -73,6 +74,7 @@ class CfC(Recurrent):
         dropout_placement: str = "every",
         init_gain: float = 1.0,
         gate_bias: bool | None = None,
+        switch_times: tuple[float, float] | None = None,
         head_activation: str | None = None,
         amplitude: str | None = None,
         forget_bias: float | None = None,
@@ -81,7 +83,12 @@ class CfC(Recurrent):
     ) -> None:
         check_choice("variant", variant, VARIANTS)
         options: dict[str, Any] = {"init_gain": init_gain, "products": products}
-        given = {"gate_bias": gate_bias, "head_activation": head_activation, "amplitude": amplitude}
+        given = {
+            "gate_bias": gate_bias,
+            "switch_times": switch_times,
+            "head_activation": head_activation,
+            "amplitude": amplitude,
+        }
         options |= {name: value for name, value in given.items() if value is not None}
         backbone: dict[str, Any] = {
             "backbone_units": backbone_units,

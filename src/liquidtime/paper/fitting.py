@@ -137,7 +137,7 @@ class NetworkModel:
             loop = dataclasses.replace(loop, patience=task.patience)
             if task.perfect is not None:
                 loop = dataclasses.replace(loop, target=task.perfect, target_epochs=PERFECT_EPOCHS)
-        batches = Shuffled(split.train, settings.batch_size, task.bucketed)
+        batches = Shuffled(split.train, settings.batch_size, task.bucketed, settings.growing_epochs or 0)
 
         def objective(model: nn.Module, batch: Sequences) -> Any:
             return network.with_own_loss(task.loss(model(batch), batch, settings.class_weight))
@@ -193,7 +193,7 @@ def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool
     """
     framework = task.framework
     values: dict[str, Any] = {}
-    if settings.schedule == "exponential":
+    if settings.decay_lr is not None:
         values |= {"decay": settings.decay_lr, "schedule_every": framework.rate_every}
     if settings.clipnorm > 0:
         values |= {"clip_norm": float(settings.clipnorm), "clip": "each"}
@@ -220,21 +220,40 @@ class Shuffled:
         data: the sequences.
         batch_size: of them, in a batch.
         bucketed: whether runs of `BUCKET` batches are sorted by length before they are cut and shuffled again.
+        growing: epochs in which sequences are drawn, with replacement, from those up to a length that grows from
+            just above the shortest to the longest, from one run of `BUCKET` batches to the next.
 
     """
 
     data: Sequences
     batch_size: int
     bucketed: bool = False
+    growing: int = 0
 
     def __call__(self, epoch: int, generator: torch.Generator) -> _Epoch:
         """Return the batches of an epoch."""
+        if epoch < self.growing:
+            return self._grown(epoch, generator)
         if not self.bucketed:
             order = torch.randperm(len(self.data), generator=generator)
             return _Epoch(self.data, torch.split(order, self.batch_size))
         rng = np.random.default_rng(int(torch.randint(2**63 - 1, (), generator=generator)))
         plan = plan_batches(self.data.lengths.numpy(), np.arange(len(self.data)), self.batch_size, rng, BUCKET)
         return _Epoch(self.data, tuple(torch.from_numpy(rows) for rows in plan))
+
+    def _grown(self, epoch: int, generator: torch.Generator) -> _Epoch:
+        N, lengths = len(self.data), self.data.lengths
+        shortest, longest = int(lengths.min()), int(lengths.max())
+        sizes = [len(piece) for piece in torch.split(torch.arange(N), self.batch_size * BUCKET)]
+        batches: list[Tensor] = []
+        for place, size in enumerate(sizes):
+            grown = (epoch + place / len(sizes)) / self.growing  # 0…1
+            cap = shortest + 1 + int(grown * (longest - shortest))
+            allowed = torch.nonzero(lengths <= cap)[:, 0]
+            rows = allowed[torch.randint(len(allowed), (size,), generator=generator)]
+            pieces = torch.split(rows[lengths[rows].argsort(stable=True)], self.batch_size)
+            batches += [pieces[i] for i in torch.randperm(len(pieces), generator=generator).tolist()]
+        return _Epoch(self.data, tuple(batches))
 
 
 @dataclass(frozen=True)

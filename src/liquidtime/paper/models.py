@@ -51,7 +51,7 @@ def _cfc(variant: str, *, heads_squashed: bool = True, memory: str | None = None
         framework = task.framework
         more = dict(options)
         if heads_squashed:
-            more["head_activation"] = framework.head_activation
+            more |= {"head_activation": framework.head_activation, "switch_times": settings.switch_times}
         if memory is not None:
             structure = framework.memory if memory == "framework" else memory
             more |= {"mixed_memory": structure, "forget_bias": settings.forget_bias}

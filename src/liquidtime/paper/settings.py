@@ -20,7 +20,7 @@ class Settings:
         hidden_size: H.
         epochs: passes over the training part.
         base_lr: learning rate at the start.
-        decay_lr: its factor an epoch.
+        decay_lr: its factor an epoch, where the schedule is exponential.
         clipnorm: largest norm of each variable's gradient; 0 = none.
         weight_decay: λ of the L2 penalty, or AdamW's.
         backbone_activation: of the backbone's layers.
@@ -34,6 +34,8 @@ class Settings:
         embed_dr: share of its entries dropped in training.
         schedule: of the learning rate, as in `TrainSettings`.
         time_scale: factor on the data's intervals; None = 1.
+        switch_times: first and last time, after that factor, at which gates switch at the start; None = all flat.
+        growing_epochs: over which the longest sequence taken grows to the longest there is; None = all at once.
         sample_interval: time between regular samples, in which the time scales of a network's source are counted.
 
     """
@@ -43,9 +45,9 @@ class Settings:
     hidden_size: int
     epochs: int
     base_lr: float
-    decay_lr: float
     clipnorm: float
     weight_decay: float
+    decay_lr: float | None = None
     backbone_activation: str | None = None
     backbone_dr: float | None = None
     backbone_units: int | None = None
@@ -57,6 +59,8 @@ class Settings:
     embed_dr: float | None = None
     schedule: str = "exponential"
     time_scale: float | None = None
+    switch_times: tuple[float, float] | None = None
+    growing_epochs: int | None = None
     sample_interval: float | None = None
 
     def to_dict(self) -> dict[str, Any]:

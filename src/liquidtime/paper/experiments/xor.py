@@ -39,6 +39,27 @@ OTHERS = (
 )
 SCALED = ("cornn", "ct_gru", "lipschitz_rnn", "phased_lstm")
 SAME = "settings of our LSTM, no search"
+SWITCHES = Settings(
+    optimizer="adam",
+    batch_size=64,
+    hidden_size=128,
+    epochs=12,
+    base_lr=0.002,
+    clipnorm=1,
+    weight_decay=0.0,
+    backbone_activation="silu",
+    backbone_dr=0.0,
+    backbone_units=64,
+    backbone_layers=1,
+    schedule="cosine",
+    time_scale=32.0,
+    switch_times=(1.0, 17.0),
+    growing_epochs=3,
+)
+FLAT = dataclasses.replace(SWITCHES, switch_times=None)
+BARE = dataclasses.replace(FLAT, backbone_activation=None, backbone_dr=None, backbone_units=None, backbone_layers=None)
+GROWN = "intervals in bits, short streams first, 12 epochs; chosen on validation streams"
+SWITCHED = f"gates start as switches at 1…17 bits, {GROWN}"
 
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
@@ -54,6 +75,13 @@ ROWS = {
     **{name: Row(MODELS[name], DISCRETE, SAME) for name in OTHERS},
     **{name: Row(MODELS[name], IN_SAMPLES, SAME + "; its time scales in samples") for name in SCALED},
     "transformer": Row(MODELS["transformer"], DISCRETE, "2 layers, 4 heads; our settings"),
+    "cf_s_tuned": Row(MODELS["cf_s"], FLAT, GROWN, "tuned"),
+    "cf_s_paper_tuned": Row(MODELS["cf_s_paper"], FLAT, GROWN, "tuned"),
+    "no_gate_tuned": Row(MODELS["no_gate"], SWITCHES, SWITCHED, "tuned"),
+    "cfc_tuned": Row(MODELS["cfc"], SWITCHES, SWITCHED, "tuned"),
+    "cfc_flat": Row(MODELS["cfc"], FLAT, f"gates start flat, {GROWN}", "tuned, no switches"),
+    "mm_rnn_tuned": Row(MODELS["mm_rnn"], SWITCHES, SWITCHED, "tuned"),
+    "lstm_tuned": Row(MODELS["lstm"], BARE, GROWN, "tuned"),
     "bidirectional": Row(MODELS["bidirectional"], DISCRETE, "an LSTM each way in time; our settings"),
 }
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
