@@ -6,6 +6,7 @@ the weights' file holds before anything is built.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,7 +154,7 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
     model._check_settings()
     E, members = len(config["encoders"]), config["members"]
     if config["format"] == 1:
-        tensors = {name.replace("encoder/", "encoder-0/", 1): tensor for name, tensor in tensors.items()}
+        tensors = {re.sub("^encoder/", "encoder-0/", name): tensor for name, tensor in tensors.items()}
     parts = _parts(tensors, E, members)
     model.encoders_ = []
     for place, described in enumerate(config["encoders"]):
