@@ -3,8 +3,8 @@
 Trains on set a (or the share of it that the estimator leaves to training), tests on set b, and writes JSON: single
 networks for several seeds, one ensemble, gradient boosting on summary features and the guess, each with a bootstrap
 interval; and which share of an epoch goes into encoding and batching. With `--folds` it cross-validates one network,
-the ensemble and gradient boosting inside set a instead, without a look at set b; that is
-written beside what the file has.
+the ensemble and gradient boosting inside set a instead, without a look at set b. Each of the two is written beside what
+the file has of the other.
 
     LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json
     LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json --folds 5
@@ -108,8 +108,8 @@ def main() -> None:
         parser.error("give --data-dir, or set LIQUIDTIME_DATA")
     folder = Path(given.data_dir) / "physionet2012"
     train, y_train = stays(folder, "a")
+    kept = json.loads(given.out.read_text()) if given.out.exists() else {}
     if given.folds:
-        kept = json.loads(given.out.read_text()) if given.out.exists() else {}
         makers = {
             "network": lambda: lt.CfCClassifier(random_state=0),
             "ensemble": lambda: lt.CfCClassifier(n_estimators=given.members, random_state=0),
@@ -126,6 +126,8 @@ def main() -> None:
         return
     test, y_test = stays(folder, "b")
     result: dict[str, Any] = {"train": len(train), "test": len(test), "torch": torch.__version__, "singles": []}
+    if "cross_validation" in kept:
+        result["cross_validation"] = kept["cross_validation"]
 
     def note(name: str, entry: dict[str, Any]) -> None:
         print(f"{name:28s} AUC {entry['auc']['value']:.4f} [{entry['auc']['low']:.4f}, {entry['auc']['high']:.4f}]"

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -113,6 +114,15 @@ def test_evaluate_equals_the_figures_from_python(home, trained):
     assert found["brier"]["value"] == pytest.approx(
         float(((both["probability_sick"] - (both["state"] == "sick").cast(float)) ** 2).mean()), abs=1e-6
     )
+
+
+def test_info_names_the_time_scales_of_an_ensemble():
+    frozen = Path(__file__).parents[1] / "estimators" / "frozen_model" / "format-2"
+    facts = json.loads(lt("info", frozen, "--json")[1])
+    assert facts["networks"] == 3
+    assert facts["time scales"] == ["samples", 2.0]
+    assert len(facts["weights of each"]) == 2
+    assert facts["channels"] == ["drift", "noise", "never"]
 
 
 def test_info_tells_what_a_model_is(home, trained):

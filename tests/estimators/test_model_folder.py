@@ -20,8 +20,9 @@ from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    data, labels, _ = series(30)
-    model = lt.CfCClassifier(**TINY | {"n_estimators": 2, "class_weight": "balanced"}).fit(data, labels)
+    data, labels, _ = series(30, longest=90)
+    model = lt.CfCClassifier(**TINY | {"n_estimators": 3, "class_weight": "balanced"}).fit(data, labels)
+    assert len(model.encoders_) == 2
     path = tmp_path_factory.mktemp("models") / "good"
     model.save(path, metrics={"auc": 0.75})
     return model, path
@@ -79,14 +80,15 @@ def test_the_folder_says_what_the_model_is(saved):
         "model.safetensors",
     ]
     config = json.loads((path / "config.json").read_text())
-    assert config["format"] == 1
+    assert config["format"] == 2
     assert config["seed"] == model.seed_
     assert config["learned"]["classes"] == ["a", "b", "c"]
-    assert config["encoder"]["time_unit"] == "h"
+    assert [encoder["time_unit"] for encoder in config["encoders"]] == ["h", "h"]
     assert config["versions"]["torch"] == torch.__version__
     assert lt.load(path).metrics_ == {"auc": 0.75}
     card = (path / "README.md").read_text()
     assert "drift, noise, never" in card
+    assert f"Networks by turns: samples as they are, bins of {model.encoders_[1].bin_width:g}." in card
     assert "| auc | 0.75 |" in card
 
 
@@ -144,7 +146,7 @@ def test_a_changed_byte_is_found(folder):
         (lambda t: [t.pop(name) for name in list(t) if name.startswith("member-1/")], "no tensors of 'member-1'"),
         (lambda t: t.update({"member-0/hidden.bias": torch.zeros(3)}), r"'hidden.bias' with shape \(3,\)"),
         (lambda t: t.update({"member-0/hidden.bias": torch.full((8,), torch.nan)}), "other than finite float32"),
-        (lambda t: t.update({"encoder/channel_mean": torch.zeros(9).double()}), r"`channel_mean` must have shape"),
+        (lambda t: t.update({"encoder-0/channel_mean": torch.zeros(9).double()}), r"`channel_mean` must have shape"),
         (lambda t: t.update({"member-0/pieces.column": t["member-0/pieces.column"] + 1e6}), "pieces must be of"),
     ],
 )
@@ -157,18 +159,26 @@ def test_tensors_that_do_not_fit_are_refused(folder, change, text):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda c: c.update(format=2), "has format 2; this version reads up to 1. Update liquidtime"),
+        (lambda c: c.update(format=3), "has format 3; this version reads up to 2. Update liquidtime"),
         (lambda c: c.update(kind="CfCClassifer"), "did you mean `CfCClassifier`"),
         (lambda c: c["params"].update(hidden_size=10**12), "asks for at least .* weights"),
         (lambda c: c["params"].update(backbone_units=10**9), "asks for at least .* weights"),
         (lambda c: c["params"].update(num_layers=10**9), "asks for at least .* weights"),
-        (lambda c: c.update(pieces=10**12), "asks for at least .* weights"),
+        (lambda c: c.update(pieces=[10**12, 5]), "asks for at least .* weights"),
+        (lambda c: c.update(pieces=[5, 10**12]), "asks for at least .* weights"),
+        (lambda c: c.update(pieces=[5, -1]), "whole numbers of at least 0 are needed"),
+        (lambda c: c.update(pieces=[5]), "has 2 encoders, the pieces of 1 and 3 members"),
+        (lambda c: c["encoders"].pop(), "has 1 encoders, the pieces of 2 and 3 members"),
+        (lambda c: c["encoders"].__setitem__(1, 7), "an encoder of type int"),
+        (lambda c: c["encoders"].reverse(), "must have bins, all but the first"),
+        (lambda c: c["encoders"][1].update(time_unit="s"), "must have the same time_unit"),
+        (lambda c: c["encoders"][1]["channels"].reverse(), "must have the same channels"),
         (lambda c: c.update(members=10**9), "asks for 1,000,000,000 members"),
         (lambda c: c.update(members="2"), "a `members` of type str"),
         (lambda c: c["params"].update(hiden_size=3), "other `params`"),
         (lambda c: c["params"].update(network="__import__('os')"), "`network` must be one of"),
-        (lambda c: c["encoder"].update(channels=[1, 2, 3]), "`channels` are not a list of different texts"),
-        (lambda c: c["encoder"].update(time_scale=-1.0), "time scale over 0"),
+        (lambda c: c["encoders"][0].update(channels=[1, 2, 3]), "`channels` are not a list of different texts"),
+        (lambda c: c["encoders"][1].update(time_scale=-1.0), "time scale over 0"),
         (lambda c: c["learned"].update(classes=["a", "a", "b"]), "must be different"),
         (lambda c: c["learned"].update(classes_dtype="<M8[ns]"), "plain type"),
         (lambda c: c["learned"].update(classes_dtype="<f999999999"), "plain type"),

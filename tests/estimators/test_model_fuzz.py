@@ -64,11 +64,11 @@ def mutate_tree(tree, rng):
 
 
 def test_spoiled_folders_are_refused_or_load(tmp_path):
-    data, labels, _ = series(20)
+    data, labels, _ = series(20, longest=90)
     rng = random.Random(0)
     homes = []
     for name, model in (
-        ("one", lt.CfCClassifier(**TINY | {"epochs": 1}).fit(data, labels)),
+        ("one", lt.CfCClassifier(**TINY | {"epochs": 1, "n_estimators": 2}).fit(data, labels)),
         ("two", lt.CfCForecaster(**TINY | {"epochs": 1}).fit(data)),
     ):
         model.save(tmp_path / name)

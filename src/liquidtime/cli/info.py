@@ -70,16 +70,19 @@ def _model(folder: Path) -> dict[str, Any]:
 
     estimator, record = load(folder)
     config = json.loads((folder / "config.json").read_bytes())
-    weights = sum(parameter.numel() for parameter in estimator.networks_[0].parameters())
+    encoders, networks = estimator.encoders_, estimator.networks_
+    widths = [encoder.bin_width or "samples" for encoder in encoders]
+    weights = sorted({sum(parameter.numel() for parameter in network.parameters()) for network in networks})
     facts: dict[str, Any] = {
         "kind": config["kind"],
         "network": config["params"]["network"],
         "networks": config["members"],
-        "weights of each": weights,
+        "weights of each": weights[0] if len(weights) == 1 else weights,
         "trained on": f"{config['series']:,} series",
-        "channels": config["encoder"]["channels"],
-        "static features": config["encoder"]["static_names"] or None,
-        "time unit": config["encoder"]["time_unit"],
+        "channels": list(encoders[0].channels_),
+        "static features": list(encoders[0].static_names_) or None,
+        "time unit": encoders[0].time_unit_,
+        "time scales": widths if len(widths) > 1 else None,
         "classes": config["learned"].get("classes"),
         "seed": config["seed"] if config["params"]["random_state"] is None else config["params"]["random_state"],
         "versions": config["versions"],

@@ -10,6 +10,7 @@ from liquidtime.data.from_long import from_long
 from liquidtime.data.from_wide import from_wide
 from liquidtime.data.history import History
 from liquidtime.data.notes import Note
+from liquidtime.data.open_bins import OpenSteps, open_steps
 from liquidtime.data.series_set import Series, SeriesSet
 from liquidtime.data.stream import SeriesStream
 from liquidtime.data.targets import align_labels, check_target
@@ -21,6 +22,7 @@ __all__ = [
     "Encoded",
     "History",
     "Note",
+    "OpenSteps",
     "Series",
     "SeriesEncoder",
     "SeriesSet",
@@ -31,6 +33,7 @@ __all__ = [
     "from_arrays",
     "from_long",
     "from_wide",
+    "open_steps",
     "pad",
     "read_frame",
 ]

@@ -35,10 +35,11 @@ class History:
     def __init__(self, encoder: SeriesEncoder) -> None:
         self._encoder = encoder
         names: list[str] = []
-        self._columns: list[slice] = []
+        self.columns: list[slice] = []
+        """For each channel where its statistics stand among the names; one slice of 6, or of the count alone."""
         for channel in encoder.channels_:
             kept = ("count",) if channel in encoder.categories_ else STATISTICS
-            self._columns.append(slice(len(names), len(names) + len(kept)))
+            self.columns.append(slice(len(names), len(names) + len(kept)))
             names += [f"{channel} {statistic}" for statistic in kept]
         self.names = tuple(names)
         """G names, e.g. "HR mean"."""
@@ -66,7 +67,7 @@ class History:
         if len(steps.times) == 0:
             return result
         first = np.repeat(steps.offsets[:-1], steps.lengths)
-        for place, at in enumerate(self._columns):
+        for place, at in enumerate(self.columns):
             observed = ~np.isnan(steps.values[:, place])
             seen = np.flatnonzero(observed)
             if len(seen) == 0:
@@ -89,7 +90,7 @@ class HistoryStream:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        C = len(history._columns)
+        C = len(history.columns)
         self._closed = np.zeros((6, C))  # count, first, sum and sum of squares of z - first, least, largest
         self._closed[4], self._closed[5] = np.inf, -np.inf
         self._open = self._closed.copy()
@@ -119,7 +120,7 @@ class HistoryStream:
         rows = np.stack([start + shift, least, largest, deviation, start, np.log1p(count)])
         rows = np.where(count > 0, rows, 0.0)
         result = np.zeros(len(self._history.names), dtype=np.float32)
-        for place, at in enumerate(self._history._columns):
+        for place, at in enumerate(self._history.columns):
             result[at] = rows[-(at.stop - at.start) :, place]
         return result
 

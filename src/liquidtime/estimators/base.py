@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -18,13 +19,15 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
 from liquidtime._checks import check_rate, check_size
-from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.data import Encoded, SeriesEncoder, SeriesSet
 from liquidtime.estimators.inputs import Prepared, Samples, as_series
-from liquidtime.estimators.members import PREDICT_BATCH, LossOf, Part, folds, member_folder, train_member
+from liquidtime.estimators.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
 from liquidtime.estimators.network import SeriesNetwork
 from liquidtime.estimators.networks import Network, cell_maker
+from liquidtime.estimators.open_bins import OpenBins, run_steps
 from liquidtime.estimators.piecewise import PiecewiseLinear
 from liquidtime.estimators.reader import SeriesReader, layers_of, reads_whole_series
+from liquidtime.estimators.scales import SCALES, check_width, encoders_of
 from liquidtime.estimators.streaming import LiveSeries
 from liquidtime.layers import Recurrent
 from liquidtime.training import TrainSettings
@@ -60,7 +63,9 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         read_out_units: width of the read-out's hidden layer.
         dropout: of the read-out, in training.
         channel_dropout: the share of channels that the recurrent layer does not see of a series, in training.
-        bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is.
+        bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is;
+            "scales": the networks of an ensemble by turns every sample as it is and bins of 4, 16, … median intervals
+            (see `liquidtime.estimators.scales`); with `BASELINES` all take every sample.
         epochs: passes over the training series; None: 6, or as many as 200 steps take, at most 100.
         batch_size: series in a batch; None: about a 25th of the series, a power of 2 in 8…128.
         learning_rate: the highest rate of one cycle.
@@ -76,6 +81,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     _kind: ClassVar[str]
     _deviation: ClassVar[float] = 1.0
     encoder_: SeriesEncoder
+    encoders_: list[SeriesEncoder]
     networks_: list[SeriesNetwork]
 
     def __init__(
@@ -87,7 +93,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         read_out_units: int = 128,
         dropout: float = 0.5,
         channel_dropout: float = 0.3,
-        bin_width: float | None = None,
+        bin_width: float | str | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
         learning_rate: float = 1e-3,
@@ -133,21 +139,23 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_rate("channel_dropout", self.channel_dropout)
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
+        check_width(self.bin_width)
         if reads_whole_series(self.network):
             layers_of(self.network, self.num_layers)
         else:
             cell_maker(self.network, self.hidden_size, self.backbone_units)
 
-    def _fit_encoder(self, data: SeriesSet) -> None:
+    def _fit_encoders(self, data: SeriesSet) -> None:
         self._check_settings()
-        self.encoder_ = SeriesEncoder(bin_width=self.bin_width).fit(data)
+        whole = self.bin_width == SCALES and reads_whole_series(self.network)
+        self.encoders_ = encoders_of(data, None if whole else self.bin_width, self.n_estimators)
+        self.encoder_ = self.encoders_[0]
         self.n_series_ = len(data)
-        self._live: dict[Any, LiveSeries] = {}
+        self._live: dict[Any, list[LiveSeries]] = {}
 
     def _fit_members(
         self,
-        part: Part,
-        validation: Part | None,
+        parts: PartsOf,
         outputs: int,
         loss_of: LossOf,
         strata: npt.NDArray[Any] | None,
@@ -156,19 +164,24 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         """Train the networks.
 
         Args:
-            part: the training series.
-            validation: series of the caller's own to choose the best epoch by, in place of `validation_fraction`.
+            parts: maps an encoder to the training series and those of the caller's own that choose the best epoch in
+                place of `validation_fraction`, or None.
             outputs: K of the networks.
             loss_of: the loss.
             strata: classes for the folds.
             run: `folder` and `resume`.
         """
-        S, members = len(part.prepared), self.n_estimators
-        self._pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out(), self._deviation)
+        members, encoder = self.n_estimators, self.encoder_
+        part, validation = parts(encoder)
+        pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out(), self._deviation)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         fraction = 0.0 if validation is not None else self.validation_fraction
         self.networks_, self.results_ = [], []
-        for member, (rows, held) in enumerate(folds(S, fraction, members, strata, self.seed_)):
+        for member, (rows, held) in enumerate(folds(len(part.prepared), fraction, members, strata, self.seed_)):
+            if self._encoder_of(member) is not encoder:
+                encoder = self._encoder_of(member)
+                part, validation = parts(encoder)
+                pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out(), self._deviation)
             judged = (part, held) if len(held) else None
             if validation is not None:
                 judged = (validation, np.arange(len(validation.prepared)))
@@ -183,7 +196,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
                 patience=self.patience if judged is not None else 0,
             )
             network, result = train_member(
-                lambda: self._make_network(outputs),
+                functools.partial(self._make_network, outputs, encoder, pieces),
                 part,
                 rows,
                 judged,
@@ -197,27 +210,25 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             self.networks_.append(cast(SeriesNetwork, network))
             self.results_.append(result)
 
-    def _make_network(self, outputs: int) -> SeriesNetwork:
-        if reads_whole_series(self.network):
-            sizes = (self.hidden_size, self.num_layers, self.encoder_.input_size_)
-            return self._around(SeriesReader(self.network, *sizes, self.encoder_.layout_), outputs)
-        encoder = self.encoder_
-        layer = Recurrent(
-            cell_maker(self.network, self.hidden_size, self.backbone_units, encoder.layout_.mask_of),
-            encoder.input_size_,
-            num_layers=self.num_layers,
-        )
-        return self._around(layer, outputs)
+    def _encoder_of(self, member: int) -> SeriesEncoder:
+        return self.encoders_[member % len(self.encoders_)]
 
-    def _around(self, layer: Recurrent | SeriesReader, outputs: int) -> SeriesNetwork:
+    def _make_network(self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear) -> SeriesNetwork:
+        layer: Recurrent | SeriesReader
+        if reads_whole_series(self.network):
+            sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
+            layer = SeriesReader(self.network, *sizes, encoder.layout_)
+        else:
+            make = cell_maker(self.network, self.hidden_size, self.backbone_units, encoder.layout_.mask_of)
+            layer = Recurrent(make, encoder.input_size_, num_layers=self.num_layers)
         return SeriesNetwork(
             layer,
-            copy.deepcopy(self._pieces),
+            copy.deepcopy(pieces),
             outputs,
             self.read_out_units,
             self.dropout,
             self.channel_dropout,
-            self.encoder_.layout_.channel_of,
+            encoder.layout_.channel_of,
         )
 
     def _series(self, X: Any) -> SeriesSet:
@@ -225,46 +236,62 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "networks_")
         return as_series(self, X, reset=False)
 
+    def _readers(self, data: SeriesSet) -> Iterator[tuple[SeriesEncoder, list[int], SeriesSet]]:
+        """Yield each encoder, the members that read by it, and the set, whose channels are compared once only."""
+        E = len(self.encoders_)
+        if E > 1:
+            data = self.encoder_.steps(data)  # the first of several takes every sample as it is
+        for place, encoder in enumerate(self.encoders_):
+            yield encoder, list(range(place, len(self.networks_), E)), data
+
     def _outputs(self, data: SeriesSet, finish: Callable[[Tensor], Tensor]) -> npt.NDArray[np.float64]:
         """Return (S, K) the members' mean output after each series' last sample, each brought to scale by `finish`."""
-        prepared = Prepared.of(self.encoder_, data)
-        out: npt.NDArray[np.float64] | None = None
+        out: Tensor | None = None  # (M, S, K)
         with torch.inference_mode():
-            for sample in Samples(prepared, PREDICT_BATCH):
-                mean = torch.stack([finish(network(*sample[:5])) for network in self.networks_]).mean(dim=0)
-                if out is None:
-                    out = np.empty((len(data), mean.shape[1]))
-                out[sample.rows.numpy()] = mean.numpy()
+            for encoder, members, series in self._readers(data):
+                for sample in Samples(Prepared.of(encoder, series), PREDICT_BATCH):
+                    for member in members:
+                        found = finish(self.networks_[member](*sample[:5]))
+                        if out is None:
+                            out = found.new_empty(len(self.networks_), len(data), found.shape[1])
+                        out[member, sample.rows] = found
         assert out is not None
-        return out
+        return out.mean(dim=0).double().numpy()
 
     def _evolution(self, data: SeriesSet, finish: Callable[[Tensor], Tensor]) -> Evolution:
-        """Return the members' mean output after every step."""
-        prepared = Prepared.of(self.encoder_, data, every_step=True)
-        encoded = prepared.encoded
-        out: npt.NDArray[np.float64] | None = None
+        """Return the members' mean output after every step of the first encoder."""
+        encoded: Encoded | None = None
+        out: Tensor | None = None  # (M, N, K)
         with torch.inference_mode():
-            for sample in Samples(prepared, PREDICT_BATCH):
-                each = [finish(network.prefixes(*sample[:5])) for network in self.networks_]
-                mean = torch.stack(each).mean(dim=0).numpy()  # (B, T, K)
-                if out is None:
-                    out = np.empty((len(encoded.times), mean.shape[2]))
-                for place, row in enumerate(sample.rows.tolist()):
-                    low, high = encoded.offsets[row], encoded.offsets[row + 1]
-                    out[low:high] = mean[place, : high - low]
+            for encoder, members, series in self._readers(data):
+                if encoded is None:
+                    prepared = Prepared.of(encoder, series, every_step=True)
+                    encoded = prepared.encoded
+                    runs = (run_steps(prepared, self.networks_[member]) for member in members)
+                else:
+                    opened = OpenBins(encoder, series)
+                    runs = (opened.run(self.networks_[member]) for member in members)
+                for member, found in zip(members, map(finish, runs), strict=True):
+                    if out is None:
+                        out = found.new_empty(len(self.networks_), *found.shape)
+                    out[member] = found
+        assert encoded is not None
         assert out is not None
-        return Evolution(encoded.times, encoded.offsets, out)
+        return Evolution(encoded.times, encoded.offsets, out.mean(dim=0).double().numpy())
 
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
-        """Take a sample of the live series `id`; return (M, K) the outputs of the members."""
+        """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
         check_is_fitted(self, "networks_")
         if id not in self._live:
-            self._live[id] = LiveSeries(self.encoder_, self.networks_, static)
+            E = len(self.encoders_)
+            self._live[id] = [
+                LiveSeries(encoder, self.networks_[place::E], static) for place, encoder in enumerate(self.encoders_)
+            ]
         elif static is not None:
             raise ValueError(
                 f"`static` of the live series {id!r} was set by its first sample; call reset({id!r}) first"
             )
-        return self._live[id].update(t, values)
+        return torch.cat([live.update(t, values) for live in self._live[id]])
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""

@@ -14,11 +14,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesSet, check_target
+from liquidtime.data import SeriesEncoder, SeriesSet, check_target
 from liquidtime.estimators.base import Evolution, SeriesEstimator
 from liquidtime.estimators.inputs import Prepared, Sample, as_series
 from liquidtime.estimators.members import Part
 from liquidtime.estimators.networks import Network
+from liquidtime.estimators.scales import SCALES
 from liquidtime.training import Loss, cross_entropy
 
 
@@ -36,7 +37,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
     Attributes:
         classes_: (C,) the classes, sorted.
-        encoder_: the fitted `SeriesEncoder`.
+        encoder_: the fitted `SeriesEncoder`, that of the first network.
+        encoders_: one a time scale; network m reads by the one at m modulo their number.
         networks_: the trained networks.
         results_: one `TrainResult` a network.
         seed_: the seed that everything random followed from.
@@ -53,7 +55,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         read_out_units: int = 128,
         dropout: float = 0.5,
         channel_dropout: float = 0.3,
-        bin_width: float | None = None,
+        bin_width: float | str | None = SCALES,
         epochs: int | None = None,
         batch_size: int | None = None,
         learning_rate: float = 1e-3,
@@ -111,7 +113,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         data = as_series(self, X, reset=True)
         labels = _labels(y, data)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        self._fit_encoder(data)
+        self._fit_encoders(data)
         C = len(self.classes_)
         weights = None
         if self.class_weight is not None:
@@ -121,12 +123,19 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         def loss_of(network: nn.Module, sample: Sample, target: Tensor) -> Loss:
             return cross_entropy(_logits(network(*sample[:5])), target[sample.rows], weights)
 
-        part = Part(Prepared.of(self.encoder_, data), torch.from_numpy(codes))
         held = None if validation is None else self._held_out(*validation)
-        self._fit_members(part, held, C if C > 2 else 1, loss_of, codes, {"folder": folder, "resume": resume})
+
+        def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
+            train = Part(Prepared.of(encoder, data), torch.from_numpy(codes))
+            if held is None:
+                return train, None
+            return train, Part(Prepared.of(encoder, held[0]), torch.from_numpy(held[1]))
+
+        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, {"folder": folder, "resume": resume})
         return self
 
-    def _held_out(self, X: Any, y: Any) -> Part:
+    def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, npt.NDArray[np.int64]]:
+        """Return series that choose the best epoch, and the places of their classes."""
         data = as_series(self, X, reset=False)
         labels = _one_dimensional(y, len(data))
         places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
@@ -136,7 +145,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
                 f"`validation` must have classes of training ({', '.join(map(str, self.classes_[:10]))}); "
                 f"{len(strange)} of its labels are others, the first is {str(strange[0])!r}"
             )
-        return Part(Prepared.of(self.encoder_, data), torch.from_numpy(places))
+        return data, places
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return (S, C) the probability of each class, the mean over the networks."""

@@ -10,7 +10,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesSet
+from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.base import SeriesEstimator
 from liquidtime.estimators.baselines import LastValue, MeanSoFar, Skill, compare_forecasts
 from liquidtime.estimators.future_times import gaps_to, split_rows
@@ -18,6 +18,7 @@ from liquidtime.estimators.inputs import Prepared, Sample, Samples, as_series
 from liquidtime.estimators.members import PREDICT_BATCH, Part
 from liquidtime.estimators.network import SeriesNetwork
 from liquidtime.estimators.networks import Network
+from liquidtime.estimators.piecewise import PiecewiseLinear
 from liquidtime.estimators.reader import reads_whole_series
 from liquidtime.training import Loss, squared_error
 
@@ -101,6 +102,8 @@ class CfCForecaster(SeriesEstimator):
                 f"`network` must take one step after another to forecast, such as 'cfc'; {self.network!r} reads whole "
                 "series, and has no state that could be carried on."
             )
+        if isinstance(self.bin_width, str):
+            raise ValueError(f"`bin_width` must be a width or None, one for all networks; got {self.bin_width!r}")
         if self.horizon is not None and not (np.isfinite(self.horizon) and self.horizon > 0):
             raise ValueError(f"`horizon` must be finite and over 0, or None; got {self.horizon!r}")
 
@@ -129,11 +132,11 @@ class CfCForecaster(SeriesEstimator):
         data = as_series(self, X, reset=True)
         if not (data.lengths >= 2).any():
             raise ValueError("`X` must have series of at least two samples: there is nothing to forecast")
-        self._fit_encoder(data)
+        self._fit_encoders(data)
         self._find_channels()
         held = None if validation is None else self._part(as_series(self, validation, reset=False))
         run = {"folder": folder, "resume": resume}
-        self._fit_members(self._part(data), held, len(self.channels_), self._loss_of, None, run)
+        self._fit_members(lambda _: (self._part(data), held), len(self.channels_), self._loss_of, None, run)
         return self
 
     def _find_channels(self) -> None:
@@ -150,8 +153,8 @@ class CfCForecaster(SeriesEstimator):
         scaled = [self.encoder_.scaling_.column(place, steps.values[:, place]) for place in self._places]
         return Part(Prepared.of(self.encoder_, data, every_step=True), torch.from_numpy(np.stack(scaled, axis=1)))
 
-    def _make_network(self, outputs: int) -> SeriesNetwork:
-        network = super()._make_network(outputs)
+    def _make_network(self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear) -> SeriesNetwork:
+        network = super()._make_network(outputs, encoder, pieces)
         nn.init.zeros_(network.read_out.weight)  # the forecast starts as the last value
         nn.init.zeros_(network.read_out.bias)
         return network
@@ -249,7 +252,7 @@ class CfCForecaster(SeriesEstimator):
         if id not in self._live:
             raise ValueError(f"`id` must be of a live series; {id!r} has had no sample yet. Call update first.")
         gap = torch.tensor(np.asarray(horizons, dtype=np.float64) / self.encoder_.time_scale_).float()
-        outs, x = self._live[id].carry(self._input_after, gap)
+        outs, x = self._live[id][0].carry(self._input_after, gap)
         return self._unscaled((outs.mean(dim=0) + x[:, self._value]).double().numpy())
 
     def compare(self, X: Any, share: float = 0.75) -> dict[str, Skill]:

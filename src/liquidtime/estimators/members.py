@@ -13,6 +13,7 @@ import torch
 from sklearn.model_selection import KFold, StratifiedKFold
 from torch import Tensor, nn
 
+from liquidtime.data import SeriesEncoder
 from liquidtime.estimators.inputs import Prepared, Sample, Samples
 from liquidtime.training import Loss, TrainResult, TrainSettings, isolated_rng, train
 from liquidtime.training.seeds import derive_seed
@@ -34,6 +35,10 @@ class Part:
 
     prepared: Prepared
     target: Tensor
+
+
+PartsOf: TypeAlias = Callable[[SeriesEncoder], tuple[Part, Part | None]]
+"""Maps an encoder to the training series and those that choose the best epoch, or None, as it encodes them."""
 
 
 def folds(

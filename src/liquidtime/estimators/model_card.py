@@ -12,14 +12,14 @@ _TASKS = {
 }
 
 
-def model_card(config: Mapping[str, Any], weights: int) -> str:
+def model_card(config: Mapping[str, Any], weights: Sequence[int]) -> str:
     """Return the card.
 
     Args:
         config: the contents of config.json.
-        weights: of one network.
+        weights: of each network.
     """
-    encoder, params = config["encoder"], config["params"]
+    encoder, params = config["encoders"][0], config["params"]
     name = params["network"] if isinstance(params["network"], str) else params["network"]["callable"]
     classes = config["learned"].get("classes")
     facts = [
@@ -28,7 +28,8 @@ def model_card(config: Mapping[str, Any], weights: int) -> str:
         f"Times in {encoder['time_unit'] or 'numbers without a unit'}"
         + (f", in bins of {encoder['bin_width']:g}." if encoder["bin_width"] else ", every sample as it is."),
         f"Classes: {_some([str(item) for item in classes])}." if classes else "",
-        f"{config['members']} network(s) `{name}` of {weights:,} weights, seed {config['seed']}.",
+        f"Networks by turns: {_scales(config['encoders'])}." if len(config["encoders"]) > 1 else "",
+        f"{config['members']} network(s) `{name}` of {_numbers(weights)} weights, seed {config['seed']}.",
     ]
     figures = [f"| {key} | {value} |" for key, value in sorted(config["metrics"].items())]
     settings = [f"| {key} | {value} |" for key, value in sorted(params.items())]
@@ -47,6 +48,15 @@ def model_card(config: Mapping[str, Any], weights: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _numbers(counts: Sequence[int]) -> str:
+    least, largest = min(counts), max(counts)
+    return f"{least:,}" if least == largest else f"{least:,} to {largest:,}"
+
+
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(names[:12])
     return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown or "none"
+
+
+def _scales(encoders: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(f"bins of {one['bin_width']:g}" if one["bin_width"] else "samples as they are" for one in encoders)

@@ -16,15 +16,16 @@ from liquidtime.baselines import BASELINES
 from liquidtime.estimators.networks import NETWORKS, WITH_BACKBONE
 from liquidtime.training.artifact import DamagedFolder
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns either as format 2."""
 _FIELDS = {
     "format": int,
     "kind": str,
     "params": dict,
-    "encoder": dict,
+    "encoders": list,
     "learned": dict,
     "members": int,
-    "pieces": int,
+    "pieces": list,
     "features": (int, type(None)),
     "feature_names": (list, type(None)),
     "series": int,
@@ -75,26 +76,36 @@ def read_config(raw: bytes) -> dict[str, Any]:
 
     """
     try:
-        config: Any = json.loads(raw)
+        stored: Any = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise ModelFolderError(f"config.json is not JSON: {error}") from error
-    if not isinstance(config, dict) or not _is(config.get("format"), int):
+    config: dict[str, Any] = stored if isinstance(stored, dict) else {}
+    if not _is(config.get("format"), int):
         raise ModelFolderError("config.json has no `format`; it is not of a model folder")
     if config["format"] > FORMAT:
         raise ModelFolderError(
             f"config.json has format {config['format']}; this version reads up to {FORMAT}. Update liquidtime."
         )
+    written = config["format"]
+    if written == 1 and {"encoder", "pieces"} <= set(config) and "encoders" not in config:
+        config = {**config, "encoders": [config["encoder"]], "pieces": [config["pieces"]]}
+        del config["encoder"]
     missing, surplus = sorted(set(_FIELDS) - set(config)), sorted(set(config) - set(_FIELDS))
-    if missing or surplus or config["format"] < 1:
-        raise ModelFolderError(f"config.json is not of format 1: missing {missing}, unknown {surplus}")
+    if missing or surplus or written < 1:
+        raise ModelFolderError(f"config.json is not of format {written}: missing {missing}, unknown {surplus}")
     for name, kind in _FIELDS.items():
         if not _is(config[name], kind):
             raise ModelFolderError(f"config.json has a `{name}` of type {type(config[name]).__name__}")
-    if config["members"] < 1 or config["pieces"] < 0:
+    encoders, pieces = config["encoders"], config["pieces"]
+    if not all(_is(count, int) and count >= 0 for count in pieces):
+        raise ModelFolderError(f"config.json has `pieces` {pieces}; whole numbers of at least 0 are needed")
+    if not 1 <= len(encoders) == len(pieces) <= config["members"]:
         raise ModelFolderError(
-            f"config.json has {config['members']} members and {config['pieces']} pieces; at least 1 and 0 are needed"
+            f"config.json has {len(encoders)} encoders, the pieces of {len(pieces)} and {config['members']} members; "
+            "at least one encoder is needed, the pieces of each, and a member for each"
         )
-    _check_encoder(config["encoder"])
+    for encoder in encoders:
+        _check_encoder(encoder)
     return config
 
 
@@ -153,7 +164,9 @@ def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, ou
         )
 
 
-def _check_encoder(encoder: Mapping[str, Any]) -> None:
+def _check_encoder(encoder: Any) -> None:
+    if not isinstance(encoder, dict):
+        raise ModelFolderError(f"config.json has an encoder of type {type(encoder).__name__}")
     for name in ("channels", "static_names"):
         if not _texts(encoder.get(name)):
             raise ModelFolderError(f"config.json has an encoder whose `{name}` are not {_TEXTS}")

@@ -6,7 +6,8 @@ the weights' file holds before anything is built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,15 +66,15 @@ def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | 
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model, "networks_")
-    encoder = model.encoder_.to_dict()
+    encoders = [encoder.to_dict() for encoder in model.encoders_]
     config = {
         "format": FORMAT,
         "kind": model._kind,
         "params": stored_params(model.get_params(deep=False)),
-        "encoder": encoder["config"],
+        "encoders": [encoder["config"] for encoder in encoders],
         "learned": model._learned(),
         "members": len(model.networks_),
-        "pieces": model._pieces.pieces,
+        "pieces": [network.pieces.pieces for network in model.networks_[: len(encoders)]],
         "features": getattr(model, "n_features_in_", None),
         "feature_names": _listed(getattr(model, "feature_names_in_", None)),
         "series": model.n_series_,
@@ -81,15 +82,21 @@ def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | 
         "metrics": dict(metrics or {}),
         "versions": versions(),
     }
-    tensors = {f"encoder/{name}": torch.from_numpy(np.asarray(array)) for name, array in encoder["arrays"].items()}
+    tensors: dict[str, Tensor] = {}
+    for place, encoder in enumerate(encoders):
+        arrays = encoder["arrays"].items()
+        tensors |= {f"encoder-{place}/{name}": torch.from_numpy(np.asarray(array)) for name, array in arrays}
+    weights = []
     for place, network in enumerate(model.networks_):
-        tensors |= {f"member-{place}/{name}": tensor for name, tensor in model_tensors(network).items()}
+        own = model_tensors(network)
+        tensors |= {f"member-{place}/{name}": tensor for name, tensor in own.items()}
+        weights.append(sum(tensor.numel() for tensor in own.values()))
     home = Path(path)
     home.absolute().parent.mkdir(parents=True, exist_ok=True)
     files = {
         CONFIG: json_to_bytes(config),
         WEIGHTS: tensors_to_bytes(tensors),
-        CARD: model_card(config, sum(tensor.numel() for tensor in model_tensors(model.networks_[0]).values())).encode(),
+        CARD: model_card(config, weights).encode(),
     }
     write_folder(home.absolute(), files)
 
@@ -145,18 +152,26 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
         raise ModelFolderError(f"config.json has other `params` than {config['kind']}: missing {missing}, {surplus}")
     model.set_params(**params)
     model._check_settings()
-    parts = _parts(tensors, config["members"])
-    arrays = {name: tensor.numpy() for name, tensor in parts.pop("encoder").items()}
-    model.encoder_ = SeriesEncoder.from_dict({"config": config["encoder"], "arrays": arrays})
+    E, members = len(config["encoders"]), config["members"]
+    if config["format"] == 1:
+        tensors = {re.sub("^encoder/", "encoder-0/", name): tensor for name, tensor in tensors.items()}
+    parts = _parts(tensors, E, members)
+    model.encoders_ = []
+    for place, described in enumerate(config["encoders"]):
+        arrays = {name: tensor.numpy() for name, tensor in parts.pop(f"encoder-{place}").items()}
+        model.encoders_.append(SeriesEncoder.from_dict({"config": described, "arrays": arrays}))
+    model.encoder_ = model.encoders_[0]
+    _check_alike(model.encoders_)
     outputs = model._relearn(config["learned"])
     D, G, F = model.encoder_.input_size_, len(History(model.encoder_).names), model.encoder_.static_size_
     elements = sum(tensor.numel() for part in parts.values() for tensor in part.values())
-    check_sizes(params, config["members"], D, config["pieces"], outputs, elements)
-    model._pieces = PiecewiseLinear(config["pieces"])
+    check_sizes(params, members, D, min(config["pieces"]), outputs, elements)
+    check_sizes(params, 1, D, max(config["pieces"]), outputs, elements)
     model.networks_ = []
-    for member in range(config["members"]):
+    for member in range(members):
         with isolated_rng(0):
-            made = model._make_network(outputs).eval()
+            pieces = PiecewiseLinear(config["pieces"][member % E])
+            made = model._make_network(outputs, model._encoder_of(member), pieces).eval()
         own = parts[f"member-{member}"]
         for name, tensor in own.items():
             if tensor.dtype is not torch.float32 or not bool(torch.isfinite(tensor).all()):
@@ -164,7 +179,6 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
         load_model_tensors(made, own, f"{WEIGHTS}, member {member},")
         made.pieces.check(D + G + F)
         model.networks_.append(made)
-    model._pieces = model.networks_[0].pieces
     model.results_, model.seed_, model.n_series_ = [], config["seed"], config["series"]
     model.metrics_, model._live = config["metrics"], {}
     if config["features"] is not None:
@@ -174,15 +188,31 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
     return model
 
 
-def _parts(tensors: Mapping[str, Tensor], members: int) -> dict[str, dict[str, Tensor]]:
-    """Return the tensors by owner: "encoder" and each "member-i", all there and no other."""
-    parts: dict[str, dict[str, Tensor]] = {"encoder": {}}
+def _check_alike(encoders: Sequence[SeriesEncoder]) -> None:
+    """Refuse encoders that differ in more than their time scale, or the first of several if it has bins."""
+    first = encoders[0]
+    for other in encoders[1:]:
+        for name in ("blocks", "channels_", "static_names_", "categories_", "time_unit_"):
+            if getattr(other, name) != getattr(first, name):
+                raise ValueError(f"`encoders` must have the same {name.rstrip('_')}; two differ")
+        if other.static_flags_.tolist() != first.static_flags_.tolist():
+            raise ValueError("`encoders` must have the same static_flags; two differ")
+        if first.bin_width is not None or other.bin_width is None:
+            raise ValueError("`encoders` must have bins, all but the first, where there are several")
+
+
+def _parts(tensors: Mapping[str, Tensor], encoders: int, members: int) -> dict[str, dict[str, Tensor]]:
+    """Return the tensors by owner: each "encoder-i" and each "member-i", all there and no other."""
+    parts: dict[str, dict[str, Tensor]] = {}
     for where, tensor in tensors.items():
         owner, _, name = where.partition("/")
         parts.setdefault(owner, {})[name] = tensor
     if members > len(tensors):
         raise ModelFolderError(f"config.json asks for {members:,} members; {WEIGHTS} has {len(tensors)} tensors in all")
-    wanted = ["encoder", *(f"member-{member}" for member in range(members))]
+    wanted = [
+        *(f"encoder-{place}" for place in range(encoders)),
+        *(f"member-{member}" for member in range(members)),
+    ]
     for owner in wanted:
         if not parts.get(owner):
             raise ModelFolderError(f"{WEIGHTS} has no tensors of {owner!r}: some are missing")

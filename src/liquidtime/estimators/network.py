@@ -34,9 +34,13 @@ class NetworkState(NamedTuple):
 
     def repeat(self, times: int) -> NetworkState:
         """Return the state with every series `times` times in a row, for as many ways to go on."""
+        return self.at(torch.arange(len(self.samples), device=self.samples.device).repeat_interleave(times))
+
+    def at(self, rows: Tensor) -> NetworkState:
+        """Return the state of the series `rows` (R,), in their order."""
         parts = (self.h,) if isinstance(self.h, Tensor) else self.h
-        h = tuple(part.repeat_interleave(times, dim=1) for part in parts)
-        rest = (part.repeat_interleave(times, dim=0) for part in (self.total, self.largest, self.samples))
+        h = tuple(part.index_select(1, rows) for part in parts)
+        rest = (part.index_select(0, rows) for part in (self.total, self.largest, self.samples))
         return NetworkState(h[0] if isinstance(self.h, Tensor) else h, *rest)
 
 

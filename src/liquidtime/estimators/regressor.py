@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesSet, check_target
+from liquidtime.data import SeriesEncoder, SeriesSet, check_target
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.base import Evolution, SeriesEstimator
 from liquidtime.estimators.inputs import Prepared, Sample, as_series
@@ -51,7 +51,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         read_out_units: int = 128,
         dropout: float = 0.5,
         channel_dropout: float = 0.3,
-        bin_width: float | None = None,
+        bin_width: float | str | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
         learning_rate: float = 3e-3,
@@ -122,23 +122,27 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
         spread = np.array([column[some].std() for column, some in zip(table.T, known.T, strict=True)])
         self._scale = np.where(spread > 0, spread, 1.0)
-        self._fit_encoder(data)
+        self._fit_encoders(data)
         held = None if validation is None else self._held_out(*validation)
         run = {"folder": folder, "resume": resume}
-        self._fit_members(self._part(data, table), held, table.shape[1], self._loss_of, None, run)
+
+        def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
+            return self._part(encoder, data, table), None if held is None else self._part(encoder, *held)
+
+        self._fit_members(parts, table.shape[1], self._loss_of, None, run)
         return self
 
-    def _part(self, data: SeriesSet, table: Values) -> Part:
+    def _part(self, encoder: SeriesEncoder, data: SeriesSet, table: Values) -> Part:
         scaled = torch.from_numpy((table - self._mean) / self._scale).float()
-        return Part(Prepared.of(self.encoder_, data, every_step=self.per_step), scaled)
+        return Part(Prepared.of(encoder, data, every_step=self.per_step), scaled)
 
-    def _held_out(self, X: Any, y: Any) -> Part:
+    def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, Values]:
         data = as_series(self, X, reset=False)
         target = self._targets(y, data)
         table = target.reshape(len(target), -1)
         if table.shape[1] != len(self._mean):
             raise wrong_shape("validation", "(S, K)", [len(target), len(self._mean)], target.shape)
-        return self._part(data, table)
+        return data, table
 
     def _loss_of(self, network: nn.Module, sample: Sample, target: Tensor) -> Loss:
         if not self.per_step:

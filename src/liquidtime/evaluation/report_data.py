@@ -81,15 +81,14 @@ def gates_of(model: Estimator, data: SeriesSet) -> npt.NDArray[np.float64] | Non
     rows = np.flatnonzero(data.lengths > 0)[:_GATE_SERIES]
     if len(rows) == 0:
         return None
-    prepared = Prepared.of(model.encoder_, data[rows])
-    sample = prepared.at(np.arange(len(rows)))
-    found = [
-        gate_times(network.recurrent, sample.x, sample.dt, sample.lengths)
-        for network in model.networks_
-        if isinstance(network.recurrent, Recurrent)
-    ]
-    known = [times for times in found if times is not None]
-    return np.concatenate(known) * model.encoder_.time_scale_ if known else None
+    known = []
+    for place, encoder in enumerate(model.encoders_):
+        sample = Prepared.of(encoder, data[rows]).at(np.arange(len(rows)))
+        for network in model.networks_[place :: len(model.encoders_)]:
+            if isinstance(network.recurrent, Recurrent):
+                found = gate_times(network.recurrent, sample.x, sample.dt, sample.lengths)
+                known += [] if found is None else [found * encoder.time_scale_]
+    return np.concatenate(known) if known else None
 
 
 def _views(model: Any, test: SeriesSet, result: Comparison) -> list[SeriesView]:
