@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from liquidtime.datasets import walker2d
 from liquidtime.paper import published, settings
 from liquidtime.paper.experiments.experiment import Experiment, Row
@@ -30,6 +32,16 @@ LIQUID = Settings(
     clipnorm=10,
     weight_decay=0.0,
 )
+LONG_FALL = dataclasses.replace(
+    PRINTED["mm_rnn"],
+    epochs=40,
+    base_lr=0.008,
+    decay_lr=None,
+    schedule="cosine",
+    clipnorm=1,
+    backbone_layers=1,
+    backbone_dr=0.1,
+)
 OTHERS = (
     "bidirectional_rnn",
     "cornn",
@@ -52,6 +64,9 @@ ROWS = {
     "cfc": Row(MODELS["cfc"], PRINTED["cfc"]),
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_hidden": Row(MODELS["mm_rnn_hidden"], PRINTED["mm_rnn"], "the structure of the other reference"),
+    "mm_rnn_tuned": Row(
+        MODELS["mm_rnn"], LONG_FALL, "one backbone layer, half the dropout, rate down to 0; by validation", "tuned"
+    ),
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),

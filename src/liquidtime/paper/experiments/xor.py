@@ -43,8 +43,8 @@ SWITCHES = Settings(
     optimizer="adam",
     batch_size=64,
     hidden_size=128,
-    epochs=12,
-    base_lr=0.002,
+    epochs=10,
+    base_lr=0.001,
     clipnorm=1,
     weight_decay=0.0,
     backbone_activation="silu",
@@ -58,7 +58,7 @@ SWITCHES = Settings(
 )
 FLAT = dataclasses.replace(SWITCHES, switch_times=None)
 BARE = dataclasses.replace(FLAT, backbone_activation=None, backbone_dr=None, backbone_units=None, backbone_layers=None)
-GROWN = "intervals in bits, short streams first, 12 epochs; chosen on validation streams"
+GROWN = "intervals in bits, short streams first, 10 epochs; chosen on validation streams"
 SWITCHED = f"gates start as switches at 1…17 bits, {GROWN}"
 
 ROWS = {
