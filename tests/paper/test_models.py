@@ -33,7 +33,6 @@ def built(name, row, dt=1.0, honest=True):
     return experiment.rows[row].model.network(run, experiment.rows[row].settings)
 
 
-@pytest.mark.parametrize(("name", "row"), [(name, row) for name in COUNTS for row in COUNTS[name]])
 def test_the_mean_state_is_of_a_sequence_alone_and_the_last_one_its_own():
     y, lengths = torch.randn(3, 5, 2), torch.tensor([5, 2, 0])
     torch.testing.assert_close(mean_state(y, lengths)[:2], torch.stack([y[0].mean(dim=0), y[1, :2].mean(dim=0)]))
@@ -51,6 +50,7 @@ def test_whole_words_are_dropped_and_the_sum_stays():
     assert torch.equal(WholeWords(0.5).eval()(x), x)
 
 
+@pytest.mark.parametrize(("name", "row"), [(name, row) for name in COUNTS for row in COUNTS[name]])
 def test_weights(name, row):
     assert sum(p.numel() for p in built(name, row).parameters()) == COUNTS[name][row]
 
