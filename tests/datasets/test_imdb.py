@@ -1,5 +1,6 @@
 from collections import Counter
 
+import numpy as np
 import polars as pl
 import pytest
 import torch
@@ -75,3 +76,23 @@ def test_the_real_reviews():
     # 24,904 distinct texts, of which 123 are in the test part too
     assert len(honest.train) + len(honest.validation) == 24_904 - 123
     assert len(honest.test) == 25_000
+
+
+def test_validation_takes_whole_blocks_of_neighbours_from_both_classes(tmp_path):
+    """400 reviews a class: 50 blocks of 8, five of them held back."""
+    folder = tmp_path / "imdb"
+    folder.mkdir()
+    ids = [number for number in range(400) for _ in range(2)]
+    table = pl.DataFrame({"id": ids, "label": [1, 0] * 400, "text": [f"word{k % 7} text{k}" for k in range(800)]})
+    table = table.cast({"id": pl.Int32, "label": pl.Int8})
+    table.write_parquet(folder / "train.parquet")
+    table.with_columns(text=pl.lit("other ") + pl.col("text")).write_parquet(folder / "test.parquet")
+    split = imdb(tmp_path)
+    held = split.validation.ids.numpy()
+    for label in (0, 1):
+        mine = held[split.validation.y.numpy() == label]
+        numbers, counts = np.unique(mine // 2 // 8, return_counts=True)
+        assert len(numbers) == 5
+        assert counts.tolist() == [8] * 5
+    other = imdb(tmp_path, seed=1).validation.ids
+    assert not torch.equal(split.validation.ids, other)

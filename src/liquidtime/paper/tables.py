@@ -37,6 +37,7 @@ class Line:
         penalised: the mean with the L2 penalty, for a published protocol that reports it; else None.
         paper: the paper's line, None where it has none.
         note: of the row.
+        why: what is known of a difference from the paper; empty where nothing is.
 
     """
 
@@ -49,11 +50,19 @@ class Line:
     penalised: float | None
     paper: PaperRow | None
     note: str
+    why: str
 
     @property
     def deviation(self) -> float | None:
         """Standard deviation over the seeds, None for one."""
         return stdev(self.values) if len(self.values) > 1 else None
+
+    def differs(self, digits: int) -> bool:
+        """Whether the mean is more than two of the paper's deviations from its figure, as far as it is printed."""
+        if self.paper is None:
+            return False
+        deviation = self.paper.deviation or 0.0
+        return bool(abs(fmean(self.values) - self.paper.value) > 2 * deviation + 0.5 * 10**-digits)
 
 
 def lines(experiment: Experiment, results: list[dict[str, Any]]) -> list[Line]:
@@ -93,6 +102,7 @@ def _line(
         _penalised(records) if protocol != HONEST else None,
         next((line for line in experiment.published if line.model in row.model.paper), None),
         row.note,
+        row.why,
     )
 
 
@@ -124,6 +134,7 @@ def markdown(experiment: Experiment, out: str | Path = "results") -> str:
     for row in experiment.published:
         if row not in beside:
             text.append(_cells(row.model, "", "–", "", "", *_paper(row, digits), ""))
+    text += _differences([line for line in ours if line.protocol == HONEST and line.differs(digits)], digits)
     times = epoch_time.read(out).get(experiment.name)
     if times is not None:
         text += ["", epoch_time.table(times).rstrip("\n")]
@@ -141,6 +152,16 @@ def page(out: str | Path = "results") -> str:
             command = f"liquidtime paper run {experiment.name} --model MODEL --seeds N --protocol {HONEST}"
             parts += [f"## {experiment.title}", "", f"`{command}`", "", markdown(experiment, out)]
     return "\n".join(parts + written(Path(out)))
+
+
+def _differences(far: list[Line], digits: int) -> list[str]:
+    if not far:
+        return []
+    return ["", "More than two of its deviations from the paper, under the honest protocol:", ""] + [
+        f"- {line.title}: {fmean(line.values):.{digits}f}, paper {_paper(line.paper, digits)[0]}. "
+        + (line.why or "We do not know why.")
+        for line in far
+    ]
 
 
 def _changed(record: dict[str, Any]) -> str:

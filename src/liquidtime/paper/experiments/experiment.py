@@ -45,6 +45,7 @@ class Row:
         label: behind the model's title, where a model has several rows.
         options: what `load` is given besides the protocol's, e.g. another scaling.
         protocols: that it is for; empty = all of the experiment's.
+        why: what is known of a difference from the paper's figure.
 
     """
 
@@ -54,6 +55,7 @@ class Row:
     label: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     protocols: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def title(self) -> str:
