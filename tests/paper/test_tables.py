@@ -62,6 +62,22 @@ def test_the_penalty_is_a_remark_of_the_published_protocol(tmp_path):
     assert row(text, "CfC", "published")[7].endswith("0.625")
 
 
+def test_figures_far_from_the_papers_are_told_with_what_is_known(tmp_path):
+    put(tmp_path, "xor", "cfc", 0, 0.986)  # paper 99.42 ± 0.42: within two deviations
+    put(tmp_path, "xor", "no_gate", 0, 0.90)  # paper 96.29 ± 1.61
+    put(tmp_path, "xor", "lstm", 0, 0.99)  # quoted, 89.71 ± 3.48
+    put(tmp_path, "xor", "mm_rnn_tuned", 0, 0.5)  # not the paper's settings
+    put(tmp_path, "physionet", "cf_s", 0, 0.8)
+    told = [line for line in tables.markdown(EXPERIMENTS["xor"], tmp_path).splitlines() if line.startswith("- ")]
+    assert told == [
+        "- CfC-noGate: 90.00, paper 96.29 ± 1.61. We do not know why.",
+        f"- LSTM: 99.00, paper *89.71 ± 3.48* (Lechner & Hasani 2020). {tables.QUOTED}",
+    ]
+    assert "- Cf-S: 0.800, paper 0.643 ± 0.018. With the paper's intervals" in tables.markdown(
+        EXPERIMENTS["physionet"], tmp_path
+    )
+
+
 def test_page_has_the_experiments_with_results_only(tmp_path):
     put(tmp_path, "walker2d", "cfc", 0, 0.6)
     page = tables.page(tmp_path)

@@ -14,6 +14,7 @@ from liquidtime.paper.published import PaperRow
 from liquidtime.paper.results import read_results
 from liquidtime.paper.sections import SECTIONS, written
 
+QUOTED = "Quoted from a work with its own inputs and settings; which of them makes the difference we do not know."
 PERCENT = ("accuracy",)
 LEGEND = """\
 Ours: mean ± standard deviation (of the sample) over n seeds, on the test part. Interval: the ends of the 95 %
@@ -37,7 +38,8 @@ class Line:
         penalised: the mean with the L2 penalty, for a published protocol that reports it; else None.
         paper: the paper's line, None where it has none.
         note: of the row.
-        why: what is known of a difference from the paper; empty where nothing is.
+        why: what is known of a difference from the paper; empty where nothing is, None for a row with settings of its
+            own, which is not held against it.
 
     """
 
@@ -50,7 +52,7 @@ class Line:
     penalised: float | None
     paper: PaperRow | None
     note: str
-    why: str
+    why: str | None
 
     @property
     def deviation(self) -> float | None:
@@ -59,7 +61,7 @@ class Line:
 
     def differs(self, digits: int) -> bool:
         """Whether the mean is more than two of the paper's deviations from its figure, as far as it is printed."""
-        if self.paper is None:
+        if self.paper is None or self.why is None:
             return False
         deviation = self.paper.deviation or 0.0
         return bool(abs(fmean(self.values) - self.paper.value) > 2 * deviation + 0.5 * 10**-digits)
@@ -102,7 +104,7 @@ def _line(
         _penalised(records) if protocol != HONEST else None,
         next((line for line in experiment.published if line.model in row.model.paper), None),
         row.note,
-        row.why,
+        None if row.label or changed else row.why,
     )
 
 
@@ -159,7 +161,7 @@ def _differences(far: list[Line], digits: int) -> list[str]:
         return []
     return ["", "More than two of its deviations from the paper, under the honest protocol:", ""] + [
         f"- {line.title}: {fmean(line.values):.{digits}f}, paper {_paper(line.paper, digits)[0]}. "
-        + (line.why or "We do not know why.")
+        + (line.why or (QUOTED if line.paper is not None and line.paper.quoted else "We do not know why."))
         for line in far
     ]
 
