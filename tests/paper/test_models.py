@@ -8,7 +8,7 @@ from liquidtime.datasets import Sequences, Split
 from liquidtime.layers import CfC
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.fitting import Run
-from liquidtime.paper.network import Discrete, SequenceNetwork, WholeWords, last_state, mean_state
+from liquidtime.paper.network import Discrete, SequenceNetwork
 
 COUNTS = {
     "xor": {"cf_s": 8_577, "cfc": 124_097, "no_gate": 123_905, "mm_rnn": 66_497},
@@ -31,23 +31,6 @@ def built(name, row, dt=1.0, honest=True):
     part = sequences(x, torch.full((2, 3), dt))
     run = Run(experiment.task, Split(part, None, part), honest, 0, None)
     return experiment.rows[row].model.network(run, experiment.rows[row].settings)
-
-
-def test_the_mean_state_is_of_a_sequence_alone_and_the_last_one_its_own():
-    y, lengths = torch.randn(3, 5, 2), torch.tensor([5, 2, 0])
-    torch.testing.assert_close(mean_state(y, lengths)[:2], torch.stack([y[0].mean(dim=0), y[1, :2].mean(dim=0)]))
-    assert mean_state(y, lengths)[2].eq(0).all()
-    assert torch.equal(last_state(y, lengths)[:2], torch.stack([y[0, 4], y[1, 1]]))
-
-
-def test_whole_words_are_dropped_and_the_sum_stays():
-    torch.manual_seed(0)
-    x = torch.ones(40, 50, 3)
-    dropped = WholeWords(0.5)(x)
-    assert set(dropped.unique().tolist()) == {0.0, 2.0}
-    assert torch.equal(dropped.amin(dim=-1), dropped.amax(dim=-1))
-    assert dropped.mean().item() == pytest.approx(1.0, abs=0.1)
-    assert torch.equal(WholeWords(0.5).eval()(x), x)
 
 
 @pytest.mark.parametrize(("name", "row"), [(name, row) for name in COUNTS for row in COUNTS[name]])

@@ -118,8 +118,6 @@ class NetworkModel:
                 per_step=task.per_step,
                 embedding=embedding,
                 embedding_dropout=settings.embed_dr or 0.0,
-                word_dropout=settings.word_dr or 0.0,
-                pooling=settings.pooling or "last",
                 fixed_dt=None if task.has_time or run.chooses_epoch else self.dt_without_time,
                 time_scale=1.0 if settings.time_scale is None else settings.time_scale,
                 any_dt=bool((train_part.dt < 0).any()),

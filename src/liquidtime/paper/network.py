@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_choice
 from liquidtime.baselines import SequenceModel
 from liquidtime.datasets import Sequences
 from liquidtime.layers import Recurrent
@@ -40,29 +37,6 @@ class Discrete(nn.Module):
         return y
 
 
-class WholeWords(nn.Dropout):
-    """Dropout that takes away whole vectors of (B, T, E)."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return x with the share p of its vectors at 0 and the others larger by as much, in training."""
-        kept: Tensor = super().forward(x.new_ones(*x.shape[:-1], 1))
-        return x * kept
-
-
-def last_state(y: Tensor, lengths: Tensor) -> Tensor:
-    """Return the last state of each sequence, (B, H) of (B, T, H)."""
-    return y[torch.arange(len(y)), (lengths - 1).clamp(min=0)]
-
-
-def mean_state(y: Tensor, lengths: Tensor) -> Tensor:
-    """Return the mean over each sequence's own states, (B, H) of (B, T, H)."""
-    inside = (torch.arange(y.shape[1]) < lengths.unsqueeze(1)).unsqueeze(-1)
-    return (y * inside).sum(dim=1) / lengths.clamp(min=1).unsqueeze(-1)
-
-
-POOLING: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"last": last_state, "mean": mean_state}
-
-
 class SequenceNetwork(nn.Module):
     """A recurrent network between an embedding, where samples are words, and a linear read-out.
 
@@ -72,9 +46,6 @@ class SequenceNetwork(nn.Module):
         per_step: whether every sample is read, or the last one of each sequence.
         embedding: (words, width) of word vectors, or None.
         embedding_dropout: share of their entries dropped in training.
-        word_dropout: share of whole words dropped in training.
-        pooling: "last" reads the last state of each sequence, "mean" the mean of all; without effect where every
-            sample is read.
         fixed_dt: if given, what every interval is taken for.
         time_scale: factor on every interval: one over the unit of time that the network sees.
         any_dt: whether intervals may be negative, as in the published intervals; they are not checked then.
@@ -89,8 +60,6 @@ class SequenceNetwork(nn.Module):
         per_step: bool = False,
         embedding: tuple[int, int] | None = None,
         embedding_dropout: float = 0.0,
-        word_dropout: float = 0.0,
-        pooling: str = "last",
         fixed_dt: float | None = None,
         time_scale: float = 1.0,
         any_dt: bool = False,
@@ -98,12 +67,10 @@ class SequenceNetwork(nn.Module):
         super().__init__()
         self.per_step, self.fixed_dt, self.any_dt = per_step, fixed_dt, any_dt
         self.time_scale = time_scale
-        check_choice("pooling", pooling, POOLING)
-        self.pooling = POOLING[pooling]
         self.embedding = None if embedding is None else nn.Embedding(*embedding)
         if self.embedding is not None:
             nn.init.uniform_(self.embedding.weight, -0.05, 0.05)
-        self.dropout = nn.Sequential(nn.Dropout(embedding_dropout), WholeWords(word_dropout))
+        self.dropout = nn.Dropout(embedding_dropout)
         self.recurrent = recurrent
         self.read_out = nn.Linear(recurrent.output_size, outputs)
         nn.init.xavier_uniform_(self.read_out.weight)
@@ -116,7 +83,8 @@ class SequenceNetwork(nn.Module):
         dt = batch.dt * self.time_scale if self.fixed_dt is None else torch.full_like(batch.dt, self.fixed_dt)
         y = self._run(x, dt, batch.lengths)
         if not self.per_step:
-            y = self.pooling(y, batch.lengths)
+            last = (batch.lengths - 1).clamp(min=0)
+            y = y[torch.arange(len(y)), last]
         out: Tensor = self.read_out(y)
         return out
 

@@ -32,8 +32,6 @@ class Settings:
         init: gain of the Xavier-uniform initial weights.
         embed_dim: width of a word's vector.
         embed_dr: share of its entries dropped in training.
-        word_dr: share of whole words dropped in training.
-        pooling: what is read of the states, "last" or their "mean"; None = the last.
         schedule: of the learning rate, as in `TrainSettings`.
         time_scale: factor on the data's intervals; None = 1.
         switch_times: first and last time, after that factor, at which gates switch at the start; None = all flat.
@@ -59,8 +57,6 @@ class Settings:
     init: float | None = None
     embed_dim: int | None = None
     embed_dr: float | None = None
-    word_dr: float | None = None
-    pooling: str | None = None
     schedule: str = "exponential"
     time_scale: float | None = None
     switch_times: tuple[float, float] | None = None

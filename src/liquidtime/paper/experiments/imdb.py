@@ -35,24 +35,6 @@ LIQUID = Settings(
     embed_dim=64,
     embed_dr=0.0,
 )
-READ_WHOLE = Settings(
-    optimizer="adam",
-    batch_size=128,
-    hidden_size=64,
-    epochs=8,
-    base_lr=0.002,
-    clipnorm=1,
-    weight_decay=0.0,
-    backbone_activation="silu",
-    backbone_dr=0.0,
-    backbone_units=64,
-    backbone_layers=1,
-    embed_dim=64,
-    embed_dr=0.3,
-    word_dr=0.5,
-    pooling="mean",
-    schedule="cosine",
-)
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
@@ -60,12 +42,6 @@ ROWS = {
     "cfc": Row(MODELS["cfc"], PRINTED["cfc"]),
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_hidden": Row(MODELS["mm_rnn_hidden"], PRINTED["mm_rnn"], "the structure of the other reference"),
-    "cfc_tuned": Row(
-        MODELS["cfc"],
-        READ_WHOLE,
-        "mean state read, half of the words dropped in training; by validation",
-        "tuned",
-    ),
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
     "lstm": Row(MODELS["lstm"], DISCRETE, "our settings"),
     "gru": Row(MODELS["gru"], DISCRETE, "our settings"),
