@@ -27,17 +27,6 @@ KINDS = [("gated", 4, False), ("gated", 3, False), ("no_gate", 4, False), ("no_g
 KINDS += [("cf_s", 1, False), ("cf_s_paper", 1, False), ("cf_s_paper", 1, True)]
 
 
-@pytest.fixture(params=["baseline", "avx2", "avx512"])
-def target(request):
-    before = library.target()
-    try:
-        library.select_target(request.param)
-    except ValueError:
-        pytest.skip(f"this machine has no {request.param}")
-    yield request.param
-    library.select_target(before)
-
-
 def nearest(values: np.ndarray) -> np.ndarray:
     """The nearest bf16 by its definition: of the two neighbours the nearer, of two as near the even one."""
     bits = values.astype(np.float32).view(np.uint32)

@@ -105,15 +105,9 @@ def off(x: torch.Tensor, y: torch.Tensor, exact, of=None) -> float:
     return float(np.max(np.abs(y.numpy().astype(np.longdouble) - right) / unit))
 
 
-@pytest.fixture(params=["baseline", "avx2", "avx512"], autouse=True)
-def _target(request):
-    before = library.target()
-    try:
-        library.select_target(request.param)
-    except ValueError:
-        pytest.skip(f"this machine has no {request.param}")
-    yield
-    library.select_target(before)
+@pytest.fixture(autouse=True)
+def _on_every_instruction_set(target):
+    """Each test runs once with each."""
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -50,19 +50,11 @@ def test_gradcheck(solver):
     assert torch.autograd.gradcheck(run, (x, v, dt, *parameters))
 
 
-@pytest.mark.parametrize("target", ["baseline", "avx2", "avx512"])
-def test_every_instruction_set_of_this_machine(target):
-    before = library.target()
-    try:
-        try:
-            library.select_target(target)
-        except ValueError:
-            pytest.skip(f"this machine has no {target}")
-        for solver in SOLVERS:
-            for dtype in (torch.float32, torch.float64):
-                compare(draw(11, 3, 3, 7, dtype, [k % 4 for k in range(11)]), solver)
-    finally:
-        library.select_target(before)
+@pytest.mark.usefixtures("target")
+def test_every_instruction_set_of_this_machine():
+    for solver in SOLVERS:
+        for dtype in (torch.float32, torch.float64):
+            compare(draw(11, 3, 3, 7, dtype, [k % 4 for k in range(11)]), solver)
 
 
 @pytest.mark.parametrize("solver", ["midpoint", "rk4"])

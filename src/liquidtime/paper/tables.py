@@ -110,7 +110,11 @@ def _line(
 
 def markdown(experiment: Experiment, out: str | Path = "results") -> str:
     """Return the table of an experiment: our lines with the paper's beside, the paper's other lines, and the times."""
-    ours = lines(experiment, read_results(Path(out), experiment.name))
+    return _table(experiment, read_results(Path(out), experiment.name), epoch_time.read(out).get(experiment.name))
+
+
+def _table(experiment: Experiment, results: list[dict[str, Any]], times: dict[str, Any] | None) -> str:
+    ours = lines(experiment, results)
     digits = experiment.digits
     unit = "%" if experiment.task.metric in PERCENT else experiment.task.metric
     head = ["model", "protocol", f"ours ({unit})", "n", "interval"]
@@ -137,7 +141,6 @@ def markdown(experiment: Experiment, out: str | Path = "results") -> str:
         if row not in beside:
             text.append(_cells(row.model, "", "–", "", "", *_paper(row, digits), ""))
     text += _differences([line for line in ours if line.protocol == HONEST and line.differs(digits)], digits)
-    times = epoch_time.read(out).get(experiment.name)
     if times is not None:
         text += ["", epoch_time.table(times).rstrip("\n")]
     return "\n".join(text) + "\n"
@@ -150,9 +153,10 @@ def page(out: str | Path = "results") -> str:
     for experiment in EXPERIMENTS.values():
         if experiment.name in SECTIONS:
             continue
-        if experiment.name in timed or read_results(Path(out), experiment.name):
+        results, times = read_results(Path(out), experiment.name), timed.get(experiment.name)
+        if results or times is not None:
             command = f"liquidtime paper run {experiment.name} --model MODEL --seeds N --protocol {HONEST}"
-            parts += [f"## {experiment.title}", "", f"`{command}`", "", markdown(experiment, out)]
+            parts += [f"## {experiment.title}", "", f"`{command}`", "", _table(experiment, results, times)]
     return "\n".join(parts + written(Path(out)))
 
 
