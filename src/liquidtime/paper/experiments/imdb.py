@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from liquidtime.datasets import imdb
 from liquidtime.datasets.imdb import VOCABULARY
 from liquidtime.paper import published, settings
@@ -11,30 +13,25 @@ from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import TENSORFLOW, Task
 
 PRINTED = settings.IMDB
-DISCRETE = Settings(
+SHORT = Settings(
     optimizer="adam",
     batch_size=128,
     hidden_size=64,
-    epochs=20,
-    base_lr=0.001,
-    decay_lr=0.8,
+    epochs=8,
+    base_lr=0.002,
     clipnorm=1,
     weight_decay=0.0,
+    schedule="cosine",
     embed_dim=32,
     embed_dr=0.3,
 )
-LIQUID = Settings(
-    optimizer="adam",
-    batch_size=128,
-    hidden_size=128,
-    epochs=50,
-    base_lr=0.05,
-    decay_lr=0.95,
-    clipnorm=10,
-    weight_decay=0.0,
-    embed_dim=64,
-    embed_dr=0.0,
+NARROW = dataclasses.replace(SHORT, hidden_size=32)
+LONGER = dataclasses.replace(
+    PRINTED["mm_rnn"], optimizer="adam", epochs=8, base_lr=0.002, decay_lr=None, schedule="cosine", clipnorm=1
 )
+SAME = "8 epochs, rate down to 0; no search"
+OTHERS = ("lstm", "gru", "rnn", "cornn", "exp_rnn", "hippo_legs", "relu_gru")
+WINDOWED = ("hippo_lagt", "lmu")
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
@@ -42,16 +39,17 @@ ROWS = {
     "cfc": Row(MODELS["cfc"], PRINTED["cfc"]),
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_hidden": Row(MODELS["mm_rnn_hidden"], PRINTED["mm_rnn"], "the structure of the other reference"),
-    "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code"),
-    "lstm": Row(MODELS["lstm"], DISCRETE, "our settings"),
-    "gru": Row(MODELS["gru"], DISCRETE, "our settings"),
-    "rnn": Row(MODELS["rnn"], DISCRETE, "our settings"),
-    "hippo_lagt": Row(MODELS["hippo_lagt"], DISCRETE, "our settings, a window of 200 words"),
-    "hippo_legs": Row(MODELS["hippo_legs"], DISCRETE, "our settings"),
-    "lmu": Row(MODELS["lmu"], DISCRETE, "our settings, a window of 200 words"),
-    "relu_gru": Row(MODELS["relu_gru"], DISCRETE, "our settings"),
-    "skip_lstm": Row(MODELS["skip_lstm"], DISCRETE, "our settings, no price on updates"),
-    "exp_rnn": Row(MODELS["exp_rnn"], DISCRETE, "our settings"),
+    "mm_rnn_tuned": Row(
+        MODELS["mm_rnn"],
+        LONGER,
+        "reads the last 400 words, 8 epochs, rate down to 0; by validation",
+        "tuned",
+        {"longest": 400},
+    ),
+    "ltc": Row(MODELS["ltc"], NARROW, f"32 units, {SAME}"),
+    **{name: Row(MODELS[name], SHORT, SAME) for name in OTHERS},
+    **{name: Row(MODELS[name], SHORT, f"a window of 200 words, {SAME}") for name in WINDOWED},
+    "skip_lstm": Row(MODELS["skip_lstm"], SHORT, f"no price on updates, {SAME}"),
 }
 
 IMDB = Experiment(
