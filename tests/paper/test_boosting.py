@@ -26,6 +26,9 @@ def test_the_summary_of_a_part_by_hand():
     once = observed(part, static=1)
     np.testing.assert_array_equal(once.static, [[1.0], [3.0]])
     assert len(once.channels) == 1
+    ward = observed(part, static=1, kinds=3)
+    np.testing.assert_array_equal(ward.static, [[0.0], [2.0]])
+    assert ward.categories == {ward.static_names[0]: ("1", "2", "3")}
     with pytest.raises(ValueError, match="positive intervals"):
         observed(dataclasses.replace(part, dt=torch.zeros(2, 3)))
     with pytest.raises(ValueError, match="a mask of what was observed"):

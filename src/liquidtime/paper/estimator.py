@@ -21,6 +21,7 @@ class EstimatorModel:
         paper: none of the paper's tables has it.
         members: networks that answer together.
         static: so many of the first channels are told once, at admission.
+        kinds: the last of these is one of so many kinds of ward.
 
     """
 
@@ -28,6 +29,7 @@ class EstimatorModel:
     paper: tuple[str, ...] = ()
     members: int = 1
     static: int = 4
+    kinds: int = 4
 
     def fit(self, run: Run, settings: Settings | None) -> Outcome:
         """Fit on the training and the validation part, since the defaults choose no epoch, and judge on the test part.
@@ -39,10 +41,10 @@ class EstimatorModel:
         """
         known = [part for name, part in run.split.parts().items() if name != "test"]
         model = CfCClassifier(n_estimators=self.members, random_state=run.seed)
-        model.fit(joined(known, self.static), np.concatenate([part.y for part in known]))
+        model.fit(joined(known, self.static, self.kinds), np.concatenate([part.y for part in known]))
         first = model.results_[0]
         return Outcome(
-            model.predict_proba(observed(run.split.test, self.static)),
+            model.predict_proba(observed(run.split.test, self.static, self.kinds)),
             first.history,
             first.epochs,
             None,

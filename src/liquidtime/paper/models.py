@@ -220,4 +220,5 @@ MODELS: dict[str, Model] = {
     "boosting": BoostingModel(),
     "estimator": EstimatorModel(),
     "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),
+    "estimator_ten": EstimatorModel("CfCClassifier, ten together", members=10),
 }
