@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from liquidtime.bench import networks
-from liquidtime.bench.contenders import CONTENDERS, why_missing
+from liquidtime.bench.contenders import CONTENDERS, LOOP, why_missing
 from liquidtime.bench.networks import signals
 from liquidtime.bench.ode_rnn import ODERNN
 from liquidtime.bench.shape import Shape
 from liquidtime.bench.transformer import CausalTransformer
+from liquidtime.estimators.networks import NETWORKS
 from liquidtime.ops import using_backend
 from liquidtime.solvers import RK4
 
@@ -29,7 +30,19 @@ def test_step_goes_on_from_begin(name):
     assert y.shape == (3, 5, 4)
     assert torch.isfinite(y).all()
     first = state if isinstance(state, torch.Tensor) else state[0]
-    assert first.shape[-1] == (1 if name == "Transformer" else 4)
+    width = network.layer.hidden_size if isinstance(network, networks.Ours) else 4
+    assert first.shape[-1] == (1 if name == "Transformer" else width)
+
+
+@pytest.mark.parametrize("name", list(NETWORKS))
+def test_a_loop_over_the_cell_gives_what_the_layer_gives(name):
+    x, dt, lengths = signals(SHAPE)
+    layer, loop = CONTENDERS[name], CONTENDERS[f"{name}{LOOP}"]
+    whole, plain = layer.make(SHAPE), loop.make(SHAPE)
+    plain.load_state_dict(whole.state_dict())
+    y = whole.run(x, dt, lengths)
+    with using_backend(loop.backend):
+        torch.testing.assert_close(plain.run(x, dt, lengths), y)
 
 
 def test_torch_cells_share_the_weights_of_their_layer():

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from liquidtime.bench.contenders import MATRIX_PRODUCT
+from liquidtime.bench.contenders import LOOP, MATRIX_PRODUCT
 from liquidtime.bench.shape import Shape
 from liquidtime.bench.sweeps import SWEEPS, Sweep
 from liquidtime.errors import unknown_choice
+from liquidtime.estimators.networks import NETWORKS
 
 XOR = Shape(128, 32, 1, 192, 128)
 WALKER2D = Shape(256, 64, 17, 64, 256)
@@ -20,6 +21,7 @@ WIRED = Shape(128, 32, 16, 64, outputs=8)
 ONE_SAMPLE = Shape(1, 1, 17, 64, 128)
 ONE_SERIES = Shape(1, 1000, 17, 64, 128)
 LONG = Shape(1, 20000, 17, 64, 128)
+EVERY_CELL = Shape(64, 64, 16, 64, 64)
 
 PRODUCT_SIZE = 1024
 RAGGED = " ragged"
@@ -57,7 +59,7 @@ class Case:
 
     Args:
         name: as it is asked for.
-        group: "training", "step", "sequence", "ragged" or "memory": what one repetition does.
+        group: "training", "step", "sequence", "cells", "ragged" or "memory": what one repetition does.
         question: in words.
         shape: the sizes.
         contenders: names in `CONTENDERS`; those with " ragged" behind them run on lengths spread over 1…T.
@@ -138,6 +140,14 @@ CASES: tuple[Case, ...] = (
         ONE_SERIES,
         ("native", "reference", "ncps.CfC", "nn.LSTM", "nn.GRU"),
         (Target("speedup", 25.0, other="ncps.CfC"),),
+    ),
+    Case(
+        "cells",
+        "cells",
+        "a training step of every recurrent network beside a plain PyTorch loop of the same products",
+        EVERY_CELL,
+        tuple(contender for name in NETWORKS for contender in (name, f"{name}{LOOP}")),
+        tuple(Target("time", 1.5, name, f"{name}{LOOP}") for name in NETWORKS),
     ),
     _ragged("xor", XOR),
     _ragged("walker2d", WALKER2D),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 from collections.abc import Callable, Iterable
 
@@ -10,9 +11,12 @@ from liquidtime._checks import check_choice
 from liquidtime.bench import networks
 from liquidtime.bench.networks import Network
 from liquidtime.bench.shape import Shape, cfc_flops, gru_flops, lstm_flops
+from liquidtime.estimators.networks import NETWORKS
 from liquidtime.ops.native import library
 
 MATRIX_PRODUCT = "torch.mm"
+LOOP = " step by step"
+"""What is put behind a cell's name where a plain loop calls it once a sample."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +58,11 @@ CONTENDERS: dict[str, Contender] = {
     "ODE-RNN": Contender(networks.Solved, package="torchdiffeq"),
     "Transformer": Contender(networks.Attending),
     "CfC": Contender(networks.our_cfc),
+    **{name: Contender(functools.partial(networks.our_cell, name)) for name in NETWORKS},
+    **{
+        f"{name}{LOOP}": Contender(functools.partial(networks.our_cell_step_by_step, name), backend="reference")
+        for name in NETWORKS
+    },
 }
 
 

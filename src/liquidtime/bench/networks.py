@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from liquidtime.bench.ode_rnn import ODERNN
 from liquidtime.bench.shape import Shape
 from liquidtime.bench.transformer import CausalTransformer
+from liquidtime.cells import Cell
+from liquidtime.estimators.networks import cell_maker
 from liquidtime.layers import LTC, CfC, Recurrent
 from liquidtime.wirings import AutoNCP
 
@@ -46,6 +48,15 @@ class Ours(Network):
     def step(self, x: Tensor, state: Any, dt: Tensor) -> Any:
         """Take one sample."""
         return self.layer.step(x, state, dt)[1]
+
+
+class StepByStep(Ours):
+    """The same by the plain loop over the cell's steps, which is what the layer must not be slower than."""
+
+    def run(self, x: Tensor, dt: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Return the outputs (B, T, ·)."""
+        cell = cast(Cell, self.layer.cells[0])
+        return Cell.scan(cell, x, cell.initial_state(x), dt, lengths)[0]
 
 
 class Ncps(Network):
@@ -137,6 +148,20 @@ def our_bf16_cfc(shape: Shape) -> Network:
 def our_ltc(shape: Shape) -> Network:
     """Return an LTC of this package."""
     return Ours(LTC(shape.D, shape.H, AutoNCP(shape.H, shape.outputs) if shape.outputs else None))
+
+
+def our_cell(name: str, shape: Shape) -> Network:
+    """Return a layer of the cell that has this name in the estimators."""
+    return Ours(_layer(name, shape))
+
+
+def our_cell_step_by_step(name: str, shape: Shape) -> Network:
+    """Return the same as a plain loop."""
+    return StepByStep(_layer(name, shape))
+
+
+def _layer(name: str, shape: Shape) -> Recurrent:
+    return Recurrent(cell_maker(name, shape.H, shape.U), shape.D)
 
 
 def ncps_cfc(shape: Shape) -> Network:
