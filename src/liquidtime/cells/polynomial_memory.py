@@ -14,6 +14,8 @@ from liquidtime.cells.hoisted import HoistedCell
 
 TABLE = 2**24
 """Entries that the matrices of a batch of sequences may have together."""
+AT_ONCE = 64
+"""Matrices that are built together, few enough to stay in the processor's cache."""
 
 
 class PolynomialMemoryCell(HoistedCell):
@@ -66,7 +68,8 @@ class PolynomialMemoryCell(HoistedCell):
         known, which = torch.unique(self.spans(state, dt), return_inverse=True)  # (K,), (B, T)
         if len(known) * self.order**2 > TABLE:
             return super().scan(x, state, dt, lengths)
-        table = self.transition(known).to(state[1].dtype)  # (K, N, N)
+        pieces = [self.transition(piece).to(state[1].dtype) for piece in known.split(AT_ONCE)]
+        table = torch.cat(pieces)  # (K, N, N)
         first = inside.to(torch.uint8).argmax(0)  # (T,) a row that is inside, if any is
         shared = which.gather(0, first.unsqueeze(0)).squeeze(0)  # (T,)
         alike = ((which == shared) | ~inside).all(0).tolist()
