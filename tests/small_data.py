@@ -38,7 +38,9 @@ def write_physionet2012(folder, rng, stays=40):
             rows += [(number, 0, "Age", float(rng.integers(20, 90))), (number, 0, "Height", -1.0)]
             for minute in np.sort(rng.integers(0, 2880, rng.integers(2, 12))):
                 for channel in rng.choice(len(CHANNELS), 4, replace=False):
-                    rows.append((number, int(minute), CHANNELS[channel], float(rng.normal(5 + 2 * died))))
+                    value = float(rng.normal(5 + 2 * died))
+                    ward = CHANNELS[channel] == "ICUType"
+                    rows.append((number, int(minute), CHANNELS[channel], 1.0 + number % 4 if ward else value))
             outcomes.append((name, number, 5, 3, 7, -1, died))
         table = pl.DataFrame(
             rows,

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 from liquidtime.paper.experiments import EXPERIMENTS
@@ -131,6 +132,21 @@ def test_a_row_may_have_its_own_data_options(root, tmp_path, small, monkeypatch)
     assert record["title"] == "LSTM (coarse)"
     (other,) = run("physionet", "lstm", [0], data_dir=root, out=tmp_path, jobs=1, progress=False)
     assert json.loads(other.read_text())["curves"]["loss"] != record["curves"]["loss"]
+
+
+def test_a_row_of_averages_is_made_from_seeds_of_another(root, tmp_path, small, monkeypatch):
+    options = {"limit": 20, "data_dir": root, "out": tmp_path, "jobs": 1, "progress": False}
+    run("imdb", "mm_rnn", [6], **options)
+    keys = [Key("imdb", "mm_rnn", "honest", seed, None, 20) for seed in range(5, 10)]
+    before = keys[1].file(tmp_path).read_bytes()
+    (path,) = run("imdb", "mm_rnn_five", [1], **options)
+    assert keys[1].file(tmp_path).read_bytes() == before
+    record, singles = json.loads(path.read_text()), [json.loads(key.file(tmp_path).read_text()) for key in keys]
+    assert record["weights"] == 5 * singles[0]["weights"]
+    assert record["train_settings"] == {"row": "mm_rnn", "seeds": [5, 6, 7, 8, 9]}
+    mean = np.mean([np.load(key.prediction(tmp_path)) for key in keys], axis=0)
+    target = EXPERIMENTS["imdb"].data("honest", root, 20).test.y.numpy()
+    assert record["figures"]["test"]["value"] == np.mean(mean.argmax(1) == target)
 
 
 def test_a_line_about_a_seed_under_way(tmp_path):

@@ -62,6 +62,10 @@ class Key:
         """Return where weights and pictures are that other runs and figures need; small runs have their own place."""
         return out / "kept" / self.changed()
 
+    def prediction(self, out: Path) -> Path:
+        """Return where the prediction of the test part is, of a run that others are averaged with."""
+        return self.kept(out) / "predictions" / self.experiment / f"{self.stem()}.npy"
+
 
 def write_result(path: Path, record: dict[str, Any]) -> None:
     """Write a result, whole or not at all."""

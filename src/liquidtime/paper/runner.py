@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import multiprocessing
 import os
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
 
 from liquidtime._checks import check_choice, check_size
@@ -104,10 +106,17 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
     place = None if data_dir is None else str(data_dir)
     split = _data(key.experiment, key.protocol, place, key.limit, tuple(sorted(row.options.items())))
     folder = key.folder(out)
-    outcome = row.model.fit(
-        Run(experiment.task, split, key.protocol == HONEST, key.seed, folder, progress, key.kept(out)),
-        settings,
-    )
+    if row.average is not None:
+        outcome = _averaged(key, row.average, data_dir, out, together, progress)
+    else:
+        outcome = row.model.fit(
+            Run(experiment.task, split, key.protocol == HONEST, key.seed, folder, progress, key.kept(out)),
+            settings,
+        )
+    if experiment.is_averaged(key.model):
+        file = key.prediction(out)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.save(file, outcome.prediction)
     figures = _figures(experiment, split, outcome)
     seconds = [record["seconds"] for record in outcome.history]
     record = {
@@ -131,6 +140,28 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
     shutil.rmtree(folder, ignore_errors=True)
     test = figures["test"]
     return f"{key.file(out)}: {test['metric']} {test['value']:.4f} [{test['low']:.4f}, {test['high']:.4f}]"
+
+
+def _averaged(
+    key: Key, average: tuple[str, int], data_dir: str | Path | None, out: Path, together: int, progress: bool | None
+) -> Outcome:
+    """Return the mean prediction of several seeds of a row; those that are missing are run first, as seeds of it."""
+    name, n = average
+    members = [dataclasses.replace(key, model=name, seed=n * key.seed + number) for number in range(n)]
+    for member in members:
+        if not (member.file(out).exists() and member.prediction(out).exists()):
+            run_seed(member, data_dir, out, together, progress)
+    records = [json.loads(member.file(out).read_text(encoding="utf-8")) for member in members]
+    return Outcome(
+        np.mean([np.load(member.prediction(out)) for member in members], axis=0),
+        [],
+        0,
+        None,
+        None,
+        "finished",
+        sum(record["weights"] for record in records),
+        {"row": name, "seeds": [member.seed for member in members]},
+    )
 
 
 def progress_of(key: Key, out: Path) -> str:

@@ -40,12 +40,13 @@ class Row:
 
     Attributes:
         model: what is trained.
-        settings: how; None for a model that has its own.
+        settings: how; None for a model that has its own, and for an average.
         note: what a reader of the table should know, e.g. where the settings are from.
         label: behind the model's title, where a model has several rows.
         options: what `load` is given besides the protocol's, e.g. another scaling.
         protocols: that it is for; empty = all of the experiment's.
         why: what is known of a difference from the paper's figure.
+        average: (row, n): nothing is trained; seed s is the mean prediction of that row's seeds n·s … n·s + n - 1.
 
     """
 
@@ -56,6 +57,7 @@ class Row:
     options: Mapping[str, Any] = field(default_factory=dict)
     protocols: tuple[str, ...] = ()
     why: str = ""
+    average: tuple[str, int] | None = None
 
     @property
     def title(self) -> str:
@@ -107,6 +109,10 @@ class Experiment:
         check_size("limit", limit)
         cut = {name: part.take(torch.arange(min(limit, len(part)))) for name, part in split.parts().items()}
         return Split(cut["train"], cut.get("validation"), cut["test"])
+
+    def is_averaged(self, name: str) -> bool:
+        """Whether another row is made from this one's predictions."""
+        return any(row.average is not None and row.average[0] == name for row in self.rows.values())
 
     def row(self, name: str) -> Row:
         """Return the row of a name."""

@@ -46,6 +46,9 @@ ROWS = {
         "tuned",
         {"longest": 400},
     ),
+    "mm_rnn_five": Row(
+        MODELS["mm_rnn"], None, "mean of the probabilities of 5 seeds", "five together", average=("mm_rnn", 5)
+    ),
     "ltc": Row(MODELS["ltc"], NARROW, f"32 units, {SAME}"),
     **{name: Row(MODELS[name], SHORT, SAME) for name in OTHERS},
     **{name: Row(MODELS[name], SHORT, f"a window of 200 words, {SAME}") for name in WINDOWED},
