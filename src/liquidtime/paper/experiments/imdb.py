@@ -26,9 +26,6 @@ SHORT = Settings(
     embed_dr=0.3,
 )
 NARROW = dataclasses.replace(SHORT, hidden_size=32)
-LONGER = dataclasses.replace(
-    PRINTED["mm_rnn"], optimizer="adam", epochs=8, base_lr=0.002, decay_lr=None, schedule="cosine", clipnorm=1
-)
 SAME = "8 epochs, rate down to 0; no search"
 OTHERS = ("lstm", "gru", "rnn", "cornn", "exp_rnn", "hippo_legs", "relu_gru")
 WINDOWED = ("hippo_lagt", "lmu")
@@ -39,13 +36,6 @@ ROWS = {
     "cfc": Row(MODELS["cfc"], PRINTED["cfc"]),
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_hidden": Row(MODELS["mm_rnn_hidden"], PRINTED["mm_rnn"], "the structure of the other reference"),
-    "mm_rnn_tuned": Row(
-        MODELS["mm_rnn"],
-        LONGER,
-        "reads the last 400 words, 8 epochs, rate down to 0; by validation",
-        "tuned",
-        {"longest": 400},
-    ),
     "mm_rnn_five": Row(
         MODELS["mm_rnn"], None, "mean of the probabilities of 5 seeds", "five together", average=("mm_rnn", 5)
     ),

@@ -77,6 +77,17 @@ ROWS = {
     "mm_rnn_tuned": Row(MODELS["mm_rnn"], SWITCHES, SWITCHED, "tuned"),
     "bidirectional": Row(MODELS["bidirectional"], GROWN, f"an LSTM each way in time, {SAME}"),
 }
+
+
+def _shorter(row: Row) -> Row:
+    """Return a row of the other models with half the epochs: equidistant streams are longer, and easier."""
+    if row.settings is None or not row.note.endswith(SAME):
+        return row
+    settings = dataclasses.replace(row.settings, epochs=5, growing_epochs=2)
+    return dataclasses.replace(row, settings=settings, note=row.note.replace("10 epochs", "5 epochs"))
+
+
+DENSE_ROWS = {name: _shorter(row) for name, row in ROWS.items()}
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
 TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, bucketed=True)
 
@@ -93,5 +104,5 @@ def load_dense(data_dir: str | Path | None = None, **options: Any) -> Split:
 
 XOR = Experiment("xor", "Bit-stream XOR, event-based", TASK, load_event, PROTOCOLS, ROWS, published.XOR_EVENT, digits=2)
 XOR_DENSE = Experiment(
-    "xor-dense", "Bit-stream XOR, equidistant", TASK, load_dense, PROTOCOLS, ROWS, published.XOR_DENSE, digits=2
+    "xor-dense", "Bit-stream XOR, equidistant", TASK, load_dense, PROTOCOLS, DENSE_ROWS, published.XOR_DENSE, digits=2
 )
