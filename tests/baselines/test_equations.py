@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime.baselines import MTAND, RNNVAE, BidirectionalRNN, Flow, IPNet, LatentODE, MTANDFull, SeFT, Transformer
+from liquidtime.baselines import MTAND, RNNVAE, BidirectionalRNN, IPNet, LatentODE, MTANDFull, SeFT, Transformer
 from liquidtime.baselines.latent import divergence, log_density
 from liquidtime.baselines.series import FAR, Observations, group_softmax
 from liquidtime.baselines.time_encoding import TimeEncoding
+from liquidtime.cells.field import Field
+from liquidtime.solvers import Dopri5
 
 F64 = torch.float64
 
@@ -244,9 +246,9 @@ class TestLatent:
         assert error < 0.5 * error_of_mean
 
 
-class TestFlow:
+class TestField:
     def test_solves_each_series_over_its_own_interval(self):
-        flow = drawn(Flow(3, 5, steps=40))
+        flow = drawn(Field(3, 5, "rk4", 40, layers=2))
         z, dt = torch.randn(4, 3, dtype=F64), torch.tensor([0.0, 0.4, 1.0, 2.0], dtype=F64)
         together = flow(z, dt)
         assert torch.equal(together[0], z[0])
@@ -258,7 +260,7 @@ class TestFlow:
             np.testing.assert_allclose(together[i].detach().numpy(), slow, atol=1e-5)
 
     def test_semigroup_and_back(self):
-        flow = drawn(Flow(3, 5, steps=60))
+        flow = drawn(Field(3, 5, "rk4", 60))
         z, a, b = torch.randn(4, 3, dtype=F64), torch.rand(4, dtype=F64), torch.rand(4, dtype=F64)
         torch.testing.assert_close(flow(flow(z, a), b), flow(z, a + b), rtol=1e-7, atol=1e-7)
         torch.testing.assert_close(flow(flow(z, a), -a), z, rtol=1e-7, atol=1e-7)
@@ -268,8 +270,8 @@ class TestFlow:
     @pytest.mark.parametrize("adjoint", [False, True])
     def test_adaptive_solvers_agree_with_many_fixed_steps_gradients_included(self, adjoint):
         pytest.importorskip("torchdiffeq")
-        fixed = drawn(Flow(3, 5, steps=40))
-        adaptive = Flow(3, 5, solver="dopri5", adjoint=adjoint, tolerance=1e-8).double()
+        fixed = drawn(Field(3, 5, "rk4", 40, layers=2))
+        adaptive = Field(3, 5, Dopri5(1e-8, 1e-8, adjoint=adjoint), 1, layers=2).double()
         adaptive.load_state_dict(fixed.state_dict())
         z, dt = torch.randn(4, 3, dtype=F64), torch.rand(4, dtype=F64) * 2
         grads = []
@@ -282,16 +284,14 @@ class TestFlow:
 
     def test_refusals(self, monkeypatch):
         with pytest.raises(ValueError, match=r"`solver` must be one of 'euler', .*; got 'rk5'"):
-            Flow(3, 5, solver="rk5")
-        with pytest.raises(ValueError, match="`adjoint` needs an adaptive solver"):
-            Flow(3, 5, adjoint=True)
+            LatentODE(4, 3, solver="rk5")
         monkeypatch.setitem(__import__("sys").modules, "torchdiffeq", None)
-        with pytest.raises(ImportError, match="needs torchdiffeq: pip install torchdiffeq, or take 'rk4'"):
-            Flow(3, 5, solver="dopri5")(torch.zeros(1, 3), torch.ones(1))
+        with pytest.raises(ImportError, match="pip install torchdiffeq"):
+            Field(3, 5, "dopri5", 1)(torch.zeros(1, 3), torch.ones(1))
 
 
 def field(flow, z):
-    return flow.field(torch.from_numpy(z)).detach().numpy()
+    return flow.slope(torch.from_numpy(z)).detach().numpy()
 
 
 class TestTransformer:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 
 from liquidtime.baselines.bidirectional import BidirectionalRNN
-from liquidtime.baselines.flow import Flow
 from liquidtime.baselines.ip_net import IPNet
 from liquidtime.baselines.latent_ode import LatentODE
 from liquidtime.baselines.model import SequenceModel
@@ -32,7 +31,6 @@ __all__ = [
     "MTAND",
     "RNNVAE",
     "BidirectionalRNN",
-    "Flow",
     "IPNet",
     "LatentODE",
     "MTANDFull",

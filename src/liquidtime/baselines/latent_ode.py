@@ -4,10 +4,11 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime._checks import check_choice, check_positive, check_size, named_arguments
-from liquidtime.baselines.flow import Flow
 from liquidtime.baselines.latent import LatentModel
 from liquidtime.baselines.series import Series
+from liquidtime.cells.field import Field
 from liquidtime.layers.time import reverse
+from liquidtime.solvers import Solver
 
 
 class LatentODE(LatentModel):
@@ -17,7 +18,7 @@ class LatentODE(LatentModel):
         "rnn" encoder: a GRU over [ values ; mask ; dt ], backwards in time
         "ode_rnn" encoder: backwards in time h ← solution of dh/dt = f_e(h) over dt, h ← GRU([ values ; mask ], h)
 
-    z(0) stands at time 0 of the series' clock. Each series is solved over its own intervals, see `Flow`.
+    z(0) stands at time 0 of the series' clock. Each series is solved over its own intervals.
 
     Args:
         input_size: D, 2C with a mask.
@@ -27,10 +28,9 @@ class LatentODE(LatentModel):
         units: of the hidden layers of f and f_e; None for H.
         layers: hidden layers of f and f_e.
         time_scale: by which intervals are divided.
-        solver: see `Flow`, likewise `steps`, `adjoint` and `tolerance`.
-        steps: of a fixed-step solver, an interval.
-        adjoint: gradients by the adjoint equation.
-        tolerance: of an adaptive solver.
+        solver: "euler" or "rk4" with `steps` equal steps an interval, "dopri5", or a `Solver` of such a kind, e.g.
+            `Dopri5(rtol=1e-3, atol=1e-3, adjoint=True)`.
+        steps: of a fixed-step solver.
         head_units: see `LatentModel`.
         observation_std: see `LatentModel`.
         loss_weight: see `LatentModel`.
@@ -51,10 +51,8 @@ class LatentODE(LatentModel):
         units: int | None = None,
         layers: int = 1,
         time_scale: float = 1.0,
-        solver: str = "rk4",
+        solver: str | Solver = "rk4",
         steps: int = 1,
-        adjoint: bool = False,
-        tolerance: float = 1e-3,
         head_units: int = 0,
         observation_std: float = 0.1,
         loss_weight: float = 0.01,
@@ -73,12 +71,11 @@ class LatentODE(LatentModel):
         )
         self.time_scale = check_positive("time_scale", time_scale)
 
-        def flow(size: int) -> Flow:
-            U = H if units is None else units
-            return Flow(size, U, layers=layers, solver=solver, steps=steps, adjoint=adjoint, tolerance=tolerance)
+        def field(size: int) -> Field:
+            return Field(size, H if units is None else units, solver, steps, layers)
 
-        self.encoder = _ODERNN(self.input_size, H, flow(H)) if encoder == "ode_rnn" else _RNN(self.input_size, H)
-        self.flow = flow(self.latent_size)
+        self.encoder = _ODERNN(self.input_size, H, field(H)) if encoder == "ode_rnn" else _RNN(self.input_size, H)
+        self.field = field(self.latent_size)
         self.emit = nn.Linear(self.latent_size, self.channels)
 
     def encode(self, series: Series) -> Tensor:
@@ -91,7 +88,7 @@ class LatentODE(LatentModel):
 
     def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
         """Return (B, Q, C) along the solution."""
-        values: Tensor = self.emit(self.flow.along(z, times / self.time_scale))
+        values: Tensor = self.emit(self.field.along(z, times / self.time_scale))
         return values
 
 
@@ -106,13 +103,13 @@ class _RNN(nn.Module):
 
 
 class _ODERNN(nn.Module):
-    def __init__(self, D: int, H: int, flow: Flow) -> None:
+    def __init__(self, D: int, H: int, field: Field) -> None:
         super().__init__()
-        self.flow, self.cell = flow, nn.GRUCell(D, H)
+        self.field, self.cell = field, nn.GRUCell(D, H)
 
     def forward(self, x: Tensor, dt: Tensor, series: Series) -> Tensor:
         h = x.new_zeros(len(x), self.cell.hidden_size)
         for k in range(x.shape[1]):
-            after = self.flow(self.cell(x[:, k], h), dt[:, k])
+            after = self.field(self.cell(x[:, k], h), dt[:, k])
             h = torch.where(series.inside[:, k].unsqueeze(-1), after, h)
         return h

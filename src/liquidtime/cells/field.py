@@ -10,35 +10,51 @@ from liquidtime.solvers import EXPLICIT, Flow, Solver, solver_of
 
 
 class Field(nn.Module):
-    """A vector field with one hidden layer, and the solver that follows it.
+    """A vector field, and the solver that follows it.
 
-        dh/dt = V tanh(W h + b) + c
+        dh/dt = V tanh(W h + b) + c,   with more layers like the inner one if asked for
 
     Args:
         size: H.
-        units: U, of the hidden layer; None takes H.
+        units: U, of a hidden layer; None takes H.
         solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
         unfolds: steps of the solver an interval.
+        layers: hidden layers.
 
     """
 
-    def __init__(self, size: int, units: int | None, solver: str | Solver, unfolds: int) -> None:
+    def __init__(self, size: int, units: int | None, solver: str | Solver, unfolds: int, layers: int = 1) -> None:
         super().__init__()
         U = size if units is None else check_size("field_units", units)
         self.solver, self.unfolds = solver_of(solver, EXPLICIT), check_size("unfolds", unfolds)
         self.hidden = nn.Linear(size, U)
+        self.deeper = nn.ModuleList(nn.Linear(U, U) for _ in range(check_size("layers", layers) - 1))
         self.out = nn.Linear(U, size)
-        for layer in (self.hidden, self.out):
+        for layer in (self.hidden, *self.deeper, self.out):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
 
     def slope(self, h: Tensor) -> Tensor:
         """Return dh/dt at h (B, H)."""
-        return self.out(torch.tanh(self.hidden(h))).to(h.dtype)  # type: ignore[no-any-return]
+        z = torch.tanh(self.hidden(h))
+        for layer in self.deeper:
+            z = torch.tanh(layer(z))
+        return self.out(z).to(h.dtype)  # type: ignore[no-any-return]
 
     def forward(self, h: Tensor, dt: Tensor) -> Tensor:
-        """Return where the field takes h (B, H) in the time dt (B,)."""
+        """Return where the field takes h (B, H) in the time dt (B,), which may be negative."""
         return self.solver.integrate(Flow(self.slope, self.parameters), h, dt.unsqueeze(-1), self.unfolds)
+
+    def along(self, h: Tensor, times: Tensor) -> Tensor:
+        """Return (B, Q, H), where the field takes h (B, H) from time 0 at times (B, Q) in any order."""
+        in_order, order = times.sort(dim=1)
+        gaps = torch.diff(in_order, dim=1, prepend=torch.zeros_like(in_order[:, :1]))
+        states = []
+        for gap in gaps.unbind(1):
+            h = self(h, gap)
+            states.append(h)
+        back = order.argsort(dim=1).unsqueeze(-1).expand(-1, -1, h.shape[1])
+        return torch.stack(states, dim=1).gather(1, back)
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
