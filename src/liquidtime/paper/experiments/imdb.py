@@ -17,7 +17,7 @@ SHORT = Settings(
     optimizer="adam",
     batch_size=128,
     hidden_size=64,
-    epochs=8,
+    epochs=5,
     base_lr=0.002,
     clipnorm=1,
     weight_decay=0.0,
@@ -26,7 +26,7 @@ SHORT = Settings(
     embed_dr=0.3,
 )
 NARROW = dataclasses.replace(SHORT, hidden_size=32)
-SAME = "8 epochs, rate down to 0; no search"
+SAME = "5 epochs, rate down to 0; no search"
 OTHERS = ("lstm", "gru", "rnn", "cornn", "exp_rnn", "hippo_legs", "relu_gru")
 WINDOWED = ("hippo_lagt", "lmu")
 ROWS = {
