@@ -97,6 +97,12 @@ def _interval(settings: Settings) -> float:
     return 1.0 if settings.sample_interval is None else settings.sample_interval
 
 
+def _phased_lstm(D: int, settings: Settings) -> Cell:
+    """Return a cell with periods far beyond a series, so that some units stay open: short ones read little each."""
+    shortest = _interval(settings)
+    return PhasedLSTMCell(D, settings.hidden_size, periods=(shortest, 1000 * shortest), open_ratio=0.1)
+
+
 def _second_half(D: int) -> range:
     """Return the columns of the masks where as many values stand before them."""
     return range(D // 2, D)
@@ -171,7 +177,7 @@ MODELS: dict[str, Model] = {
     "phased_lstm": NetworkModel(
         "Phased LSTM",
         ("PhasedLSTM", "Phased-LSTM"),
-        _cell(lambda D, s: PhasedLSTMCell(D, s.hidden_size, periods=(_interval(s), 20 * _interval(s)))),
+        _cell(_phased_lstm),
     ),
     "rnn_decay": NetworkModel(
         "RNN-Decay", ("RNN-Decay", "RNN Decay"), _cell(lambda D, s: DecayGRUCell(D, s.hidden_size))

@@ -17,6 +17,7 @@ from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task
 
 HONEST = "honest"
+UNSAID = "The paper does not print its settings for this model, and ours were not searched for."
 
 
 class Model(Protocol):
