@@ -28,6 +28,7 @@ def test_every_network_is_timed_and_the_adaptive_ode_rnn_beside():
         assert {"cfc", "lstm"} <= set(rows)
         assert ("ode_rnn" in rows) is (epoch_time.ADAPTIVE in rows)
         assert "boosting" not in rows
+        assert all(row.settings is not None for row in rows.values())
         if epoch_time.ADAPTIVE in rows:
             row = rows[epoch_time.ADAPTIVE]
             assert isinstance(row.model.make(3, cheap(row.settings), experiment.task).cells[0].field.solver, Dopri5)

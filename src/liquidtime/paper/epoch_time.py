@@ -32,7 +32,8 @@ Step = Callable[[], None]
 
 def timed_rows(experiment: Experiment) -> dict[str, Row]:
     """Return the rows that are trained batch by batch, and the ODE-RNN with the adaptive solver."""
-    rows = {name: row for name, row in experiment.rows.items() if isinstance(row.model, NetworkModel)}
+    trained = {name: row for name, row in experiment.rows.items() if row.average is None}
+    rows = {name: row for name, row in trained.items() if isinstance(row.model, NetworkModel)}
     if "ode_rnn" in rows:
         model = NetworkModel(
             "ODE-RNN, dopri5",
