@@ -44,8 +44,8 @@ ATTENTION = dataclasses.replace(DISCRETE, hidden_size=128)
 NEGATIVE = "With the paper's intervals, which are negative, its exponential grows: see the row `published-intervals`."
 BACKWARDS = "The paper's intervals are negative; what they do to an LTC was not measured."
 RATE_GONE = (
-    "Most of its loss is the reconstruction, and its AUC was still rising when the rate, which falls by a tenth each epoch "
-    "as for the LSTM, was gone."
+    "Most of its loss is the reconstruction, and its AUC was still rising when the rate, which falls by a tenth each "
+    "epoch as for the LSTM, was gone."
 )
 OTHER_STAYS = (
     "The paper's test stays hang on the order of a file system and its epochs were chosen on them; with 800 stays an "
