@@ -146,4 +146,4 @@ def test_a_regular_sample_is_one_step_of_the_source():
         assert built(name, "ct_gru").recurrent.cells[0].shortest == pytest.approx(interval)
         periods = built(name, "phased_lstm").recurrent.cells[0].log_period.exp()
         assert interval <= periods.min()
-        assert periods.max() <= 20.001 * interval
+        assert 20 * interval < periods.max() <= 1000.1 * interval
