@@ -134,7 +134,7 @@ def test_a_row_may_have_its_own_data_options(root, tmp_path, small, monkeypatch)
     assert json.loads(other.read_text())["curves"]["loss"] != record["curves"]["loss"]
 
 
-def test_a_row_of_averages_is_made_from_seeds_of_another(root, tmp_path, small, monkeypatch):
+def test_a_row_of_averages_is_made_from_seeds_of_another(root, tmp_path, small):
     options = {"limit": 20, "data_dir": root, "out": tmp_path, "jobs": 1, "progress": False}
     run("imdb", "mm_rnn", [6], **options)
     keys = [Key("imdb", "mm_rnn", "honest", seed, None, 20) for seed in range(5, 10)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import sklearn
 import torch
 
@@ -71,6 +73,14 @@ def write_result(path: Path, record: dict[str, Any]) -> None:
     """Write a result, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, json_to_bytes(record, indent=1))
+
+
+def write_prediction(path: Path, prediction: npt.NDArray[np.float64]) -> None:
+    """Write a prediction as `np.load` reads it, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = io.BytesIO()
+    np.save(data, prediction)
+    write_file(path, data.getvalue())
 
 
 def write_text(path: Path, text: str) -> None:

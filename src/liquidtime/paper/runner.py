@@ -22,7 +22,7 @@ from liquidtime.datasets import Split
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.experiments.experiment import HONEST, Experiment
 from liquidtime.paper.fitting import Outcome, Run
-from liquidtime.paper.results import Key, surroundings, write_result
+from liquidtime.paper.results import Key, surroundings, write_prediction, write_result
 from liquidtime.training import bootstrap_interval, read_log
 
 LEVEL, RESAMPLES = 0.95, 1000
@@ -114,9 +114,7 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
             settings,
         )
     if experiment.is_averaged(key.model):
-        file = key.prediction(out)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        np.save(file, outcome.prediction)
+        write_prediction(key.prediction(out), outcome.prediction)
     figures = _figures(experiment, split, outcome)
     seconds = [record["seconds"] for record in outcome.history]
     record = {
