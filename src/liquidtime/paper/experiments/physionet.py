@@ -39,7 +39,7 @@ DEFAULTS = f"settings by cross-validation inside set a; {ALL}"
 RAW = {"scaling": "none"}
 SAME = "settings of our LSTM, no search"
 IN_STAYS = dataclasses.replace(DISCRETE, time_scale=1 / 48)
-LATENT = dataclasses.replace(DISCRETE, hidden_size=40)
+LATENT = dataclasses.replace(DISCRETE, hidden_size=40, base_lr=0.01, decay_lr=0.975)
 ATTENTION = dataclasses.replace(DISCRETE, hidden_size=128)
 NEGATIVE = "With the paper's intervals, which are negative, its exponential grows: see the row `published-intervals`."
 BACKWARDS = "The paper's intervals are negative; what they do to an LTC was not measured."
@@ -74,17 +74,17 @@ ROWS = {
     "seft": Row(
         MODELS["seft"], DISCRETE, "values standardised as its authors; our settings", options={"scaling": "deviation"}
     ),
-    "rnn_vae": Row(MODELS["rnn_vae"], LATENT, "sizes as its authors; our settings of training"),
+    "rnn_vae": Row(MODELS["rnn_vae"], LATENT, "sizes and rate as its authors"),
     "latent_ode_rnn": Row(
         MODELS["latent_ode_rnn"],
         LATENT,
-        "sizes as its authors, one RK4 step an interval; our settings of training",
+        "sizes and rate as its authors, one RK4 step an interval",
         why=RATE_GONE,
     ),
     "latent_ode": Row(
         MODELS["latent_ode"],
         LATENT,
-        "sizes as its authors, one RK4 step an interval; our settings of training",
+        "sizes and rate as its authors, one RK4 step an interval",
         why=RATE_GONE,
     ),
     "mtand": Row(MODELS["mtand"], ATTENTION, "sizes as its authors; our settings of training"),
