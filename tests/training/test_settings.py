@@ -38,6 +38,8 @@ def test_settings_are_frozen_and_survive_json():
         ({"clip_norm": float("inf")}, "`clip_norm` must be at least 0 and finite; got inf"),
         ({"average": "ema", "average_decay": 1.0}, "`average_decay` must be at least 0 and less than 1"),
         ({"momentum": 0.9}, "`momentum` = 0.9 would not be read; it needs optimizer='sgd'"),
+        ({"smoothing": 0.9}, "`smoothing` = 0.9 would not be read; it needs optimizer='rmsprop'"),
+        ({"optimizer": "rmsprop", "smoothing": 1.0}, "`smoothing` must be at least 0 and less than 1"),
         ({"decay": 0.9}, "`decay` = 0.9 would not be read; it needs schedule='exponential'"),
         ({"schedule": "one_cycle", "warm_up": 1.0}, "`warm_up` = 1.0 would not be read"),
         ({"l2_parameters": ("a",)}, "`l2_parameters` = .* would not be read; it needs l2_penalty above 0"),
@@ -68,3 +70,10 @@ def test_every_field_is_documented_and_read():
         assert len(text) > 10
         read_here = len(re.findall(rf"self\.{name}\b", own)) > 1 and name in ("monitor", "direction")
         assert read_here or f"settings.{name}" in readers, name
+
+
+def test_a_field_younger_than_a_stored_run_counts_as_its_default():
+    stored = TrainSettings(optimizer="rmsprop").to_dict()
+    del stored["smoothing"]
+    assert TrainSettings(optimizer="rmsprop").changes(stored) == []
+    assert TrainSettings(optimizer="rmsprop", smoothing=0.9).changes(stored) == ["smoothing"]

@@ -193,6 +193,8 @@ def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool
     """
     framework = task.framework
     values: dict[str, Any] = {}
+    if settings.optimizer == "rmsprop":
+        values["smoothing"] = framework.smoothing
     if settings.decay_lr is not None:
         values |= {"decay": settings.decay_lr, "schedule_every": framework.rate_every}
     if settings.clipnorm > 0:

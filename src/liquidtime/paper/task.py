@@ -22,6 +22,7 @@ class Framework:
         memory: the structure of the mixed memory.
         rate_every: whether the learning rate falls at each step or each epoch.
         decoupled: whether `weight_decay` is AdamW's; else it is an L2 penalty on backbone and heads.
+        smoothing: share of the past in RMSprop's mean of squared gradients.
 
     """
 
@@ -30,10 +31,11 @@ class Framework:
     memory: str
     rate_every: str
     decoupled: bool
+    smoothing: float
 
 
-TENSORFLOW = Framework("lecun_tanh", "every", "input", "step", decoupled=False)
-PYTORCH = Framework("tanh", "after_first", "hidden", "epoch", decoupled=True)
+TENSORFLOW = Framework("lecun_tanh", "every", "input", "step", decoupled=False, smoothing=0.9)
+PYTORCH = Framework("tanh", "after_first", "hidden", "epoch", decoupled=True, smoothing=0.99)
 
 
 @dataclass(frozen=True)

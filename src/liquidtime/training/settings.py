@@ -47,6 +47,7 @@ class TrainSettings:
     optimizer: str = _setting("adamw", "adam, adamw, rmsprop or sgd")
     learning_rate: float = _setting(1e-3, "base rate, of which the schedule takes factors")
     momentum: float = _setting(0.0, "of sgd and rmsprop")
+    smoothing: float = _setting(0.99, "share of the past in rmsprop's mean of squared gradients; Keras has 0.9")
     weight_decay: float = _setting(0.0, "the optimiser's own, on every parameter; decoupled in adamw")
     l2_penalty: float = _setting(0.0, "λ of a penalty λ·Σw² added to the loss, on `l2_parameters` only")
     l2_parameters: tuple[str, ...] = _setting((), "patterns of parameter names under the penalty, e.g. '*.weight'")
@@ -97,6 +98,7 @@ class TrainSettings:
         _check_number("learning_rate", self.learning_rate, low=0.0, open_low=True)
         _check_number("decay", self.decay, low=0.0, open_low=True)
         _check_number("average_decay", self.average_decay, low=0.0, high=1.0)
+        _check_number("smoothing", self.smoothing, low=0.0, high=1.0)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("schedule", self.schedule, SCHEDULES)
         check_choice("schedule_every", self.schedule_every, ("step", "epoch"))
@@ -115,6 +117,7 @@ class TrainSettings:
     def _refuse_unread(self) -> None:
         unread = (
             ("momentum", self.optimizer not in WITH_MOMENTUM, "optimizer='sgd' or 'rmsprop'"),
+            ("smoothing", self.optimizer != "rmsprop", "optimizer='rmsprop'"),
             ("decay", self.schedule != "exponential", "schedule='exponential'"),
             ("warm_up", self.schedule == "one_cycle", "another schedule: one_cycle rises by itself"),
             ("l2_parameters", self.l2_penalty == 0, "l2_penalty above 0"),
@@ -123,7 +126,7 @@ class TrainSettings:
             ("average_decay", self.average != "ema", "average='ema'"),
             ("average_start", self.average != "swa", "average='swa'"),
         )
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        defaults = self._defaults()
         for name, ignored, needed in unread:
             if ignored and getattr(self, name) != defaults[name]:
                 raise ValueError(f"`{name}` = {getattr(self, name)!r} would not be read; it needs {needed}.")
@@ -165,11 +168,19 @@ class TrainSettings:
         free = {"checkpoint_every", "patience", "min_delta", "target", "target_epochs"}
         if self.schedule not in NEEDS_LENGTH:
             free.add("epochs")
-        mine = self.to_dict()
-        return [name for name in mine if name not in free and stored.get(name) != mine[name]]
+        mine, theirs = self.to_dict(), {**self._defaults(), **stored}  # a field younger than the run had its default
+        return [name for name in mine if name not in free and _plain(theirs[name]) != _plain(mine[name])]
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        return {field.name: field.default for field in dataclasses.fields(cls)}
 
 
 TrainSettings.__init__ = named_arguments(TrainSettings.__init__)  # type: ignore[method-assign]
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _check_number(name: str, given: object, low: float, high: float = math.inf, open_low: bool = False) -> None:
