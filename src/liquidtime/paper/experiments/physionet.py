@@ -43,9 +43,9 @@ LATENT = dataclasses.replace(DISCRETE, hidden_size=40, base_lr=0.01, decay_lr=0.
 ATTENTION = dataclasses.replace(DISCRETE, hidden_size=128)
 NEGATIVE = "With the paper's intervals, which are negative, its exponential grows: see the row `published-intervals`."
 BACKWARDS = "The paper's intervals are negative; what they do to an LTC was not measured."
-RATE_GONE = (
-    "Most of its loss is the reconstruction, and its AUC was still rising when the rate, which falls by a tenth each "
-    "epoch as for the LSTM, was gone."
+FEW_STEPS = (
+    "Its source trains on 6,400 stays in 12,800 steps with three draws of z each; ours has 2,560 stays, one draw, and "
+    "at most 1,200 steps."
 )
 OTHER_STAYS = (
     "The paper's test stays hang on the order of a file system and its epochs were chosen on them; with 800 stays an "
@@ -75,17 +75,12 @@ ROWS = {
         MODELS["seft"], DISCRETE, "values standardised as its authors; our settings", options={"scaling": "deviation"}
     ),
     "rnn_vae": Row(MODELS["rnn_vae"], LATENT, "sizes and rate as its authors"),
-    "latent_ode_rnn": Row(
-        MODELS["latent_ode_rnn"],
-        LATENT,
-        "sizes and rate as its authors, one RK4 step an interval",
-        why=RATE_GONE,
-    ),
+    "latent_ode_rnn": Row(MODELS["latent_ode_rnn"], LATENT, "sizes and rate as its authors, one RK4 step an interval"),
     "latent_ode": Row(
         MODELS["latent_ode"],
         LATENT,
         "sizes and rate as its authors, one RK4 step an interval",
-        why=RATE_GONE,
+        why=FEW_STEPS,
     ),
     "mtand": Row(MODELS["mtand"], ATTENTION, "sizes as its authors; our settings of training"),
     "mtand_full": Row(MODELS["mtand_full"], ATTENTION, "half the encoder of its authors; our settings of training"),
