@@ -43,9 +43,9 @@ LATENT = dataclasses.replace(DISCRETE, hidden_size=40, base_lr=0.01, decay_lr=0.
 ATTENTION = dataclasses.replace(DISCRETE, hidden_size=128)
 NEGATIVE = "With the paper's intervals, which are negative, its exponential grows: see the row `published-intervals`."
 BACKWARDS = "The paper's intervals are negative; what they do to an LTC was not measured."
-FEW_STEPS = (
-    "Its source trains on 6,400 stays in 12,800 steps with three draws of z each; ours has 2,560 stays, one draw, and "
-    "at most 1,200 steps."
+FEW_STAYS = (
+    "Its source trains on 6,400 stays with three draws of z each, ours on 2,560 with one, and validation stops it "
+    "after a third of the source's epochs; whether that is all of it we do not know."
 )
 OTHER_STAYS = (
     "The paper's test stays hang on the order of a file system and its epochs were chosen on them; with 800 stays an "
@@ -80,7 +80,7 @@ ROWS = {
         MODELS["latent_ode"],
         LATENT,
         "sizes and rate as its authors, one RK4 step an interval",
-        why=FEW_STEPS,
+        why=FEW_STAYS,
     ),
     "mtand": Row(MODELS["mtand"], ATTENTION, "sizes as its authors; our settings of training"),
     "mtand_full": Row(MODELS["mtand_full"], ATTENTION, "half the encoder of its authors; our settings of training"),

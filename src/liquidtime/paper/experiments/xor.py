@@ -63,7 +63,8 @@ WHY = {
     "lipschitz_rnn": UNSAID,
 }
 RATE_GONE = (
-    "Its loss stops falling when the rate, which loses a tenth each epoch, is gone; the paper's had the same rate."
+    "Its loss stops falling when the rate, which loses a tenth each epoch, is gone; the paper's had the same rate, and "
+    "why it got further we do not know."
 )
 FLAT_FIRST = (
     "At the rate it starts with, 0.05, its output soon is the same for all streams; it recovers after some sixty "
