@@ -126,7 +126,7 @@ class TrainSettings:
             ("average_decay", self.average != "ema", "average='ema'"),
             ("average_start", self.average != "swa", "average='swa'"),
         )
-        defaults = self._defaults()
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, ignored, needed in unread:
             if ignored and getattr(self, name) != defaults[name]:
                 raise ValueError(f"`{name}` = {getattr(self, name)!r} would not be read; it needs {needed}.")
@@ -168,19 +168,11 @@ class TrainSettings:
         free = {"checkpoint_every", "patience", "min_delta", "target", "target_epochs"}
         if self.schedule not in NEEDS_LENGTH:
             free.add("epochs")
-        mine, theirs = self.to_dict(), {**self._defaults(), **stored}  # a field younger than the run had its default
-        return [name for name in mine if name not in free and _plain(theirs[name]) != _plain(mine[name])]
-
-    @classmethod
-    def _defaults(cls) -> dict[str, Any]:
-        return {field.name: field.default for field in dataclasses.fields(cls)}
+        mine, theirs = self.to_dict(), {**TrainSettings().to_dict(), **stored}  # a younger field had its default
+        return [name for name in mine if name not in free and theirs[name] != mine[name]]
 
 
 TrainSettings.__init__ = named_arguments(TrainSettings.__init__)  # type: ignore[method-assign]
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _check_number(name: str, given: object, low: float, high: float = math.inf, open_low: bool = False) -> None:
