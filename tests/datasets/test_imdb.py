@@ -50,6 +50,15 @@ def test_vocabulary_is_cut_and_comes_from_the_training_part_alone(root):
     assert 1 in whole.validation.x  # each made-up review has one word of its own
 
 
+def test_no_validation_part(root):
+    held, whole = imdb(root), imdb(root, validation=0.0)
+    assert whole.validation is None
+    assert sorted(whole.train.ids.tolist()) == sorted([*held.train.ids.tolist(), *held.validation.ids.tolist()])
+    assert 1 not in whole.train.x
+    with pytest.raises(ValueError, match="`validation` must be at least 0 and less than 1; got 1"):
+        imdb(root, validation=1)
+
+
 def test_texts_of_the_test_part_and_repeats_leave_the_honest_training_part(tmp_path):
     write_all(tmp_path)
     path = tmp_path / "imdb" / "train.parquet"

@@ -111,9 +111,20 @@ def test_honest_reports_the_best_epoch_and_published_the_last(xor, tmp_path):
     published = row.model.fit(small_run(xor, None, tmp_path / "p", protocol="published"), fast)
     assert published.best_epoch is None
     assert "val_accuracy" not in published.history[0]
-    unheld = dataclasses.replace(small_run(xor, None, tmp_path / "x", protocol="published"), chooses_epoch=True)
-    with pytest.raises(ValueError, match="needs a validation part"):
-        row.model.fit(unheld, fast)
+    unheld = dataclasses.replace(small_run(xor, None, tmp_path / "x", protocol="published"), honest=True)
+    assert row.model.fit(unheld, fast).best_epoch is None
+
+
+def test_words_keep_their_interval_under_the_honest_protocol_and_have_the_reference_s_under_the_published(
+    tmp_path_factory, tmp_path
+):
+    root = written(tmp_path_factory.getbasetemp() / "data")
+    imdb = EXPERIMENTS["imdb"]
+    row = imdb.rows["mm_rnn_all"]
+    honest = small_run(imdb, root, tmp_path)
+    for run in (honest, dataclasses.replace(honest, split=imdb.data("honest", root, 30, **row.options))):
+        assert row.model.network(run, cheap(row.settings)).fixed_dt is None
+    assert row.model.network(small_run(imdb, root, tmp_path, "published"), cheap(row.settings)).fixed_dt == 0.0
 
 
 def test_a_run_that_diverges_is_told_as_such(xor, tmp_path):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from liquidtime._checks import check_size
+from liquidtime._checks import check_rate, check_size
 from liquidtime.datasets.files import locate
 from liquidtime.datasets.prepare.imdb import ORIGIN
 from liquidtime.datasets.sequences import Sequences, Split, check_protocol, draw_validation, rows_of
@@ -28,6 +28,7 @@ def imdb(
     seed: int = 0,
     vocabulary: int = VOCABULARY,
     longest: int = LONGEST,
+    validation: float = VALIDATION,
 ) -> Split:
     """Return reviews as sequences of word numbers with their sentiment.
 
@@ -37,7 +38,7 @@ def imdb(
     |            | honest                                                     | published                          |
     |------------|------------------------------------------------------------|------------------------------------|
     | padding    | behind, outside `lengths`                                  | in front, a word like any other    |
-    | validation | a tenth of the training reviews, blocks of neighbours      | none                               |
+    | validation | a share of the training reviews, blocks of neighbours      | none                               |
     | training   | without texts that are also in the test part or come twice | all 25,000                         |
 
     Reviews of one film are neighbours, and no film of the test part is in training; so validation takes whole blocks of
@@ -49,6 +50,7 @@ def imdb(
         seed: of the draw of the validation part.
         vocabulary: word numbers there are, padding and unknown included.
         longest: T.
+        validation: share of the training reviews that is held back under the honest protocol; 0 = none.
 
     Returns:
         x (N, T) int64, y (N,) 0 or 1; ids count the reviews, those of the test after those of training.
@@ -60,31 +62,32 @@ def imdb(
     check_protocol(protocol)
     check_size("vocabulary", vocabulary, least=FIRST_WORD + 1)
     check_size("longest", longest)
+    check_rate("validation", validation)
     folder = locate(ORIGIN, data_dir)
     known, test = (pl.read_parquet(folder / f"{part}.parquet").with_row_index("at") for part in ("train", "test"))
     test = test.with_columns(at=pl.col("at") + len(known))
     front = protocol == "published"
-    validation = None
-    train = known
+    train, held = known, None
     if not front:
-        distinct = known.unique("text", keep="first", maintain_order=True)
-        distinct = distinct.filter(~pl.col("text").is_in(test["text"].implode()))
-        held = _held_back(distinct, seed)
-        train, validation = distinct.filter(~held), distinct.filter(held)
+        train = known.unique("text", keep="first", maintain_order=True)
+        train = train.filter(~pl.col("text").is_in(test["text"].implode()))
+    if not front and validation > 0:
+        rows = _held_back(train, validation, seed)
+        train, held = train.filter(~rows), train.filter(rows)
     words = most_frequent(split_words(train["text"]), vocabulary - FIRST_WORD)
 
     def part(table: pl.DataFrame) -> Sequences:
         return _sequences(table, words, longest, front)
 
-    return Split(part(train), None if validation is None else part(validation), part(test))
+    return Split(part(train), None if held is None else part(held), part(test))
 
 
-def _held_back(table: pl.DataFrame, seed: int) -> pl.Series:
-    """Return which reviews become validation: a tenth of each class' blocks of neighbours by their numbers."""
+def _held_back(table: pl.DataFrame, share: float, seed: int) -> pl.Series:
+    """Return which reviews become validation: a share of each class' blocks of neighbours by their numbers."""
     place, count = pl.col("id").rank("ordinal").over("label") - 1, pl.len().over("label")
     block = table.select(pl.col("label") * BLOCKS + place.cast(pl.Int64) * BLOCKS // count).to_series()
     units = block.unique().sort().to_numpy()
-    _, held = draw_validation(len(units), VALIDATION, seed, (units // BLOCKS).astype(np.int64))
+    _, held = draw_validation(len(units), share, seed, (units // BLOCKS).astype(np.int64))
     return block.is_in(units[held].tolist())
 
 

@@ -38,7 +38,8 @@ class Run:
     Attributes:
         task: what is asked.
         split: the data.
-        chooses_epoch: whether the best epoch on the validation part is reported; else the last.
+        honest: whether the data is taken as it is, and the best epoch on the validation part is reported, if there is
+            one; else the last is.
         seed: of everything random.
         folder: for checkpoints; a run that was cut short goes on from there.
         progress: show a progress line; None = only on a terminal.
@@ -48,11 +49,16 @@ class Run:
 
     task: Task
     split: Split
-    chooses_epoch: bool
+    honest: bool
     seed: int
     folder: Path
     progress: bool | None = None
     kept: Path | None = None
+
+    @property
+    def held(self) -> Sequences | None:
+        """What the epoch is chosen on, None where the last is reported."""
+        return self.split.validation if self.honest else None
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ class NetworkModel:
                 per_step=task.per_step,
                 embedding=embedding,
                 embedding_dropout=settings.embed_dr or 0.0,
-                fixed_dt=None if task.has_time or run.chooses_epoch else self.dt_without_time,
+                fixed_dt=None if task.has_time or run.honest else self.dt_without_time,
                 time_scale=1.0 if settings.time_scale is None else settings.time_scale,
                 any_dt=bool((train_part.dt < 0).any()),
             )
@@ -130,10 +136,10 @@ class NetworkModel:
         """Train and judge the network."""
         if settings is None:
             raise ValueError(f"`settings` must be given for {self.title}; it has none of its own.")
-        task, split = run.task, run.split
+        task, split, held = run.task, run.split, run.held
         network = self.network(run, settings)
         loop = train_settings(settings, task, run.seed, penalised=self.penalised)
-        if run.chooses_epoch:
+        if held is not None:
             loop = dataclasses.replace(loop, patience=task.patience)
             if task.perfect is not None:
                 loop = dataclasses.replace(loop, target=task.perfect, target_epochs=PERFECT_EPOCHS)
@@ -143,10 +149,7 @@ class NetworkModel:
             return network.with_own_loss(task.loss(model(batch), batch, settings.class_weight))
 
         validate = None
-        if run.chooses_epoch:
-            if split.validation is None:
-                raise ValueError("the honest protocol needs a validation part; this split has none.")
-            held = split.validation
+        if held is not None:
 
             def validate(model: nn.Module) -> dict[str, float]:
                 return {task.metric: task.score(task.target(held), predict(model, task, held))}
