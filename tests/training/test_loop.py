@@ -218,12 +218,14 @@ def test_l2_pattern_that_matches_nothing_is_refused():
 def test_optimizers_are_torchs_own(name):
     data = rows(16)
     extra = {"momentum": 0.8} if name in ("rmsprop", "sgd") else {}
-    smoothing = {"smoothing": 0.9} if name == "rmsprop" else {}
+    own = {"smoothing": 0.9} if name == "rmsprop" else {}
+    own |= {"epsilon": 1e-3} if name != "sgd" else {}
     ours, oracle = network(dropout=0.0), network(dropout=0.0)
-    settings = TrainSettings(epochs=6, optimizer=name, learning_rate=0.01, weight_decay=0.1, **extra, **smoothing)
+    settings = TrainSettings(epochs=6, optimizer=name, learning_rate=0.01, weight_decay=0.1, **extra, **own)
     train(ours, objective, lambda epoch, generator: [data], settings)
     classes = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
     extra |= {"alpha": 0.9} if name == "rmsprop" else {}
+    extra |= {"eps": 1e-3} if name != "sgd" else {}
     optimizer = classes.get(name, torch.optim.SGD)(oracle.parameters(), lr=0.01, weight_decay=0.1, **extra)
     for _ in range(6):
         optimizer.zero_grad()

@@ -40,6 +40,8 @@ def test_settings_are_frozen_and_survive_json():
         ({"momentum": 0.9}, "`momentum` = 0.9 would not be read; it needs optimizer='sgd'"),
         ({"smoothing": 0.9}, "`smoothing` = 0.9 would not be read; it needs optimizer='rmsprop'"),
         ({"optimizer": "rmsprop", "smoothing": 1.0}, "`smoothing` must be at least 0 and less than 1"),
+        ({"optimizer": "sgd", "epsilon": 1e-7}, "`epsilon` = 1e-07 would not be read; it needs optimizer='adam',"),
+        ({"epsilon": 0.0}, "`epsilon` must be more than 0"),
         ({"decay": 0.9}, "`decay` = 0.9 would not be read; it needs schedule='exponential'"),
         ({"schedule": "one_cycle", "warm_up": 1.0}, "`warm_up` = 1.0 would not be read"),
         ({"l2_parameters": ("a",)}, "`l2_parameters` = .* would not be read; it needs l2_penalty above 0"),

@@ -197,7 +197,7 @@ def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool
     framework = task.framework
     values: dict[str, Any] = {}
     if settings.optimizer == "rmsprop":
-        values["smoothing"] = framework.smoothing
+        values |= {"smoothing": framework.smoothing, "epsilon": framework.epsilon}
     if settings.decay_lr is not None:
         values |= {"decay": settings.decay_lr, "schedule_every": framework.rate_every}
     if settings.clipnorm > 0:

@@ -23,6 +23,7 @@ class Framework:
         rate_every: whether the learning rate falls at each step or each epoch.
         decoupled: whether `weight_decay` is AdamW's; else it is an L2 penalty on backbone and heads.
         smoothing: share of the past in RMSprop's mean of squared gradients.
+        epsilon: added to the root of RMSprop's mean.
 
     """
 
@@ -32,10 +33,11 @@ class Framework:
     rate_every: str
     decoupled: bool
     smoothing: float
+    epsilon: float
 
 
-TENSORFLOW = Framework("lecun_tanh", "every", "input", "step", decoupled=False, smoothing=0.9)
-PYTORCH = Framework("tanh", "after_first", "hidden", "epoch", decoupled=True, smoothing=0.99)
+TENSORFLOW = Framework("lecun_tanh", "every", "input", "step", decoupled=False, smoothing=0.9, epsilon=1e-7)
+PYTORCH = Framework("tanh", "after_first", "hidden", "epoch", decoupled=True, smoothing=0.99, epsilon=1e-8)
 
 
 @dataclass(frozen=True)

@@ -357,6 +357,8 @@ def _autocast(device: torch.device, precision: str) -> Any:
 
 def _optimizer(parameters: list[nn.Parameter], settings: TrainSettings) -> torch.optim.Optimizer:
     extra = {"momentum": settings.momentum} if settings.optimizer in WITH_MOMENTUM else {}
+    if settings.optimizer != "sgd":
+        extra["eps"] = settings.epsilon
     if settings.optimizer == "rmsprop":
         extra["alpha"] = settings.smoothing
     build: Any = OPTIMIZERS[settings.optimizer]

@@ -48,6 +48,7 @@ class TrainSettings:
     learning_rate: float = _setting(1e-3, "base rate, of which the schedule takes factors")
     momentum: float = _setting(0.0, "of sgd and rmsprop")
     smoothing: float = _setting(0.99, "share of the past in rmsprop's mean of squared gradients; Keras has 0.9")
+    epsilon: float = _setting(1e-8, "added to the root of the mean of squared gradients; Keras has 1e-7")
     weight_decay: float = _setting(0.0, "the optimiser's own, on every parameter; decoupled in adamw")
     l2_penalty: float = _setting(0.0, "λ of a penalty λ·Σw² added to the loss, on `l2_parameters` only")
     l2_parameters: tuple[str, ...] = _setting((), "patterns of parameter names under the penalty, e.g. '*.weight'")
@@ -99,6 +100,7 @@ class TrainSettings:
         _check_number("decay", self.decay, low=0.0, open_low=True)
         _check_number("average_decay", self.average_decay, low=0.0, high=1.0)
         _check_number("smoothing", self.smoothing, low=0.0, high=1.0)
+        _check_number("epsilon", self.epsilon, low=0.0, open_low=True)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("schedule", self.schedule, SCHEDULES)
         check_choice("schedule_every", self.schedule_every, ("step", "epoch"))
@@ -118,6 +120,7 @@ class TrainSettings:
         unread = (
             ("momentum", self.optimizer not in WITH_MOMENTUM, "optimizer='sgd' or 'rmsprop'"),
             ("smoothing", self.optimizer != "rmsprop", "optimizer='rmsprop'"),
+            ("epsilon", self.optimizer == "sgd", "optimizer='adam', 'adamw' or 'rmsprop'"),
             ("decay", self.schedule != "exponential", "schedule='exponential'"),
             ("warm_up", self.schedule == "one_cycle", "another schedule: one_cycle rises by itself"),
             ("l2_parameters", self.l2_penalty == 0, "l2_penalty above 0"),
