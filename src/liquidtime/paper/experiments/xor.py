@@ -81,6 +81,12 @@ ROWS = {
     "no_gate": Row(MODELS["no_gate"], PRINTED["no_gate"]),
     "cfc": Row(MODELS["cfc"], CFC, "decay 0.95 as in the reference's code; printed is 0.7", why=FLAT_FIRST),
     "cfc_as_printed": Row(MODELS["cfc"], PRINTED["cfc"], "decay 0.7", label="as printed"),
+    "cfc_slower": Row(
+        MODELS["cfc"],
+        dataclasses.replace(CFC, base_lr=PRINTED["no_gate"].base_lr),
+        "the rate of the other columns, 0.005; chosen because training streams are not learned at 0.05",
+        "a tenth of the rate",
+    ),
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_hidden": Row(MODELS["mm_rnn_hidden"], PRINTED["mm_rnn"], "the structure of the other reference"),
     "ltc": Row(MODELS["ltc"], GROWN, SAME, why=UNSAID),
