@@ -77,6 +77,12 @@ SAME = f"{SHORT_FIRST}; no search"
 
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"], why=RATE_GONE),
+    "cf_s_longer": Row(
+        MODELS["cf_s"],
+        dataclasses.replace(PRINTED["cf_s"], decay_lr=PRINTED["no_gate"].decay_lr),
+        "the decay of the other columns, 0.95; chosen because the rate is gone while the loss still falls",
+        "slower decay",
+    ),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
     "no_gate": Row(MODELS["no_gate"], PRINTED["no_gate"]),
     "cfc": Row(MODELS["cfc"], CFC, "decay 0.95 as in the reference's code; printed is 0.7", why=FLAT_FIRST),
