@@ -112,7 +112,9 @@ def test_honest_reports_the_best_epoch_and_published_the_last(xor, tmp_path):
     assert published.best_epoch is None
     assert "val_accuracy" not in published.history[0]
     unheld = dataclasses.replace(small_run(xor, None, tmp_path / "x", protocol="published"), honest=True)
-    assert row.model.fit(unheld, fast).best_epoch is None
+    with pytest.raises(ValueError, match="needs a validation part"):
+        row.model.fit(unheld, fast)
+    assert row.model.fit(dataclasses.replace(unheld, last_epoch=True), fast).best_epoch is None
 
 
 def test_words_keep_their_interval_under_the_honest_protocol_and_have_the_reference_s_under_the_published(

@@ -38,12 +38,12 @@ class Run:
     Attributes:
         task: what is asked.
         split: the data.
-        honest: whether the data is taken as it is, and the best epoch on the validation part is reported, if there is
-            one; else the last is.
+        honest: whether the data is taken as it is, and the best validation epoch is reported; else the last.
         seed: of everything random.
         folder: for checkpoints; a run that was cut short goes on from there.
         progress: show a progress line; None = only on a terminal.
         kept: folder for weights and pictures that other runs and figures need; None keeps none.
+        last_epoch: report the last epoch of an honest run too; it needs no validation part.
 
     """
 
@@ -54,11 +54,16 @@ class Run:
     folder: Path
     progress: bool | None = None
     kept: Path | None = None
+    last_epoch: bool = False
 
     @property
     def held(self) -> Sequences | None:
         """What the epoch is chosen on, None where the last is reported."""
-        return self.split.validation if self.honest else None
+        if not self.honest or self.last_epoch:
+            return None
+        if self.split.validation is None:
+            raise ValueError("the honest protocol needs a validation part; this split has none.")
+        return self.split.validation
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,16 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
         outcome = _averaged(key, row.average, data_dir, out, together, progress)
     else:
         outcome = row.model.fit(
-            Run(experiment.task, split, key.protocol == HONEST, key.seed, folder, progress, key.kept(out)),
+            Run(
+                experiment.task,
+                split,
+                key.protocol == HONEST,
+                key.seed,
+                folder,
+                progress,
+                key.kept(out),
+                row.last_epoch,
+            ),
             settings,
         )
     if experiment.is_averaged(key.model):

@@ -47,6 +47,7 @@ class Row:
         options: what `load` is given besides the protocol's, e.g. another scaling.
         protocols: that it is for; empty = all of the experiment's.
         why: what is known of a difference from the paper's figure.
+        last_epoch: report the last epoch under the honest protocol too, e.g. where no validation part is loaded.
         average: (row, n): nothing is trained; seed s is the mean prediction of that row's seeds n·s … n·s + n - 1.
 
     """
@@ -58,6 +59,7 @@ class Row:
     options: Mapping[str, Any] = field(default_factory=dict)
     protocols: tuple[str, ...] = ()
     why: str = ""
+    last_epoch: bool = False
     average: tuple[str, int] | None = None
 
     @property

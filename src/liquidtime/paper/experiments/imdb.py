@@ -45,7 +45,13 @@ ROWS = {
         MODELS["mm_rnn"], None, "mean of the probabilities of 5 seeds", "five together", average=("mm_rnn", 5)
     ),
     "mm_rnn_all": Row(
-        MODELS["mm_rnn"], PRINTED["mm_rnn"], ALL, "no validation part", {"validation": 0.0}, protocols=("honest",)
+        MODELS["mm_rnn"],
+        PRINTED["mm_rnn"],
+        ALL,
+        "no validation part",
+        {"validation": 0.0},
+        protocols=("honest",),
+        last_epoch=True,
     ),
     "mm_rnn_all_five": Row(
         MODELS["mm_rnn"],
