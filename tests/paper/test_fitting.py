@@ -101,6 +101,32 @@ def test_a_perfect_seed_stops_and_says_so(xor, tmp_path, monkeypatch):
     assert outcome.best_epoch == 3
 
 
+def test_a_seed_whose_rate_is_spent_stops_and_says_so(xor, tmp_path):
+    """At a factor of 0.5, 1 - 0.5 ** 7 is the first share above 0.99."""
+    row = xor.rows["cf_s"]
+    short = dataclasses.replace(epochs(row.settings, 9), decay_lr=0.5)
+    outcome = row.model.fit(small_run(xor, None, tmp_path / "h"), short)
+    assert (outcome.stopped, outcome.epochs) == ("spent", 7)
+    assert outcome.train_settings["epochs"] == 7
+    whole = row.model.fit(small_run(xor, None, tmp_path / "w"), dataclasses.replace(short, epochs=7))
+    assert (whole.stopped, whole.epochs) == ("finished", 7)
+    published = row.model.fit(small_run(xor, None, tmp_path / "p", protocol="published"), short)
+    assert (published.stopped, published.epochs) == ("finished", 9)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "decay", "expected"), [(200, 0.95, 90), (200, 0.9, 44), (20, 0.9, 20), (20, None, 20), (20, 1.0, 20)]
+)
+def test_the_worthwhile_epochs_leave_a_hundredth_of_the_rate(xor, epochs, decay, expected):
+    assert xor.task.worthwhile(epochs, decay) == expected
+    if expected < epochs:
+        assert decay**expected <= 0.01 < decay ** (expected - 1)
+
+
+def test_a_task_without_the_rule_keeps_its_epochs():
+    assert EXPERIMENTS["physionet"].task.worthwhile(200, 0.5) == 200
+
+
 def test_honest_reports_the_best_epoch_and_published_the_last(xor, tmp_path):
     row = xor.rows["lstm"]
     fast = dataclasses.replace(epochs(row.settings, 6), base_lr=0.05)

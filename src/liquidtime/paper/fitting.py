@@ -76,7 +76,7 @@ class Outcome:
         epochs: done.
         best_epoch: from 0, None where none was chosen.
         best_metric: on the validation part.
-        stopped: "finished", "early", "target" or "diverged".
+        stopped: "finished", "early", "target", "spent" (of the rate, `Task.rate_spent`) or "diverged".
         weights: that were trained.
         train_settings: of the loop.
         figures: anything else that was measured.
@@ -145,7 +145,8 @@ class NetworkModel:
         network = self.network(run, settings)
         loop = train_settings(settings, task, run.seed, penalised=self.penalised)
         if held is not None:
-            loop = dataclasses.replace(loop, patience=task.patience)
+            worthwhile = task.worthwhile(settings.epochs, settings.decay_lr)
+            loop = dataclasses.replace(loop, patience=task.patience, epochs=worthwhile)
             if task.perfect is not None:
                 loop = dataclasses.replace(loop, target=task.perfect, target_epochs=PERFECT_EPOCHS)
         batches = Shuffled(split.train, settings.batch_size, task.bucketed, settings.growing_epochs or 0)
@@ -172,6 +173,8 @@ class NetworkModel:
             )
             history, epochs, stopped = result.history, result.epochs, result.stopped
             best_epoch, best_metric = result.best_epoch, result.best_metric
+            if stopped == "finished" and loop.epochs < settings.epochs:
+                stopped = "spent"
         except TrainingDiverged:
             history = read_log(run.folder)
             epochs, best_epoch, best_metric, stopped = len(history), None, None, "diverged"

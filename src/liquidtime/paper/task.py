@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,8 @@ class Task:
         perfect: the metric at which a seed is stopped once validation has it for some epochs; None = never.
         patience: epochs without a better validation metric after which a seed is stopped, where validation chooses
             the epoch; 0 = never.
+        rate_spent: share of the sum of an exponentially falling rate after which a seed is stopped, where validation
+            chooses the epoch; None = never.
         bucketed: whether sequences of like length share a batch, which then has less padding.
 
     """
@@ -66,7 +69,20 @@ class Task:
     words: int | None = None
     perfect: float | None = None
     patience: int = 0
+    rate_spent: float | None = None
     bucketed: bool = False
+
+    def worthwhile(self, epochs: int, decay: float | None) -> int:
+        """Return how many of a schedule's epochs it takes to spend `rate_spent` of its rate.
+
+        Args:
+            epochs: of the schedule.
+            decay: what an epoch leaves of the rate; None where it does not fall so.
+
+        """
+        if self.rate_spent is None or decay is None or decay >= 1:
+            return epochs
+        return min(epochs, math.ceil(math.log(1 - self.rate_spent) / math.log(decay)))
 
     def loss(self, output: Tensor, batch: Sequences, class_weight: float | None) -> Loss:
         """Return the loss of outputs (B, K), or (B, T, K) at each sample.
