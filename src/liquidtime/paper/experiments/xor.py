@@ -63,8 +63,8 @@ WHY = {
     "lipschitz_rnn": UNSAID,
 }
 RATE_GONE = (
-    "Its loss still falls when the rate, which loses a tenth each epoch, is gone, and its seeds end far apart. With the "
-    "decay of the other columns, 0.95, it has the paper's figure: see the row `slower decay`."
+    "Its loss still falls when the rate, which loses a tenth each epoch, is gone, and its seeds end far apart. With "
+    "the decay of the other columns, 0.95, it has the paper's figure: see the row `slower decay`."
 )
 FLAT_FIRST = (
     "At the rate it starts with, 0.05, its output soon is the same for all streams; it recovers after some sixty "
