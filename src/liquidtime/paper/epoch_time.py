@@ -58,8 +58,8 @@ def measure(
 ) -> dict[str, Any]:
     """Train every model on the same few sequences, in turns, and return the best time of each, for a whole epoch.
 
-    The sequences are as many as the largest batch of any row, of middle length where batches are sorted by length; each
-    row takes them in batches of its own size. A step is the loss, its gradient, the clipping and the optimiser.
+    The sequences are as many as the largest batch of any row, of middle length where a row has batches of like
+    lengths; each row takes them in batches of its own size. A step is the loss, its gradient, the clipping and the optimiser.
 
     Args:
         experiment: with its rows.
@@ -72,7 +72,8 @@ def measure(
 
     """
     rows = {name: row for name, row in timed_rows(experiment).items() if HONEST in (row.protocols or [HONEST])}
-    count = max(row.settings.batch_size for row in rows.values() if row.settings is not None)
+    given = [row.settings for row in rows.values() if row.settings is not None]
+    count, middle = max(each.batch_size for each in given), any(each.like_lengths for each in given)
     data: dict[tuple[tuple[str, Any], ...], Split] = {}
     steps: dict[str, Step] = {}
     models: dict[str, dict[str, Any]] = {}
@@ -84,7 +85,7 @@ def measure(
         split = data[key]
         sequences = len(split.train)
         network = _network(experiment, row, split)
-        steps[name] = _pass(experiment, row, network, _chosen(split.train, count, experiment.task.bucketed))
+        steps[name] = _pass(experiment, row, network, _chosen(split.train, count, middle))
         models[name] = {
             "title": row.title,
             "hidden_size": row.settings.hidden_size if row.settings is not None else None,

@@ -149,7 +149,9 @@ class NetworkModel:
             loop = dataclasses.replace(loop, patience=task.patience, epochs=worthwhile)
             if task.perfect is not None:
                 loop = dataclasses.replace(loop, target=task.perfect, target_epochs=PERFECT_EPOCHS)
-        batches = Shuffled(split.train, settings.batch_size, task.bucketed, settings.growing_epochs or 0)
+        batches = Shuffled(
+            split.train, settings.batch_size, settings.like_lengths or False, settings.growing_epochs or 0
+        )
 
         def objective(model: nn.Module, batch: Sequences) -> Any:
             return network.with_own_loss(task.loss(model(batch), batch, settings.class_weight))

@@ -57,7 +57,6 @@ class Task:
             the epoch; 0 = never.
         rate_spent: share of the sum of an exponentially falling rate after which a seed is stopped, where validation
             chooses the epoch; None = never.
-        bucketed: whether sequences of like length share a batch, which then has less padding.
 
     """
 
@@ -70,7 +69,6 @@ class Task:
     perfect: float | None = None
     patience: int = 0
     rate_spent: float | None = None
-    bucketed: bool = False
 
     def worthwhile(self, epochs: int, decay: float | None) -> int:
         """Return how many of a schedule's epochs it takes to spend `rate_spent` of its rate.

@@ -26,6 +26,7 @@ GROWN = Settings(
     schedule="cosine",
     time_scale=32.0,
     growing_epochs=3,
+    like_lengths=True,
 )
 IN_SAMPLES = dataclasses.replace(GROWN, sample_interval=1.0)
 FLAT = dataclasses.replace(
@@ -126,7 +127,7 @@ def _shorter(row: Row) -> Row:
 
 DENSE_ROWS = {name: _shorter(row) for name, row in ROWS.items()}
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
-TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, rate_spent=0.99, bucketed=True)
+TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, rate_spent=0.99)
 
 
 def load_event(data_dir: str | Path | None = None, **options: Any) -> Split:
