@@ -52,6 +52,18 @@ def test_buckets_hold_sequences_of_like_length(monkeypatch):
     assert padded(True) < 0.8 * padded(False)
 
 
+def test_only_settings_that_say_so_put_like_lengths_together(xor, tmp_path, monkeypatch):
+    def refused(*_):
+        raise AssertionError("sorted by length")
+
+    monkeypatch.setattr("liquidtime.paper.fitting.plan_batches", refused)
+    printed, ours = xor.rows["mm_rnn"], xor.rows["lstm"]
+    assert printed.model.fit(small_run(xor, None, tmp_path / "p"), epochs(printed.settings, 1)).epochs == 1
+    at_once = dataclasses.replace(epochs(ours.settings, 1), growing_epochs=None)
+    with pytest.raises(AssertionError, match="sorted by length"):
+        ours.model.fit(small_run(xor, None, tmp_path / "o"), at_once)
+
+
 def test_short_sequences_come_first_where_the_settings_say_so(monkeypatch):
     """The cap grows from the shortest plus one; every epoch is as long as any; afterwards each sequence comes once."""
     shrink_xor(monkeypatch)

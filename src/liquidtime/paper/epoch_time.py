@@ -59,7 +59,8 @@ def measure(
     """Train every model on the same few sequences, in turns, and return the best time of each, for a whole epoch.
 
     The sequences are as many as the largest batch of any row, of middle length where a row has batches of like
-    lengths; each row takes them in batches of its own size. A step is the loss, its gradient, the clipping and the optimiser.
+    lengths; each row takes them in batches of its own size. A step is the loss, its gradient, the clipping and the
+    optimiser.
 
     Args:
         experiment: with its rows.
