@@ -126,6 +126,26 @@ def test_a_seed_whose_rate_is_spent_stops_and_says_so(xor, tmp_path):
     assert (published.stopped, published.epochs) == ("finished", 9)
 
 
+def test_a_seed_goes_on_with_a_spent_rate_while_validation_rises(xor, tmp_path, monkeypatch):
+    """It is judged better in every epoch, so it has all its epochs, and the same weights as without the rule."""
+    row = xor.rows["cf_s"]
+    given = dataclasses.replace(epochs(row.settings, 9), decay_lr=0.5)
+    seen = []
+
+    def judged(self, target, prediction):
+        seen.append(1)
+        return 0.5 + 0.02 * len(seen)
+
+    monkeypatch.setattr(type(xor.task), "score", judged)
+    outcome = row.model.fit(small_run(xor, None, tmp_path / "h"), given)
+    assert (outcome.stopped, outcome.epochs, outcome.best_epoch) == ("finished", 9, 8)
+    seen.clear()
+    run = small_run(xor, None, tmp_path / "w")
+    whole = row.model.fit(dataclasses.replace(run, task=dataclasses.replace(run.task, rate_spent=None)), given)
+    assert whole.epochs == 9
+    assert np.array_equal(outcome.prediction, whole.prediction)
+
+
 @pytest.mark.parametrize(
     ("epochs", "decay", "expected"), [(200, 0.95, 90), (200, 0.9, 44), (20, 0.9, 20), (20, None, 20), (20, 1.0, 20)]
 )

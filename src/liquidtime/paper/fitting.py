@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +21,14 @@ from liquidtime.layers import Recurrent
 from liquidtime.paper.network import Discrete, SequenceNetwork
 from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task
-from liquidtime.training import TrainingDiverged, TrainSettings, isolated_rng, read_log, train
+from liquidtime.training import METRICS, TrainingDiverged, TrainResult, TrainSettings, isolated_rng, read_log, train
 
 EVALUATED = 512
 """Sequences at once where nothing is learned."""
 PERFECT_EPOCHS = 5
 """How many epochs in a row with a perfect validation part end a seed."""
+RISING = 0.01
+"""By how much more the last tenth of the epochs betters validation where a seed goes on though its rate is spent."""
 BUCKET = 32
 """Batches that are sorted by length together."""
 PENALISED = ("*.backbone.layers.*.weight", "*.heads.weight")
@@ -162,8 +165,8 @@ class NetworkModel:
             def validate(model: nn.Module) -> dict[str, float]:
                 return {task.metric: task.score(task.target(held), predict(model, task, held))}
 
-        try:
-            result = train(
+        def trained(loop: TrainSettings) -> TrainResult:
+            return train(
                 network,
                 objective,
                 batches,
@@ -173,10 +176,15 @@ class NetworkModel:
                 resume=True,
                 progress=run.progress,
             )
-            history, epochs, stopped = result.history, result.epochs, result.stopped
+
+        try:
+            result = trained(loop)
+            spent = result.stopped == "finished" and loop.epochs < settings.epochs
+            if spent and _still_rising(task, result.history[: loop.epochs]):
+                loop, spent = dataclasses.replace(loop, epochs=settings.epochs), False
+                result = trained(loop)
+            history, epochs, stopped = result.history, result.epochs, "spent" if spent else result.stopped
             best_epoch, best_metric = result.best_epoch, result.best_metric
-            if stopped == "finished" and loop.epochs < settings.epochs:
-                stopped = "spent"
         except TrainingDiverged:
             history = read_log(run.folder)
             epochs, best_epoch, best_metric, stopped = len(history), None, None, "diverged"
@@ -192,6 +200,14 @@ class NetworkModel:
             loop.to_dict(),
             {} if penalty is None else {"penalty": penalty},
         )
+
+
+def _still_rising(task: Task, history: list[dict[str, Any]]) -> bool:
+    """Whether the last tenth of the epochs has a validation metric better by more than `RISING` than any before."""
+    sign = 1.0 if METRICS[task.metric].higher_is_better else -1.0
+    values = [sign * record[f"val_{task.metric}"] for record in history]
+    last = math.ceil(len(values) / 10)
+    return len(values) > last and max(values[-last:]) - max(values[:-last]) > RISING
 
 
 def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool) -> TrainSettings:

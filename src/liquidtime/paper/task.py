@@ -56,7 +56,7 @@ class Task:
         patience: epochs without a better validation metric after which a seed is stopped, where validation chooses
             the epoch; 0 = never.
         rate_spent: share of the sum of an exponentially falling rate after which a seed is stopped, where validation
-            chooses the epoch; None = never.
+            chooses the epoch and has ceased to rise; None = never.
 
     """
 
