@@ -65,7 +65,7 @@ WHY = {
 }
 RATE_GONE = (
     "Its loss still falls when the rate, which loses a tenth each epoch, is gone, and its seeds end far apart. With "
-    "the decay of the other columns, 0.95, it has the paper's figure: see the row `slower decay`."
+    "the decay of the other columns, 0.95, it learns more: see the row `slower decay`."
 )
 FLAT_FIRST = (
     "At the rate it starts with, 0.05, its output soon is the same for all streams; it leaves chance after some "
