@@ -64,8 +64,8 @@ WHY = {
     "lipschitz_rnn": UNSAID,
 }
 RATE_GONE = (
-    "Its loss still falls when the rate, which loses a tenth each epoch, is gone, and its seeds end far apart. With "
-    "the decay of the other columns, 0.95, it learns more: see the row `slower decay`."
+    "Its seeds end far apart, and its loss still falls when the rate, which loses a tenth each epoch, is gone. The row "
+    "`slower decay` has the decay of the other columns, 0.95; its seeds lie apart, too."
 )
 FLAT_FIRST = (
     "At the rate it starts with, 0.05, its output soon is the same for all streams; it leaves chance after some "
