@@ -168,6 +168,7 @@ def test_thinning_keeps_the_ends():
 
 def test_numbers_and_shares_are_written_to_be_read():
     assert [number(x) for x in (3.0, 0.123456, 12345.0, None, float("nan"))] == ["3", "0.1235", "12,345", "–", "–"]
+    assert [number(x) for x in (999.44, 49125.5, -2294.03, 8.6e9)] == ["999.4", "49,126", "-2,294", "8.6e+09"]
     assert [share(x) for x in (0.0, 0.0004, 0.5, 0.9999, 1.0)] == ["0.0 %", "< 0.1 %", "50.0 %", "> 99.9 %", "100.0 %"]
 
 

@@ -147,11 +147,11 @@ def spread(numbers: Spread) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a number in at most four significant digits, whole ones whole."""
+    """Write a number in at most four significant digits, and to the whole where it is whole or 1,000 and more."""
     if value is None or not math.isfinite(value):
         return "–"
-    if float(value).is_integer() and abs(value) < 1e7:
-        return f"{int(value):,}"
+    if (float(value).is_integer() or abs(value) >= 1000) and abs(value) < 1e7:
+        return f"{value:,.0f}"
     return f"{value:.4g}"
 
 
@@ -165,8 +165,8 @@ def share(value: float) -> str:
 
 
 def cell(figure: Figure) -> str:
-    """Write a figure of merit with three decimals, or four digits where it is large."""
-    return f"{figure.value:.3f}" if abs(figure.value) < 100 else f"{figure.value:.4g}"
+    """Write a figure of merit with three decimals, or as `number` where it is large."""
+    return f"{figure.value:.3f}" if abs(figure.value) < 100 else number(figure.value)
 
 
 def _setting(value: Any) -> str:
