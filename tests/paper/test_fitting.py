@@ -114,7 +114,7 @@ def test_a_perfect_seed_stops_and_says_so(xor, tmp_path, monkeypatch):
 
 
 def test_a_seed_whose_rate_is_spent_stops_and_says_so(xor, tmp_path):
-    """At a factor of 0.5, 1 - 0.5 ** 7 is the first share above 0.99."""
+    """From 0.005, seven halves are the first below 5e-5."""
     row = xor.rows["cf_s"]
     short = dataclasses.replace(epochs(row.settings, 9), decay_lr=0.5)
     outcome = row.model.fit(small_run(xor, None, tmp_path / "h"), short)
@@ -141,22 +141,45 @@ def test_a_seed_goes_on_with_a_spent_rate_while_validation_rises(xor, tmp_path, 
     assert (outcome.stopped, outcome.epochs, outcome.best_epoch) == ("finished", 9, 8)
     seen.clear()
     run = small_run(xor, None, tmp_path / "w")
-    whole = row.model.fit(dataclasses.replace(run, task=dataclasses.replace(run.task, rate_spent=None)), given)
+    whole = row.model.fit(dataclasses.replace(run, task=dataclasses.replace(run.task, least_rate=None)), given)
     assert whole.epochs == 9
     assert np.array_equal(outcome.prediction, whole.prediction)
 
 
+def test_patience_does_not_count_before_the_rate_is_spent(xor, tmp_path, monkeypatch):
+    """A network may be at chance for dozens of epochs until its rate is small enough to learn with."""
+    row = xor.rows["cf_s"]
+    given = dataclasses.replace(epochs(row.settings, 9), decay_lr=0.5)
+    monkeypatch.setattr(type(xor.task), "score", lambda self, target, prediction: 0.5)
+    run = small_run(xor, None, tmp_path / "h")
+    hasty = dataclasses.replace(run, task=dataclasses.replace(run.task, patience=2))
+    outcome = row.model.fit(hasty, given)
+    assert (outcome.stopped, outcome.epochs) == ("spent", 7)
+    without = dataclasses.replace(hasty, task=dataclasses.replace(hasty.task, least_rate=None), folder=tmp_path / "w")
+    outcome = row.model.fit(without, given)
+    assert (outcome.stopped, outcome.epochs) == ("early", 3)
+
+
 @pytest.mark.parametrize(
-    ("epochs", "decay", "expected"), [(200, 0.95, 90), (200, 0.9, 44), (20, 0.9, 20), (20, None, 20), (20, 1.0, 20)]
+    ("epochs", "rate", "decay", "expected"),
+    [
+        (200, 0.005, 0.95, 90),
+        (200, 0.05, 0.95, 135),
+        (200, 0.005, 0.9, 44),
+        (20, 0.005, 0.9, 20),
+        (20, 1e-5, 0.9, 1),
+        (20, 0.005, None, 20),
+        (20, 0.005, 1.0, 20),
+    ],
 )
-def test_the_worthwhile_epochs_leave_a_hundredth_of_the_rate(xor, epochs, decay, expected):
-    assert xor.task.worthwhile(epochs, decay) == expected
-    if expected < epochs:
-        assert decay**expected <= 0.01 < decay ** (expected - 1)
+def test_the_worthwhile_epochs_come_down_to_the_least_rate(xor, epochs, rate, decay, expected):
+    assert xor.task.worthwhile(epochs, rate, decay) == expected
+    if 1 < expected < epochs:
+        assert rate * decay**expected <= xor.task.least_rate < rate * decay ** (expected - 1)
 
 
 def test_a_task_without_the_rule_keeps_its_epochs():
-    assert EXPERIMENTS["physionet"].task.worthwhile(200, 0.5) == 200
+    assert EXPERIMENTS["physionet"].task.worthwhile(200, 0.005, 0.5) == 200
 
 
 def test_honest_reports_the_best_epoch_and_published_the_last(xor, tmp_path):

@@ -28,7 +28,7 @@ EVALUATED = 512
 PERFECT_EPOCHS = 5
 """How many epochs in a row with a perfect validation part end a seed."""
 RISING = 0.01
-"""By how much more the last tenth of the epochs betters validation where a seed goes on though its rate is spent."""
+"""By how much more the last tenth of the epochs betters validation where a seed goes on at `Task.least_rate`."""
 BUCKET = 32
 """Batches that are sorted by length together."""
 PENALISED = ("*.backbone.layers.*.weight", "*.heads.weight")
@@ -79,7 +79,7 @@ class Outcome:
         epochs: done.
         best_epoch: from 0, None where none was chosen.
         best_metric: on the validation part.
-        stopped: "finished", "early", "target", "spent" (of the rate, `Task.rate_spent`) or "diverged".
+        stopped: "finished", "early", "target", "spent" (the rate, `Task.least_rate`) or "diverged".
         weights: that were trained.
         train_settings: of the loop.
         figures: anything else that was measured.
@@ -148,8 +148,9 @@ class NetworkModel:
         network = self.network(run, settings)
         loop = train_settings(settings, task, run.seed, penalised=self.penalised)
         if held is not None:
-            worthwhile = task.worthwhile(settings.epochs, settings.decay_lr)
-            loop = dataclasses.replace(loop, patience=task.patience, epochs=worthwhile)
+            worthwhile = task.worthwhile(settings.epochs, settings.base_lr, settings.decay_lr)
+            patience = task.patience if worthwhile == settings.epochs else 0
+            loop = dataclasses.replace(loop, patience=patience, epochs=worthwhile)
             if task.perfect is not None:
                 loop = dataclasses.replace(loop, target=task.perfect, target_epochs=PERFECT_EPOCHS)
         batches = Shuffled(
@@ -181,7 +182,7 @@ class NetworkModel:
             result = trained(loop)
             spent = result.stopped == "finished" and loop.epochs < settings.epochs
             if spent and _still_rising(task, result.history[: loop.epochs]):
-                loop, spent = dataclasses.replace(loop, epochs=settings.epochs), False
+                loop, spent = dataclasses.replace(loop, epochs=settings.epochs, patience=task.patience), False
                 result = trained(loop)
             history, epochs, stopped = result.history, result.epochs, "spent" if spent else result.stopped
             best_epoch, best_metric = result.best_epoch, result.best_metric

@@ -55,8 +55,8 @@ class Task:
         perfect: the metric at which a seed is stopped once validation has it for some epochs; None = never.
         patience: epochs without a better validation metric after which a seed is stopped, where validation chooses
             the epoch; 0 = never.
-        rate_spent: share of the sum of an exponentially falling rate after which a seed is stopped, where validation
-            chooses the epoch and has ceased to rise; None = never.
+        least_rate: what an exponentially falling rate has to come down to for a seed to be stopped, where validation
+            chooses the epoch and has ceased to rise; until then patience does not count. None = no such stop.
 
     """
 
@@ -68,19 +68,20 @@ class Task:
     words: int | None = None
     perfect: float | None = None
     patience: int = 0
-    rate_spent: float | None = None
+    least_rate: float | None = None
 
-    def worthwhile(self, epochs: int, decay: float | None) -> int:
-        """Return how many of a schedule's epochs it takes to spend `rate_spent` of its rate.
+    def worthwhile(self, epochs: int, rate: float, decay: float | None) -> int:
+        """Return how many of a schedule's epochs it takes to come down to `least_rate`.
 
         Args:
             epochs: of the schedule.
+            rate: at its start.
             decay: what an epoch leaves of the rate; None where it does not fall so.
 
         """
-        if self.rate_spent is None or decay is None or decay >= 1:
+        if self.least_rate is None or decay is None or decay >= 1:
             return epochs
-        return min(epochs, math.ceil(math.log(1 - self.rate_spent) / math.log(decay)))
+        return max(1, min(epochs, math.ceil(math.log(self.least_rate / rate) / math.log(decay))))
 
     def loss(self, output: Tensor, batch: Sequences, class_weight: float | None) -> Loss:
         """Return the loss of outputs (B, K), or (B, T, K) at each sample.

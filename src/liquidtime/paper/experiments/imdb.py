@@ -77,7 +77,7 @@ ROWS = {
 IMDB = Experiment(
     "imdb",
     "IMDB sentiment",
-    Task("accuracy", 10, TENSORFLOW, has_time=False, words=VOCABULARY, patience=8, rate_spent=0.99),
+    Task("accuracy", 10, TENSORFLOW, has_time=False, words=VOCABULARY, patience=8, least_rate=5e-6),
     imdb,
     {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}},
     ROWS,

@@ -126,7 +126,7 @@ def _shorter(row: Row) -> Row:
 
 DENSE_ROWS = {name: _shorter(row) for name, row in ROWS.items()}
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
-TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, rate_spent=0.99)
+TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, least_rate=5e-5)
 
 
 def load_event(data_dir: str | Path | None = None, **options: Any) -> Split:
