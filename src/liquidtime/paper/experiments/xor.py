@@ -72,8 +72,8 @@ FLAT_FIRST = (
     "seventy epochs and learns with what is left of the rate. See the row `a tenth of the rate`."
 )
 LEFT_OUT = (
-    "decay 0.95 as in the reference's code; printed is 0.7; seed 2, ended at chance (50.89) by patience after 41 epochs, "
-    "left out until it is run again"
+    "decay 0.95 as in the reference's code; printed is 0.7; seed 2, ended at chance (50.89) by patience after 41 "
+    "epochs, left out until it is run again"
 )
 SHORT_FIRST = "intervals in bits, short streams first, 10 epochs"
 CHOSEN = f"{SHORT_FIRST}; chosen on validation streams"
