@@ -22,9 +22,9 @@ bootstrap intervals over test sequences, averaged over the seeds. Paper: as prin
 runs; in italics where the paper quotes another work. `honest`: the epoch is chosen on a validation part. `published`:
 the last epoch, as in the paper's code. Remarks count the seeds that ended before the last epoch of their settings:
 `early` for want of a better validation, `target` by a perfect one, `spent` when an exponentially falling rate
-was down to 5e-5 (IMDB: 5e-6) and validation had ceased to rise, `diverged`. Time per epoch stands below, where it was
-measured for all models in one run; the seconds in the result files are those of runs beside other work and are not
-compared."""
+was down to the least of its experiment (docs/reproducing.md) and validation had ceased to rise, `diverged`. Time per
+epoch stands below, where it was measured for all models in one run; the seconds in the result files are those of runs
+beside other work and are not compared."""
 
 
 @dataclass(frozen=True)
