@@ -74,7 +74,7 @@ FLAT_FIRST = (
 )
 LATE = (
     "At the printed settings a seed stays at chance for many epochs, and some never leave it or lose again what they "
-    "found; with short streams first (`tuned`) every seed is at 100 %."
+    "found. See the row `tuned`, with short streams first."
 )
 SHORT_FIRST = "intervals in bits, short streams first, 10 epochs"
 CHOSEN = f"{SHORT_FIRST}; chosen on validation streams"
