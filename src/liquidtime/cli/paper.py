@@ -39,8 +39,8 @@ def list_experiments(as_json: Json = False) -> None:
 def run_experiment(
     experiment: Annotated[str, typer.Argument(help="Its name, see `list`.")],
     model: Annotated[list[str], typer.Option("--model", help="A model of the experiment; may be given again.")],
-    seeds: Annotated[int, typer.Option(help="Run the seeds 0…N-1.", min=1)] = 1,
-    first_seed: Annotated[int, typer.Option(help="Start at this seed in place of 0.", min=0)] = 0,
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 1,
+    first_seed: Annotated[int, typer.Option(help="The first of them; the others follow it.", min=0)] = 0,
     protocol: Annotated[str, typer.Option(help="honest, published or another of the experiment's.")] = "honest",
     epochs: Annotated[int | None, typer.Option(help="In place of the settings'.", min=1)] = None,
     limit: Annotated[int | None, typer.Option(help="Only so many sequences of each part.", min=1)] = None,
