@@ -41,7 +41,9 @@ def write_physionet2012(folder, rng, stays=40):
                     value = float(rng.normal(5 + 2 * died))
                     ward = CHANNELS[channel] == "ICUType"
                     rows.append((number, int(minute), CHANNELS[channel], 1.0 + number % 4 if ward else value))
-            outcomes.append((name, number, 5, 3, 7, -1, died))
+            outcomes.append(
+                (name, number, number % 9 - 1, 3 + number % 4, 7 + number % 5, number % 30 if died else -1, died)
+            )
         table = pl.DataFrame(
             rows,
             schema={"record_id": pl.Int32, "minutes": pl.Int16, "parameter": pl.String, "value": pl.Float64},

@@ -227,3 +227,29 @@ def test_a_model_that_is_replaced_is_kept(home):
         assert code == 0, err
     assert json.loads(lt("info", home / "again", "--json")[1])["seed"] == 1
     assert json.loads(lt("info", home / "again.previous", "--json")[1])["seed"] == 0
+
+
+@pytest.mark.parametrize("where", ["labels", "data"])
+def test_further_outcomes_are_learned_along_and_not_needed_to_predict(home, tmp_path, where):
+    """The score, unknown of a third of the patients, stands beside the labels or beside each row of a wide table."""
+    unknown = pl.when(pl.col("patient").str.slice(1).cast(int) % 3 > 0).then(pl.col("score")).otherwise(-99.0)
+    if where == "labels":
+        pl.read_csv(home / "labels.csv").with_columns(score=unknown).reverse().write_csv(tmp_path / "labels.csv")
+        rows, new = [home / "long.csv", *LONG, "--labels", tmp_path / "labels.csv"], home / "long.csv"
+    else:
+        rows, new = [tmp_path / "wide.csv", *WIDE], tmp_path / "new.csv"
+        wide = pl.read_csv(home / "wide.csv").with_columns(score=unknown)
+        wide.write_csv(rows[0])
+        wide.drop("score", "state").write_csv(new)
+    given = [*rows, "--target", "state", "--missing", -99, "--epochs", 1]
+    code, _, err = lt("train", *given, "--auxiliary", "score", "--out", tmp_path / "along", "--json")
+    assert code == 0, err
+    assert "channels (2)" in err
+    code, _, err = lt("predict", tmp_path / "along", new, "--out", tmp_path / "found.csv")
+    assert code == 0, err
+    assert len(pl.read_csv(tmp_path / "found.csv")) == 60
+    leave = ["--values", "hr,temp"] if where == "data" else []
+    assert lt("train", *given, *leave, "--out", tmp_path / "plain", "--json")[0] == 0
+    along, plain = (liquidtime.load(tmp_path / name).networks_[0].state_dict() for name in ("along", "plain"))
+    assert list(along) == list(plain)
+    assert not (along["hidden.weight"] == plain["hidden.weight"]).all()

@@ -41,6 +41,18 @@ CASES = {
     "a misspelt unit": (["wide.csv", *WIDE, *TARGET, "--time-unit", "mins"], "did you mean `min`?"),
     "no target": (["wide.csv", *WIDE], "--task classify needs --target"),
     "a target for a forecast": (["wide.csv", *WIDE, "--task", "forecast", *TARGET], "leave out --target"),
+    "a misspelt outcome": (["wide.csv", *WIDE, *TARGET, "--auxiliary", "scor"], "did you mean `score`?"),
+    "a misspelt outcome of labels": (
+        ["long.csv", *LONG, "--labels", "labels.csv", *TARGET, "--auxiliary", "scor"],
+        "`--auxiliary` must name a column; there is none called 'scor'; did you mean `score`?",
+    ),
+    "words to learn along": (["wide.csv", *WIDE, *REGRESS, "--auxiliary", "state"], "`auxiliary` 'state' must be numb"),
+    "a target learned along": (["wide.csv", *WIDE, *REGRESS, "--auxiliary", "score"], "got 'score' for both"),
+    "two outcomes of one series": (["wide.csv", *WIDE, *TARGET, "--auxiliary", "hr"], "--auxiliary 'hr' must be one"),
+    "an outcome for a forecast": (
+        ["wide.csv", *WIDE, "--task", "forecast", "--auxiliary", "score"],
+        "--auxiliary is for --task classify and regress",
+    ),
     "half of long": (["long.csv", *WIDE, "--channel", "name", *TARGET], "--channel needs --value"),
     "long and wide": (["long.csv", *LONG, "--values", "hr", *TARGET], "leave out --channel and --value"),
     "an empty file": (["empty.csv", *WIDE, *TARGET], "'empty.csv' is empty"),

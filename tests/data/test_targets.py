@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from liquidtime.data import SeriesSet, align_labels, check_target
+from liquidtime.data import SeriesSet, align_labels, align_outcomes, check_target
 from oracles.series import assert_same
 
 DATA = SeriesSet.from_arrays(np.arange(6.0).reshape(3, 2), ids=[30, 10, 20], static=[[1], [2], [3]])
@@ -79,3 +79,16 @@ def test_targets_are_checked(y, task, error, text):
 def test_good_targets_pass():
     assert check_target(pd.Series(["a", "b", "a"]), 3).tolist() == ["a", "b", "a"]
     assert check_target([[1, 2], [3, 4]], 2, "regress").dtype == np.float64
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame])
+def test_further_outcomes_find_their_series_by_id(make):
+    table = make({"who": ["10", "20", "40"], "days": [3.0, -1.0, 9.0], "score": [7, 8, 9], "word": ["x", "y", "z"]})
+    found = align_outcomes(DATA, table, id="who", columns=("score", "days"), missing=(-1,))
+    np.testing.assert_array_equal(found, [[np.nan, np.nan], [7, 3], [8, np.nan]])
+    with pytest.raises(ValueError, match=r"`auxiliary` 'word' must be numbers; got String\. Make 0 and 1"):
+        align_outcomes(DATA, table, id="who", columns=["word"])
+    with pytest.raises(ValueError, match="`auxiliary` must name a column; there is none called 'day'; did you mean"):
+        align_outcomes(DATA, table, id="who", columns=["day"])
+    with pytest.raises(ValueError, match="`table` must have one row a series; 1 ids have several, the first is 10"):
+        align_outcomes(DATA, make({"who": [10, 10], "days": [1, 2]}), id="who", columns=["days"])

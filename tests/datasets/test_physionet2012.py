@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from liquidtime.datasets import physionet2012
-from liquidtime.datasets.physionet2012 import CHANNELS
+from liquidtime.datasets.physionet2012 import CHANNELS, FURTHER
 from small_data import REAL, needs_real, write_all
 
 
@@ -79,6 +79,21 @@ def test_scaling_by_deviation_standardises_the_training_part(root):
     age = split.train.x[..., 0][split.train.mask[..., 0]]
     assert float(age.mean()) == pytest.approx(0, abs=1e-5)
     assert float(age.std(correction=0)) == pytest.approx(1, abs=1e-5)
+
+
+def test_further_outcomes_are_those_of_the_tables(root):
+    table = pl.read_parquet(root / "physionet2012" / "outcomes.parquet")
+    rows = {row["record_id"]: row for row in table.iter_rows(named=True)}
+    split = physionet2012(root, test_set="b")
+    for part in split.parts().values():
+        assert part.further.shape == (len(part), len(FURTHER))
+        for number, found in zip(part.ids.tolist(), part.further.tolist(), strict=True):
+            row = rows[number]
+            score = row["saps_i"] if row["saps_i"] >= 0 else np.nan
+            until = row["survival"] if row["in_hospital_death"] else 1500
+            days = np.log1p([row["length_of_stay"], until])
+            np.testing.assert_allclose(found, [score, row["sofa"], *days], rtol=1e-6)
+    assert split.train.further[:, 0].isnan().any()
 
 
 def test_wider_bins_and_the_other_test_set(root):

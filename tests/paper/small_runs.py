@@ -29,9 +29,9 @@ def written(folder):
     return folder if (folder / "imdb").exists() else write_all(folder)
 
 
-def small_run(experiment, root, folder, protocol="honest", seed=0):
-    """Return what a model's `fit` takes, with few sequences."""
-    split = cheapened(experiment).data(protocol, root, limit=30)
+def small_run(experiment, root, folder, protocol="honest", seed=0, **options):
+    """Return what a model's `fit` takes, with few sequences; options are those of a row, for its data."""
+    split = cheapened(experiment).data(protocol, root, limit=30, **options)
     return Run(experiment.task, split, protocol == "honest", seed, folder, progress=False)
 
 

@@ -46,12 +46,12 @@ class Columns:
         if self.channel is not None and self.values:
             raise ValueError("--values is for a table with one column a channel; leave out --channel and --value")
 
-    def read(self, frame: polars.DataFrame, *, target: str | None = None, strict: bool = False) -> SeriesSet:
+    def read(self, frame: polars.DataFrame, *, leave: Sequence[str | None] = (), strict: bool = False) -> SeriesSet:
         """Return the series of a table.
 
         Args:
             frame: the table.
-            target: a column that is no channel, if it is there.
+            leave: columns that are no channels, if they are there.
             strict: refuse what would be repaired.
         """
         from liquidtime.data import from_long, from_wide
@@ -62,7 +62,7 @@ class Columns:
         }  # fmt: skip
         if self.channel is not None and self.value is not None:
             return from_long(frame, channel=self.channel, value=self.value, **rest)
-        taken = {self.id, self.time, target, *self.static}
+        taken = {self.id, self.time, *leave, *self.static}
         values = self.values or tuple(name for name in frame.columns if name not in taken)
         return from_wide(frame, values=values, **rest)
 
@@ -109,11 +109,19 @@ class Columns:
         return Columns(**fields)
 
 
-def labels_of(frame: polars.DataFrame, columns: Columns, target: str) -> polars.DataFrame:
+def labels_of(
+    frame: polars.DataFrame, columns: Columns, target: str, auxiliary: Sequence[str] = ()
+) -> polars.DataFrame:
     """Return one label a series from a table of measurements in which it stands beside each row.
 
+    Args:
+        frame: the table.
+        columns: what its columns mean.
+        target: the column of labels.
+        auxiliary: columns of further outcomes, which are kept beside it.
+
     Raises:
-        ValueError: the column is not there, or has several values in one series.
+        ValueError: a column is not there, or has several values in one series.
 
     """
     import narwhals as nw
@@ -121,13 +129,17 @@ def labels_of(frame: polars.DataFrame, columns: Columns, target: str) -> polars.
 
     from liquidtime.data.columns import check_column
 
-    for argument, name in (("--id", columns.id), ("--target", target)):
+    check_column(nw.from_native(frame), "--id", columns.id)
+    found = None
+    for argument, name in (("--target", target), *(("--auxiliary", name) for name in auxiliary)):
         check_column(nw.from_native(frame), argument, name)
-    pairs = frame.select(columns.id, target).drop_nulls().unique(maintain_order=True)
-    twice = pairs.group_by(columns.id).len().filter(polars.col("len") > 1).sort(columns.id)
-    if len(twice):
-        raise ValueError(
-            f"--target {target!r} must be one value a series; {len(twice)} series have several, the first is "
-            f"{twice[columns.id][0]}. Give the labels as a table of their own with --labels."
-        )
-    return pairs
+        pairs = frame.select(columns.id, name).drop_nulls().unique(maintain_order=True)
+        twice = pairs.group_by(columns.id).len().filter(polars.col("len") > 1).sort(columns.id)
+        if len(twice):
+            raise ValueError(
+                f"{argument} {name!r} must be one value a series; {len(twice)} series have several, the first is "
+                f"{twice[columns.id][0]}. Give the labels as a table of their own with --labels."
+            )
+        found = pairs if found is None else found.join(pairs, on=columns.id, how="left", maintain_order="left")
+    assert found is not None
+    return found

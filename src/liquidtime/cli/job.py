@@ -35,6 +35,7 @@ class Job:
         target: column of the labels; None for forecasts.
         labels: the table of labels; None where they stand in `data`.
         labels_id: column of ids in `labels`; None for the one in `data`.
+        auxiliary: columns that stand beside the labels and are learned along.
         seed: of everything random.
         test_share: of the series that are tested on.
         resume: go on with a run that was stopped.
@@ -52,6 +53,7 @@ class Job:
     target: str | None = None
     labels: Path | None = None
     labels_id: str | None = None
+    auxiliary: tuple[str, ...] = ()
     seed: int = 0
     test_share: float = 0.2
     resume: bool = False
@@ -67,6 +69,10 @@ class Job:
         check_choice("--task", self.task, TASKS)
         if self.task == "forecast" and (self.target is not None or self.labels is not None):
             raise ValueError("--task forecast predicts every channel of the series; leave out --target and --labels")
+        if self.task == "forecast" and self.auxiliary:
+            raise ValueError("--auxiliary is for --task classify and regress; a forecast learns every channel already")
+        if self.target in self.auxiliary:
+            raise ValueError(f"--auxiliary must be other columns than --target; got {self.target!r} for both")
         if self.task != "forecast" and self.target is None:
             raise ValueError(f"--task {self.task} needs --target: the column that is to be predicted")
 
@@ -78,7 +84,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         job: what to do.
         printer: where to say what is going on.
     """
-    from liquidtime.data import align_labels, check_target, read_frame
+    from liquidtime.data import align_labels, align_outcomes, check_target, read_frame
     from liquidtime.evaluation import compare, forecast_test, hold_out, report_data
     from liquidtime.training import FolderInUse
 
@@ -86,12 +92,14 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     _refuse_early(job.out)
     frame = read_frame(job.data)
     labels = _labels(job, frame)
-    data = job.columns.read(frame, target=job.target, strict=job.strict)
-    y = None
+    data = job.columns.read(frame, leave=(job.target, *job.auxiliary), strict=job.strict)
+    y = further = None
     if labels is not None and job.target is not None:
         column = job.columns.id if job.labels is None else job.labels_id or job.columns.id
         data, y = align_labels(data, labels, id=column, target=job.target, strict=job.strict)
         y = check_target(y, len(data), job.task)
+        if job.auxiliary:
+            further = align_outcomes(data, labels, id=column, columns=job.auxiliary, missing=job.columns.missing)
     about = data.describe()
     printer.data(about, f"{job.data.name}, as understood:")
     train, test = hold_out(len(data), job.test_share, job.seed, y if job.task == "classify" else None)
@@ -100,10 +108,11 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     run_folder = job.out.absolute().with_name(f"{job.out.absolute().name}.run")
     if job.resume and not run_folder.exists():
         printer.line(f"there is no {run_folder.name} to resume; starting anew")
-    _check_same(job, run_folder, data, y, train)
+    _check_same(job, run_folder, data, y, further, train)
     inputs = (data[train],) if y is None else (data[train], y[train])
+    along = {} if further is None else {"auxiliary": further[train]}
     try:
-        model.fit(*inputs, folder=run_folder, resume=job.resume)
+        model.fit(*inputs, **along, folder=run_folder, resume=job.resume)
     except FolderInUse:
         raise
     except Exception:
@@ -175,9 +184,11 @@ def _labels(job: Job, frame: Any) -> Any:
     if job.target is None:
         return None
     if job.labels is None:
-        return labels_of(frame, job.columns, job.target)
+        return labels_of(frame, job.columns, job.target, job.auxiliary)
     table = read_frame(job.labels)
     check_column(nw.from_native(table), "--target", job.target)
+    for name in job.auxiliary:
+        check_column(nw.from_native(table), "--auxiliary", name)
     return table
 
 
@@ -196,7 +207,7 @@ def _name(job: Job) -> str:
     return f"{network}, {members} networks" if members > 1 else str(network)
 
 
-def _check_same(job: Job, folder: Path, data: SeriesSet, y: Any, train: npt.NDArray[np.int64]) -> None:
+def _check_same(job: Job, folder: Path, data: SeriesSet, y: Any, further: Any, train: npt.NDArray[np.int64]) -> None:
     """Keep a print of data and settings in the run's folder; a run goes on only with the same."""
     import numpy as np
 
@@ -204,6 +215,8 @@ def _check_same(job: Job, folder: Path, data: SeriesSet, y: Any, train: npt.NDAr
     for part in (data.offsets, data.times, data.values, data.static, train):
         found.update(np.ascontiguousarray(part).tobytes())
     found.update(repr(None if y is None else y.tolist()).encode())
+    if further is not None:
+        found.update(np.ascontiguousarray(further).tobytes())
     mark = folder / "job.sha256"
     if folder.exists() and not job.resume:
         raise FileExistsError(

@@ -20,6 +20,10 @@ def train(
         Path | None, typer.Option("--labels", help="Table with one row a series; without it --target is in DATA.")
     ] = None,
     labels_id: Annotated[str | None, typer.Option("--labels-id", help="Its column of ids, if not --id.")] = None,
+    auxiliary: Annotated[
+        list[str] | None,
+        typer.Option("--auxiliary", help="Columns beside --target to learn along; not needed to predict."),
+    ] = None,
     channel: Annotated[str | None, typer.Option("--channel", help="One measurement a row: column of names.")] = None,
     value: Annotated[str | None, typer.Option("--value", help="One measurement a row: column of values.")] = None,
     values: Annotated[
@@ -82,6 +86,7 @@ def train(
         target=target,
         labels=labels,
         labels_id=labels_id,
+        auxiliary=tuple(listed(auxiliary)),
         seed=seed,
         test_share=test_share,
         resume=resume,

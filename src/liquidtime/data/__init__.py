@@ -13,7 +13,7 @@ from liquidtime.data.notes import Note
 from liquidtime.data.open_bins import OpenSteps, open_steps
 from liquidtime.data.series_set import Series, SeriesSet
 from liquidtime.data.stream import SeriesStream
-from liquidtime.data.targets import align_labels, check_target
+from liquidtime.data.targets import align_labels, align_outcomes, check_target
 
 __all__ = [
     "Batch",
@@ -28,6 +28,7 @@ __all__ = [
     "SeriesSet",
     "SeriesStream",
     "align_labels",
+    "align_outcomes",
     "check_target",
     "concatenate",
     "from_arrays",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,7 @@ def align_labels(
     check_column(table, "target", target)
     findings = Findings(strict)
     codes, names, table = find_series(table, id, None, findings)
-    if len(codes) > len(names):
-        twice = names[np.bincount(codes) > 1]
-        raise ValueError(
-            f"`labels` must have one row a series; {len(twice)} ids have several, the first is {twice[0]}. "
-            "Keep one row of each."
-        )
+    _refuse_repeated("labels", codes, names)
     column = table[target]
     given = numbers(column) if is_number(column) else np.array(texts(column), dtype=object)
     y = np.empty_like(given)
@@ -80,6 +76,48 @@ def align_labels(
         first = first_words(f"id {name}" for name in names[alone])
         findings.add(Note("kept", "labels without a sample, as empty series", len(alone), len(names), first))
     return kept.with_notes(findings.notes), y_kept
+
+
+def align_outcomes(
+    data: SeriesSet, table: Any, *, id: str, columns: Sequence[str], missing: Sequence[float] = ()
+) -> npt.NDArray[np.float64]:
+    """Return (S, K) further outcomes of the series, in their order, NaN where the table has none.
+
+    Args:
+        data: the series.
+        table: one row a series: any data frame, or the path of a file.
+        id: its column of ids.
+        columns: its K columns of numbers.
+        missing: numbers that mean "not known".
+
+    Raises:
+        ValueError: a missing column, one of texts, or an id with two rows.
+
+    """
+    frame = as_frame("table", table)
+    check_column(frame, "id", id)
+    codes, names, frame = find_series(frame, id, None, Findings(strict=False))
+    _refuse_repeated("table", codes, names)
+    places = positions(data.ids, names)  # (S,)
+    found = np.full((len(data), len(columns)), np.nan)
+    for place, name in enumerate(columns):
+        column = frame[check_column(frame, "auxiliary", name)]
+        if not is_number(column):
+            raise ValueError(f"`auxiliary` {name!r} must be numbers; got {column.dtype}. Make 0 and 1 of a category.")
+        given = np.empty(len(names))
+        given[codes] = numbers(column)
+        given[np.isin(given, np.asarray(missing, dtype=np.float64))] = np.nan
+        found[places >= 0, place] = given[places[places >= 0]]
+    return found
+
+
+def _refuse_repeated(argument: str, codes: npt.NDArray[Any], names: npt.NDArray[Any]) -> None:
+    if len(codes) > len(names):
+        twice = names[np.bincount(codes) > 1]
+        raise ValueError(
+            f"`{argument}` must have one row a series; {len(twice)} ids have several, the first is {twice[0]}. "
+            "Keep one row of each."
+        )
 
 
 def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:

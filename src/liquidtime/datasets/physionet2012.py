@@ -30,6 +30,9 @@ INTERVALS = ("true", "published")
 SCALINGS = ("range", "deviation", "none")
 PUBLISHED_HOURS, PUBLISHED_SEED, TEST_SHARE, VALIDATION = 0.016, 42, 0.2, 0.2
 UNKNOWN = -1.0
+FURTHER = ("saps_i", "sofa", "log length of stay", "log survival")
+ALIVE = 1500.0
+"""Days counted for those whose death is not recorded."""
 
 
 def physionet2012(
@@ -56,6 +59,9 @@ def physionet2012(
 
     The test part is the fifth of set a that the reference draws with seed 42, from the stays in rising order (the
     reference takes the file system's order), or with `test_set="b"` all of set b, and training takes all of set a.
+
+    `further` has the other outcomes of a stay, those of `FURTHER`: the scores SAPS-I and SOFA, and log(1 + days) in
+    hospital and until death, 1,500 days where no death is recorded.
 
     Args:
         data_dir: a folder with `physionet2012/`; see `locate`.
@@ -110,6 +116,7 @@ class _Stays:
     Attributes:
         ids: (N,) in rising order.
         died: (N,) 0 or 1.
+        further: (N, 4) the outcomes of `FURTHER`, NaN where not known.
         counts: (N,) samples of each stay.
         times: (R,) hours since admission of each sample.
         values: (R, C) NaN where not observed.
@@ -118,6 +125,7 @@ class _Stays:
 
     ids: Array
     died: Array
+    further: Array
     counts: Array
     times: Array
     values: Array
@@ -150,6 +158,7 @@ class _Stays:
             torch.from_numpy(self.died.astype(np.int64)),
             torch.from_numpy(self.ids.astype(np.int64)),
             _padded(seen, inside),
+            torch.from_numpy(self.further),
         )
 
 
@@ -170,10 +179,21 @@ def _read(folder: Path, name: str, hours: float, unknown: float | None) -> _Stay
     return _Stays(
         ids,
         outcomes["in_hospital_death"].to_numpy(),
+        _further(outcomes),
         np.bincount(np.searchsorted(ids, samples["record_id"].to_numpy()), minlength=len(ids)),
         samples["bin"].to_numpy() * hours,
         values,
     )
+
+
+def _further(outcomes: pl.DataFrame) -> Array:
+    """Return (N, 4) the outcomes of `FURTHER`; the tables write -1 for what is not known, or for no death."""
+    scores = [pl.when(pl.col(name) >= 0).then(pl.col(name)) for name in ("saps_i", "sofa")]
+    days = pl.when(pl.col("length_of_stay") >= 0).then(pl.col("length_of_stay"))
+    until = pl.when(pl.col("survival") >= 0).then(pl.col("survival")).otherwise(ALIVE)
+    table = outcomes.select(*scores, days.log1p(), until.log1p()).cast(pl.Float32)
+    found: Array = table.fill_null(float("nan")).to_numpy()
+    return np.ascontiguousarray(found)
 
 
 def _fifth(count: int) -> tuple[Array, Array]:

@@ -26,6 +26,7 @@ class Sequences:
         y: (N,) int64 a label each; or (N, T, K) float32 a target at each sample.
         ids: (N,) int64 what each sequence was made from: patient, review, rollout or run. No two parts share one.
         mask: (N, T, C) bool True where one of C channels was observed; None where all always are.
+        further: (N, K) float32 other outcomes of each sequence, NaN = not known; None where there are none.
 
     """
 
@@ -35,6 +36,7 @@ class Sequences:
     y: Tensor
     ids: Tensor
     mask: Tensor | None = None
+    further: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -45,7 +47,8 @@ class Sequences:
         T = int(lengths.max()) if len(rows) else 0
         y = self.y[rows] if self.y.dim() == 1 else self.y[rows, :T]
         mask = None if self.mask is None else self.mask[rows, :T]
-        return Sequences(self.x[rows, :T], self.dt[rows, :T], lengths, y, self.ids[rows], mask)
+        further = None if self.further is None else self.further[rows]
+        return Sequences(self.x[rows, :T], self.dt[rows, :T], lengths, y, self.ids[rows], mask, further)
 
 
 @dataclass(frozen=True)

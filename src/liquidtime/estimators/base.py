@@ -20,6 +20,7 @@ from torch import Tensor
 
 from liquidtime._checks import check_rate, check_size
 from liquidtime.data import Encoded, SeriesEncoder, SeriesSet
+from liquidtime.estimators.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.inputs import Prepared, Samples, as_series
 from liquidtime.estimators.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
 from liquidtime.estimators.network import SeriesNetwork
@@ -160,6 +161,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         loss_of: LossOf,
         strata: npt.NDArray[Any] | None,
         run: Mapping[str, Any],
+        outcomes: Tensor | None = None,
     ) -> None:
         """Train the networks.
 
@@ -170,6 +172,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             loss_of: the loss.
             strata: classes for the folds.
             run: `folder` and `resume`.
+            outcomes: (S, K) further outcomes to learn along, standardised, or None.
         """
         members, encoder = self.n_estimators, self.encoder_
         part, validation = parts(encoder)
@@ -196,22 +199,30 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
                 patience=self.patience if judged is not None else 0,
             )
             network, result = train_member(
-                functools.partial(self._make_network, outputs, encoder, pieces),
+                functools.partial(self._make_learner, outputs, encoder, pieces, outcomes),
                 part,
                 rows,
                 judged,
-                loss_of,
+                loss_of if outcomes is None else beside(loss_of),
                 settings,
                 batch_size,
                 folder=member_folder(run.get("folder"), member, members),
                 resume=bool(run.get("resume", False)),
                 progress=bool(self.verbose),
             )
-            self.networks_.append(cast(SeriesNetwork, network))
+            kept = network.network if isinstance(network, WithAuxiliary) else network
+            self.networks_.append(cast(SeriesNetwork, kept))
             self.results_.append(result)
 
     def _encoder_of(self, member: int) -> SeriesEncoder:
         return self.encoders_[member % len(self.encoders_)]
+
+    def _make_learner(
+        self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear, outcomes: Tensor | None
+    ) -> SeriesNetwork | WithAuxiliary:
+        """Return a network as it is trained: with further outcomes it also guesses those."""
+        network = self._make_network(outputs, encoder, pieces)
+        return network if outcomes is None else WithAuxiliary(network, outcomes)
 
     def _make_network(self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear) -> SeriesNetwork:
         layer: Recurrent | SeriesReader

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet, check_target
+from liquidtime.estimators.auxiliary import standardised
 from liquidtime.estimators.base import Evolution, SeriesEstimator
 from liquidtime.estimators.inputs import Prepared, Sample, as_series
 from liquidtime.estimators.members import Part
@@ -93,6 +94,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         X: Any,
         y: Any,
         *,
+        auxiliary: Any = None,
         validation: tuple[Any, Any] | None = None,
         folder: str | Path | None = None,
         resume: bool = False,
@@ -102,6 +104,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) one class a series, at least two different ones.
+            auxiliary: (S,), (S, K) or a data frame of further outcomes, NaN where not known, that are learned along
+                and never needed to predict; see `liquidtime.estimators.auxiliary`.
             validation: series and classes to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run.
             resume: go on with the run in `folder`.
@@ -113,6 +117,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         data = as_series(self, X, reset=True)
         labels = _labels(y, data)
         self.classes_, codes = np.unique(labels, return_inverse=True)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
         self._fit_encoders(data)
         C = len(self.classes_)
         weights = None
@@ -131,7 +136,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
                 return train, None
             return train, Part(Prepared.of(encoder, held[0]), torch.from_numpy(held[1]))
 
-        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, {"folder": folder, "resume": resume})
+        run = {"folder": folder, "resume": resume}
+        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, run, outcomes)
         return self
 
     def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, npt.NDArray[np.int64]]:

@@ -99,18 +99,24 @@ class SeriesNetwork(nn.Module):
             static: (B, F).
             history: (B, G) after the last sample.
         """
+        out: Tensor = self.read_out(self.units_after(x, dt, lengths, static, history))
+        return out
+
+    def units_after(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
+        """Return (B, R), the read-out's hidden units after each series' last sample; arguments as `forward`."""
         return self._after(self._thinned(x), x, dt, lengths, static, history)
 
     def _after(
         self, thinned: Tensor, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor
     ) -> Tensor:
+        """Return the hidden units of `units_after`; the layer sees `thinned`, the read-out x."""
         y = self._run(thinned, dt, lengths)
         some = (lengths > 0).unsqueeze(-1)  # (B, 1)
         inside = (torch.arange(x.shape[1], device=x.device) < lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
         rows, last = torch.arange(len(x), device=x.device), (lengths - 1).clamp(min=0)
         largest = y.masked_fill(~inside, -torch.inf).amax(dim=1).masked_fill(~some, 0.0)
         mean = y.sum(dim=1) / lengths.clamp(min=1).unsqueeze(-1)
-        return self._read(y[rows, last], mean, largest, x[rows, last] * some, history, static)
+        return self._units(y[rows, last], mean, largest, x[rows, last] * some, history, static)
 
     def prefixes(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
         """Return (B, T, K), the outputs after every sample; arguments as `forward`, but history (B, T, G)."""
@@ -169,7 +175,8 @@ class SeriesNetwork(nn.Module):
         thinned, outs = self._thinned(x), []
         for k in range(1, x.shape[1] + 1):
             seen = lengths.clamp(max=k)
-            outs.append(self._after(thinned[:, :k], x[:, :k], dt[:, :k], seen, static, history[:, k - 1]))
+            units = self._after(thinned[:, :k], x[:, :k], dt[:, :k], seen, static, history[:, k - 1])
+            outs.append(self.read_out(units))
         return torch.stack(outs, dim=1) if outs else x.new_zeros(len(x), 0, self.read_out.out_features)
 
     def _steps(self) -> Recurrent:
@@ -190,7 +197,11 @@ class SeriesNetwork(nn.Module):
         return x * kept[:, self.channel_of].unsqueeze(1)
 
     def _read(self, last: Tensor, mean: Tensor, largest: Tensor, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
+        out: Tensor = self.read_out(self._units(last, mean, largest, x, history, static))
+        return out
+
+    def _units(self, last: Tensor, mean: Tensor, largest: Tensor, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
         seen = self.pieces(torch.cat([x, history, static], dim=-1))
         z = self.dropout(torch.cat([last, mean, largest, seen], dim=-1))
-        out: Tensor = self.read_out(self.dropout(silu(self.hidden(z))))
-        return out
+        units: Tensor = self.dropout(silu(self.hidden(z)))
+        return units

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet, check_target
 from liquidtime.errors import wrong_shape
+from liquidtime.estimators.auxiliary import standardised
 from liquidtime.estimators.base import Evolution, SeriesEstimator
 from liquidtime.estimators.inputs import Prepared, Sample, as_series
 from liquidtime.estimators.members import Part
@@ -99,6 +100,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         X: Any,
         y: Any,
         *,
+        auxiliary: Any = None,
         validation: tuple[Any, Any] | None = None,
         folder: str | Path | None = None,
         resume: bool = False,
@@ -108,6 +110,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) or (S, K); with `per_step` one row a sample.
+            auxiliary: (S,), (S, K) or a data frame of further outcomes, NaN where not known, that are learned along
+                and never needed to predict; see `liquidtime.estimators.auxiliary`.
             validation: series and targets to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run.
             resume: go on with the run in `folder`.
@@ -122,6 +126,9 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
         spread = np.array([column[some].std() for column, some in zip(table.T, known.T, strict=True)])
         self._scale = np.where(spread > 0, spread, 1.0)
+        if auxiliary is not None and self.per_step:
+            raise ValueError("`auxiliary` is of whole series; with `per_step` give further outcomes as columns of `y`")
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
         self._fit_encoders(data)
         held = None if validation is None else self._held_out(*validation)
         run = {"folder": folder, "resume": resume}
@@ -129,7 +136,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
             return self._part(encoder, data, table), None if held is None else self._part(encoder, *held)
 
-        self._fit_members(parts, table.shape[1], self._loss_of, None, run)
+        self._fit_members(parts, table.shape[1], self._loss_of, None, run, outcomes)
         return self
 
     def _part(self, encoder: SeriesEncoder, data: SeriesSet, table: Values) -> Part:

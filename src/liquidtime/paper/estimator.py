@@ -22,6 +22,7 @@ class EstimatorModel:
         members: networks that answer together.
         static: so many of the first channels are told once, at admission.
         kinds: the last of these is one of so many kinds of ward.
+        along: whether the further outcomes of the training stays are learned along.
 
     """
 
@@ -30,6 +31,7 @@ class EstimatorModel:
     members: int = 1
     static: int = 4
     kinds: int = 4
+    along: bool = False
 
     def fit(self, run: Run, settings: Settings | None) -> Outcome:
         """Fit on the training and the validation part, since the defaults choose no epoch, and judge on the test part.
@@ -41,7 +43,12 @@ class EstimatorModel:
         """
         known = [part for name, part in run.split.parts().items() if name != "test"]
         model = CfCClassifier(n_estimators=self.members, random_state=run.seed)
-        model.fit(joined(known, self.static, self.kinds), np.concatenate([part.y for part in known]))
+        further = [part.further for part in known if self.along and part.further is not None]
+        model.fit(
+            joined(known, self.static, self.kinds),
+            np.concatenate([part.y for part in known]),
+            auxiliary=np.concatenate(further) if further else None,
+        )
         first = model.results_[0]
         return Outcome(
             model.predict_proba(observed(run.split.test, self.static, self.kinds)),

@@ -227,4 +227,5 @@ MODELS: dict[str, Model] = {
     "estimator": EstimatorModel(),
     "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),
     "estimator_ten": EstimatorModel("CfCClassifier, ten together", members=10),
+    "estimator_ten_along": EstimatorModel("CfCClassifier, ten together, four outcomes along", members=10, along=True),
 }
