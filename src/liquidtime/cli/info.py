@@ -88,7 +88,12 @@ def _model(folder: Path) -> dict[str, Any]:
         "versions": config["versions"],
     }
     if record is not None:
-        facts |= {"target": record.target, "columns": record.columns.to_dict(), "test": record.test}
+        facts |= {
+            "target": record.target,
+            "learned along": list(record.auxiliary) or None,
+            "columns": record.columns.to_dict(),
+            "test": record.test,
+        }
     return facts
 
 

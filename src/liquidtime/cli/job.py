@@ -131,8 +131,9 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     figures = comparison.to_dict()
     labels_id = job.labels_id or job.columns.id
     record = JobRecord(
-        job.task, job.columns, job.target, labels_id, {"training": len(train), "test": len(test)}, figures
-    )
+        job.task, job.columns, job.target, labels_id, {"training": len(train), "test": len(test)}, figures,
+        job.auxiliary,
+    )  # fmt: skip
     page = None
     try:
         from liquidtime.report import render

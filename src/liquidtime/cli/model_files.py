@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ class JobRecord:
         labels_id: column of ids in the table of labels.
         parts: number of series by part.
         test: figures of merit by model and metric.
+        auxiliary: what was learned along.
     """
 
     task: str
@@ -33,6 +35,7 @@ class JobRecord:
     labels_id: str
     parts: dict[str, int]
     test: dict[str, Any]
+    auxiliary: Sequence[str] = ()
 
     def to_bytes(self) -> bytes:
         """Return the record as a file."""
