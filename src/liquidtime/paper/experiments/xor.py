@@ -39,6 +39,7 @@ FLAT = dataclasses.replace(
     backbone_units=64,
     backbone_layers=1,
 )
+STEEP = dataclasses.replace(FLAT, base_lr=0.003, time_scale=8.0, init=3.0)
 SWITCHES = dataclasses.replace(FLAT, switch_times=(1.0, 17.0))
 OTHERS = (
     "bidirectional_rnn",
@@ -79,6 +80,7 @@ LATE = (
 SHORT_FIRST = "intervals in bits, short streams first, 10 epochs"
 CHOSEN = f"{SHORT_FIRST}; chosen on validation streams"
 SWITCHED = f"gates start as switches at 1…17 bits, {CHOSEN}"
+STEEPER = CHOSEN.replace("intervals in bits", "intervals in units of 4 bits, weights start three times as large")
 SAME = f"{SHORT_FIRST}; no search"
 
 ROWS = {
@@ -111,7 +113,7 @@ ROWS = {
     },
     "transformer": Row(MODELS["transformer"], GROWN, f"2 layers, 4 heads, {SAME}"),
     "cf_s_tuned": Row(MODELS["cf_s"], FLAT, CHOSEN, "tuned"),
-    "cf_s_paper_tuned": Row(MODELS["cf_s_paper"], FLAT, CHOSEN, "tuned"),
+    "cf_s_paper_tuned": Row(MODELS["cf_s_paper"], STEEP, STEEPER, "tuned"),
     "no_gate_tuned": Row(MODELS["no_gate"], SWITCHES, SWITCHED, "tuned"),
     "cfc_tuned": Row(MODELS["cfc"], SWITCHES, SWITCHED, "tuned"),
     "cfc_flat": Row(MODELS["cfc"], FLAT, f"gates start flat, {CHOSEN}", "tuned, no switches"),
