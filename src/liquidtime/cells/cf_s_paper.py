@@ -20,6 +20,9 @@ class CfSPaperCell(HeadedCell):
     wτ is kept positive by softplus, as the lemma needs. The same network is evaluated twice, the second time with
     its arguments negated. Both passes of a training step draw their own backbone dropout.
 
+    Both sigmoids are flat, a quarter of their argument at most, so that what a sample leaves in the state fades within
+    a few samples. Where it must last, start with larger weights: `init_gain=3`.
+
     Args:
         input_size: D.
         hidden_size: H.
