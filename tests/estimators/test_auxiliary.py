@@ -107,6 +107,18 @@ def test_a_model_keeps_nothing_of_them_but_what_it_learned(kind, tmp_path):
     np.testing.assert_array_equal(lt.load(tmp_path / "model").predict(data), model.predict(data))
 
 
+def test_a_model_with_a_loss_of_its_own_keeps_it_beside_the_outcomes():
+    data, labels, level = series()
+    model = lt.CfCClassifier(**TINY | {"network": "rnn_vae"}).fit(data, labels)
+    network = WithAuxiliary(model.networks_[0], standardised(level, 90)).train()
+    sample = Prepared.of(model.encoder_, data).at([3, 4, 5])
+    loss = cross_entropy(network(*sample[:5]), torch.tensor([0, 1, 2]))
+    own = float(network.network._own_loss.detach())
+    assert own > 0
+    both = network.with_own_loss(loss)
+    assert float(both.total.detach()) == pytest.approx(float(loss.total.detach()) + 3 * own, rel=1e-5)
+
+
 def test_a_run_in_a_folder_resumes_to_the_same_bits(tmp_path):
     data, labels, level = series()
     whole = lt.CfCClassifier(**TINY | {"n_estimators": 2}).fit(data, labels, auxiliary=level)
