@@ -209,13 +209,17 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path):
         train(network(), signalled, batches_of(rows()), SETTINGS, folder=tmp_path)
 
 
-def test_without_a_folder_ctrl_c_is_the_callers(tmp_path):
+def test_without_a_folder_ctrl_c_is_the_callers():
     def signalled(model: nn.Module, batch):
         os.kill(os.getpid(), signal.SIGINT)
         return objective(model, batch)
 
-    with pytest.raises(KeyboardInterrupt):
-        train(network(), signalled, batches_of(rows()), SETTINGS)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore Ctrl-C
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train(network(), signalled, batches_of(rows()), SETTINGS)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_in_another_thread_no_handler_is_set(tmp_path):
