@@ -57,8 +57,8 @@ class WithAuxiliary(nn.Module):
         if guessed is None:
             return loss
         wanted = self.outcomes[rows]
-        beside = squared_error(guessed, wanted, torch.isfinite(wanted))
-        return Loss(loss.total + WEIGHT * loss.weight * beside.total / max(float(beside.weight), 1.0), loss.weight)
+        error = squared_error(guessed, wanted, torch.isfinite(wanted))
+        return Loss(loss.total + WEIGHT * loss.weight * error.total / max(float(error.weight), 1.0), loss.weight)
 
 
 def beside(loss_of: LossOf) -> LossOf:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from torch import Tensor
 
+from liquidtime.datasets import Sequences
 from liquidtime.estimators import CfCClassifier
 from liquidtime.paper.fitting import Outcome, Run
 from liquidtime.paper.observed import joined, observed
@@ -43,11 +45,10 @@ class EstimatorModel:
         """
         known = [part for name, part in run.split.parts().items() if name != "test"]
         model = CfCClassifier(n_estimators=self.members, random_state=run.seed)
-        further = [part.further for part in known if self.along and part.further is not None]
         model.fit(
             joined(known, self.static, self.kinds),
             np.concatenate([part.y for part in known]),
-            auxiliary=np.concatenate(further) if further else None,
+            auxiliary=np.concatenate([_further(part) for part in known]) if self.along else None,
         )
         first = model.results_[0]
         return Outcome(
@@ -60,3 +61,9 @@ class EstimatorModel:
             sum(parameter.numel() for network in model.networks_ for parameter in network.parameters()),
             {name: value for name, value in model.get_params().items() if isinstance(value, str | int | float)},
         )
+
+
+def _further(part: Sequences) -> Tensor:
+    if part.further is None:
+        raise ValueError("`along` needs a data set with further outcomes; this one has none.")
+    return part.further
