@@ -20,6 +20,6 @@ def test_outcomes_along_are_those_of_all_but_the_test_part(tmp_path_factory, tmp
         given = getattr(split, part)
         turned = dataclasses.replace(split, **{part: dataclasses.replace(given, further=-given.further)})
         assert np.array_equal(model.fit(dataclasses.replace(run, split=turned), None).prediction, found) == same
+    none = dataclasses.replace(split, train=dataclasses.replace(split.train, further=None))
     with pytest.raises(ValueError, match="`along` needs a data set with further outcomes"):
-        none = dataclasses.replace(split, train=dataclasses.replace(split.train, further=None))
         model.fit(dataclasses.replace(run, split=none), None)
