@@ -26,9 +26,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 import liquidtime as lt
+from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import align_labels
-from liquidtime.estimators.baselines import Guess, SummaryBoosting
-from liquidtime.estimators.inputs import Prepared, Samples
+from liquidtime.estimators.network.inputs import Prepared, Samples
 from liquidtime.training import bootstrap_interval
 
 STATIC = ("Age", "Gender", "Height", "ICUType")

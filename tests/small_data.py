@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from liquidtime.datasets.physionet2012 import CHANNELS
-from liquidtime.datasets.prepare.walker2d import split_order
+from liquidtime.paper.datasets.physionet2012 import CHANNELS
+from liquidtime.paper.datasets.prepare.walker2d import split_order
 
 REAL = Path(os.environ.get("LIQUIDTIME_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

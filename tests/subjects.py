@@ -51,7 +51,7 @@ OPTIONS = {
     "LTCCell-midpoint": lambda d: cells.LTCCell(d, H, solver="midpoint", unfolds=1),
 }
 # Cells that round in the forward pass and pretend in the backward pass that they do not.
-STRAIGHT_THROUGH = {"SkipLSTMCell": "liquidtime.cells.skip_lstm.straight_through"}
+STRAIGHT_THROUGH = {"SkipLSTMCell": "liquidtime.baselines.recurrent.skip_lstm.straight_through"}
 
 
 def find():

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from liquidtime.baselines import MTAND, RNNVAE, BidirectionalRNN, IPNet, LatentODE, MTANDFull, SeFT, Transformer
-from liquidtime.baselines.latent import divergence, log_density
-from liquidtime.baselines.series import FAR, Observations, group_softmax
-from liquidtime.baselines.time_encoding import TimeEncoding
-from liquidtime.cells.field import Field
+from liquidtime.baselines.recurrent.field import Field
+from liquidtime.baselines.series.latent import divergence, log_density
+from liquidtime.baselines.series.series import FAR, Observations, group_softmax
+from liquidtime.baselines.series.time_encoding import TimeEncoding
 from liquidtime.solvers import Dopri5
 
 F64 = torch.float64

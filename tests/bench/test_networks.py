@@ -9,7 +9,7 @@ from liquidtime.bench.networks import signals
 from liquidtime.bench.ode_rnn import ODERNN
 from liquidtime.bench.shape import Shape
 from liquidtime.bench.transformer import CausalTransformer
-from liquidtime.estimators.networks import NETWORKS
+from liquidtime.networks import NETWORKS
 from liquidtime.ops import using_backend
 from liquidtime.solvers import RK4
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from liquidtime.closed_form import PiecewiseConstant, approximate, bound, exact, sharpness
-from liquidtime.closed_form.activity import sigmoid
+from liquidtime.theory.activity import sigmoid
 
 NONLINEARITIES = {
     "sigmoid": sigmoid,

@@ -8,7 +8,7 @@ import torch
 from scipy.integrate import solve_ivp
 
 from liquidtime.closed_form import PiecewiseConstant, exact
-from liquidtime.closed_form.quadrature import cumulative
+from liquidtime.theory.quadrature import cumulative
 from oracles.scalar_ltc import double_integral
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from liquidtime.data.bins import bin_of, bin_series
+from liquidtime.data.encoding.bins import bin_of, bin_series
 from oracles.encoding import binned
 from oracles.series import random_set
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from liquidtime.data.scaling import fit_scaling, heavy_tailed
+from liquidtime.data.encoding.scaling import fit_scaling, heavy_tailed
 from oracles.encoding import scaled, scaling
 
 RNG = np.random.default_rng(0)

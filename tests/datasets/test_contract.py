@@ -5,7 +5,7 @@ import inspect
 import pytest
 import torch
 
-from liquidtime.datasets import DATASETS
+from liquidtime.paper.datasets import DATASETS
 from small_data import write_all
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from liquidtime.datasets import driving, driving_run
+from liquidtime.paper.datasets import driving, driving_run
 from small_data import REAL, needs_real, write_all
 
 
@@ -59,7 +59,7 @@ def test_refusals(root, tmp_path):
 
 @needs_real("driving_udacity_sim/frames.parquet")
 def test_the_real_recording():
-    from liquidtime.datasets.prepare.driving import CONTENT, digest, milliseconds
+    from liquidtime.paper.datasets.prepare.driving import CONTENT, digest, milliseconds
 
     columns = ["run", "frame", "time_ms", "steering", "source_name"]
     table = pl.read_parquet(REAL / "driving_udacity_sim" / "frames.parquet", columns=columns)

@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from liquidtime.datasets import DATASETS, DataNotFound, driving_run, imdb, physionet2012, walker2d
-from liquidtime.datasets.download import Download, fetch
-from liquidtime.datasets.files import Origin, cache_folder, locate
-from liquidtime.datasets.prepare import driving as prepare_driving
-from liquidtime.datasets.prepare import imdb as prepare_imdb
-from liquidtime.datasets.prepare import physionet2012 as prepare_physionet2012
-from liquidtime.datasets.prepare import walker2d as prepare_walker2d
+from liquidtime.paper.datasets import DATASETS, DataNotFound, driving_run, imdb, physionet2012, walker2d
+from liquidtime.paper.datasets.download import Download, fetch
+from liquidtime.paper.datasets.files import Origin, cache_folder, locate
+from liquidtime.paper.datasets.prepare import driving as prepare_driving
+from liquidtime.paper.datasets.prepare import imdb as prepare_imdb
+from liquidtime.paper.datasets.prepare import physionet2012 as prepare_physionet2012
+from liquidtime.paper.datasets.prepare import walker2d as prepare_walker2d
 from small_data import jpeg, write_all
 
 

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 import torch
 
-from liquidtime.datasets import imdb
-from liquidtime.datasets.imdb import most_frequent, split_words
+from liquidtime.paper.datasets import imdb
+from liquidtime.paper.datasets.imdb import most_frequent, split_words
 from small_data import REAL, needs_real, write_all
 
 

@@ -3,8 +3,8 @@ import polars as pl
 import pytest
 import torch
 
-from liquidtime.datasets import physionet2012
-from liquidtime.datasets.physionet2012 import CHANNELS, FURTHER
+from liquidtime.paper.datasets import physionet2012
+from liquidtime.paper.datasets.physionet2012 import CHANNELS, FURTHER
 from small_data import REAL, needs_real, write_all
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime.datasets import walker2d
+from liquidtime.paper.datasets import walker2d
 from small_data import REAL, needs_real, write_all
 
 
@@ -46,7 +46,7 @@ def test_windows_are_those_of_the_protocol(tmp_path):
 
 @needs_real("walker2d/walker2d.npz")
 def test_the_real_rollouts():
-    from liquidtime.datasets.prepare.walker2d import CONTENT, digest, split_order
+    from liquidtime.paper.datasets.prepare.walker2d import CONTENT, digest, split_order
 
     split = walker2d(REAL)
     assert [len(part) for part in split.parts().values()] == [9_684, 1_272, 1_937]

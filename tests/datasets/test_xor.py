@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime.datasets import xor, xor_split
+from liquidtime.paper.datasets import xor, xor_split
 
 
 @pytest.fixture(scope="module")

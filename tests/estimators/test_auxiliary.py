@@ -7,8 +7,8 @@ import torch
 
 import liquidtime as lt
 from estimators.small import TINY, series
-from liquidtime.estimators.auxiliary import WEIGHT, WithAuxiliary, standardised
-from liquidtime.estimators.inputs import Prepared
+from liquidtime.estimators.network.auxiliary import WEIGHT, WithAuxiliary, standardised
+from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.training import Loss, cross_entropy
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from estimators.small import series
+from liquidtime.baselines.classical import Guess, LastValue, MeanSoFar, SummaryBoosting, summary_features
 from liquidtime.data import SeriesEncoder
-from liquidtime.estimators.baselines import Guess, LastValue, MeanSoFar, SummaryBoosting, summary_features
 
 
 def test_every_summary_is_that_of_its_definition():

@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 import liquidtime as lt
 from estimators.small import TINY, series
 from liquidtime.cells import CfCCell
-from liquidtime.estimators.members import folds
+from liquidtime.estimators.network.members import folds
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,10 @@ import torch
 
 import liquidtime as lt
 from estimators.small import TINY
-from liquidtime.cells import GRUCell, GRUDCell, ImputeGRUCell
-from liquidtime.data.encoder_layout import Layout
-from liquidtime.estimators.networks import MASKED, NETWORKS, cell_maker
+from liquidtime.baselines.recurrent import GRUDCell, ImputeGRUCell
+from liquidtime.cells import GRUCell
+from liquidtime.data.encoding.encoder_layout import Layout
+from liquidtime.networks import MASKED, NETWORKS, cell_maker
 
 
 def test_masks_belong_to_the_columns_of_values():

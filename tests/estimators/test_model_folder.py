@@ -13,7 +13,7 @@ from estimators.forged import sign
 from estimators.small import TINY, series
 from liquidtime.cells import CfCCell
 from liquidtime.estimators import ModelFolderError
-from liquidtime.estimators.model_folder import _is_pickle
+from liquidtime.estimators.files.model_folder import _is_pickle
 from liquidtime.training import DamagedFolder
 from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes
 

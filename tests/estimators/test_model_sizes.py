@@ -1,8 +1,8 @@
 import pytest
 
-from liquidtime.estimators.model_config import check_sizes
-from liquidtime.estimators.model_folder import ModelFolderError
-from liquidtime.estimators.networks import NETWORKS, cell_maker
+from liquidtime.estimators.files.model_config import check_sizes
+from liquidtime.estimators.files.model_folder import ModelFolderError
+from liquidtime.networks import NETWORKS, cell_maker
 
 D, H, U, R, PIECES, OUTPUTS = 6, 2, 64, 4, 5, 1
 

@@ -3,7 +3,7 @@ import torch
 
 from liquidtime import CfC
 from liquidtime.cells import GRUCell
-from liquidtime.insight import gate_times
+from liquidtime.evaluation.gate_times import gate_times
 from liquidtime.layers import Recurrent
 
 

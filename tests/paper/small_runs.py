@@ -16,7 +16,7 @@ XOR_SIZES = {"train": 80, "test": 30}
 
 def shrink_xor(monkeypatch):
     """Draw few bit streams where an experiment would draw 110,000."""
-    monkeypatch.setattr(sys.modules["liquidtime.datasets.xor"], "SIZES", XOR_SIZES)
+    monkeypatch.setattr(sys.modules["liquidtime.paper.datasets.xor"], "SIZES", XOR_SIZES)
 
 
 def shrink_head(monkeypatch):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime.datasets import Sequences, xor
-from liquidtime.estimators.baselines import summary_features
+from liquidtime.baselines.classical import summary_features
 from liquidtime.paper.boosting import BoostingModel
+from liquidtime.paper.datasets import Sequences, xor
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.observed import observed
 from paper.small_runs import small_run, written

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from liquidtime.datasets import Sequences, Split
 from liquidtime.layers import CfC
+from liquidtime.paper.datasets import Sequences, Split
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.fitting import Run
 from liquidtime.paper.network import Discrete, SequenceNetwork

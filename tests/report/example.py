@@ -3,7 +3,7 @@
 import numpy as np
 
 from liquidtime.data import from_arrays
-from liquidtime.report import Curve, Figure, ModelResult, ReportData, SeriesView
+from liquidtime.evaluation.report import Curve, Figure, ModelResult, ReportData, SeriesView
 
 
 def series_set(S=60, channels=("heart rate", "temp"), seed=0):

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from liquidtime.report import render
+from liquidtime.evaluation.report import render
 from report.example import report
 
 CHROMIUM = shutil.which("chromium")

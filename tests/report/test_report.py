@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from liquidtime.report import ModelResult, SeriesView, render, write_report
-from liquidtime.report.drawing import thinned
-from liquidtime.report.page import number, share
-from liquidtime.report.score_plots import reliability
+from liquidtime.evaluation.report import ModelResult, SeriesView, render, write_report
+from liquidtime.evaluation.report.drawing import thinned
+from liquidtime.evaluation.report.page import number, share
+from liquidtime.evaluation.report.score_plots import reliability
 from report.example import report, series_set
 
 HOSTILE = "<script>alert('x')</script>\"'&$a_b$"

@@ -9,7 +9,7 @@ from liquidtime.bench.contenders import LOOP, MATRIX_PRODUCT
 from liquidtime.bench.shape import Shape
 from liquidtime.bench.sweeps import SWEEPS, Sweep
 from liquidtime.errors import unknown_choice
-from liquidtime.estimators.networks import NETWORKS
+from liquidtime.networks import NETWORKS
 
 XOR = Shape(128, 32, 1, 192, 128)
 WALKER2D = Shape(256, 64, 17, 64, 256)

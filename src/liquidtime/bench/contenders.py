@@ -11,7 +11,7 @@ from liquidtime._checks import check_choice
 from liquidtime.bench import networks
 from liquidtime.bench.networks import Network
 from liquidtime.bench.shape import Shape, cfc_flops, gru_flops, lstm_flops
-from liquidtime.estimators.networks import NETWORKS
+from liquidtime.networks import NETWORKS
 from liquidtime.ops.native import library
 
 MATRIX_PRODUCT = "torch.mm"

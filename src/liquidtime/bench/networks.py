@@ -12,8 +12,8 @@ from liquidtime.bench.ode_rnn import ODERNN
 from liquidtime.bench.shape import Shape
 from liquidtime.bench.transformer import CausalTransformer
 from liquidtime.cells import Cell
-from liquidtime.estimators.networks import cell_maker
 from liquidtime.layers import LTC, CfC, Recurrent
+from liquidtime.networks import cell_maker
 from liquidtime.wirings import AutoNCP
 
 

@@ -136,7 +136,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     )  # fmt: skip
     page = None
     try:
-        from liquidtime.report import render
+        from liquidtime.evaluation.report import render
 
         page = render(
             report_data(
@@ -180,7 +180,7 @@ def _labels(job: Job, frame: Any) -> Any:
     import narwhals as nw
 
     from liquidtime.data import read_frame
-    from liquidtime.data.columns import check_column
+    from liquidtime.data.reading.columns import check_column
 
     if job.target is None:
         return None

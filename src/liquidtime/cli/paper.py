@@ -50,7 +50,7 @@ def run_experiment(
     as_json: Json = False,
 ) -> None:
     """Run seeds of a model; those with a result are skipped, those cut short go on."""
-    from liquidtime.datasets import DataNotFound
+    from liquidtime.paper.datasets import DataNotFound
     from liquidtime.paper.runner import run
     from liquidtime.training import FolderInUse
 
@@ -144,8 +144,8 @@ def draw_figure(
     out: Out = Path("results"),
 ) -> None:
     """Draw a figure of the paper from what was run, into figures/ of the results."""
-    from liquidtime.datasets import DataNotFound
     from liquidtime.errors import unknown_choice
+    from liquidtime.paper.datasets import DataNotFound
     from liquidtime.paper.figures import FIGURES, draw
 
     try:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import SeriesSet
-from liquidtime.data.columns import label_of
+from liquidtime.data.reading.columns import label_of
 from liquidtime.estimators import CfCClassifier, CfCRegressor
-from liquidtime.estimators.baselines import Guess, SummaryBoosting
 from liquidtime.training import METRICS, Interval, bootstrap_interval
 
 CLASSIFY = ("auc", "average_precision", "accuracy", "log_loss", "brier")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.baselines.classical import LastValue, MeanSoFar
 from liquidtime.data import SeriesSet
-from liquidtime.data.alignment import aligned
+from liquidtime.data.encoding.alignment import aligned
 from liquidtime.estimators import CfCForecaster
-from liquidtime.estimators.baselines import LastValue, MeanSoFar
 from liquidtime.evaluation.comparison import Comparison
 from liquidtime.training import bootstrap_interval
 

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data import SeriesSet
-from liquidtime.data.describe import Description
+from liquidtime.data.container.describe import Description
 from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCRegressor
-from liquidtime.estimators.inputs import Prepared
-from liquidtime.estimators.model_config import versions
+from liquidtime.estimators.files.model_config import versions
+from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.evaluation.comparison import Comparison
 from liquidtime.evaluation.forecasting import ForecastTest
-from liquidtime.insight import gate_times
+from liquidtime.evaluation.gate_times import gate_times
+from liquidtime.evaluation.report import Curve, Figure, ModelResult, ReportData, SeriesView
 from liquidtime.layers import Recurrent
-from liquidtime.report import Curve, Figure, ModelResult, ReportData, SeriesView
 
 _SHOWN = 2
 """Best and worst series that are drawn, of each."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from liquidtime.estimators.baselines import RATE, SummaryBoosting
+from liquidtime.baselines.classical import RATE, SummaryBoosting
 from liquidtime.paper.fitting import Outcome, Run
 from liquidtime.paper.observed import joined, observed
 from liquidtime.paper.settings import Settings

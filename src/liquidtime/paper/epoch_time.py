@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from liquidtime.cells import ODERNNCell
-from liquidtime.datasets import Sequences, Split
+from liquidtime.baselines.recurrent import ODERNNCell
 from liquidtime.layers import Recurrent
+from liquidtime.paper.datasets import Sequences, Split
 from liquidtime.paper.experiments.experiment import HONEST, Experiment, Row
 from liquidtime.paper.fitting import NetworkModel, Run
 from liquidtime.paper.results import surroundings, write_result

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from liquidtime.datasets import Sequences
 from liquidtime.estimators import CfCClassifier
+from liquidtime.paper.datasets import Sequences
 from liquidtime.paper.fitting import Outcome, Run
 from liquidtime.paper.observed import joined, observed
 from liquidtime.paper.settings import Settings

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.baselines import SequenceModel
-from liquidtime.data.batches import plan_batches
-from liquidtime.datasets import Sequences, Split
+from liquidtime.data.encoding.batches import plan_batches
 from liquidtime.layers import Recurrent
+from liquidtime.paper.datasets import Sequences, Split
 from liquidtime.paper.network import Discrete, SequenceNetwork
 from liquidtime.paper.settings import Settings
 from liquidtime.paper.task import Task

@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from liquidtime.baselines import BASELINES, SequenceModel
 from liquidtime.cells import MixedMemory
-from liquidtime.estimators.networks import MASKED, NETWORKS
+from liquidtime.networks import MASKED, NETWORKS
 from liquidtime.ops import using_backend
 
 D, H, U, T = 64, 64, 128, 64

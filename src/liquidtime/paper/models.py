@@ -9,9 +9,8 @@ import torch
 from torch import nn
 
 from liquidtime.baselines import BASELINES, SequenceModel
-from liquidtime.cells import (
+from liquidtime.baselines.recurrent import (
     BidirectionalRNNCell,
-    Cell,
     CoRNNCell,
     CTGRUCell,
     CTLSTMCell,
@@ -31,11 +30,12 @@ from liquidtime.cells import (
     ReLUGRUCell,
     SkipLSTMCell,
 )
-from liquidtime.cells.decay import InputDecay
-from liquidtime.datasets import Sequences
-from liquidtime.datasets.imdb import LONGEST
+from liquidtime.baselines.recurrent.decay import InputDecay
+from liquidtime.cells import Cell
 from liquidtime.layers import LTC, CfC, Recurrent
 from liquidtime.paper.boosting import BoostingModel
+from liquidtime.paper.datasets import Sequences
+from liquidtime.paper.datasets.imdb import LONGEST
 from liquidtime.paper.estimator import EstimatorModel
 from liquidtime.paper.fitting import NetworkModel
 from liquidtime.paper.network import Discrete

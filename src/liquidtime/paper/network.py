@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.baselines import SequenceModel
-from liquidtime.datasets import Sequences
 from liquidtime.layers import Recurrent
+from liquidtime.paper.datasets import Sequences
 from liquidtime.training import Loss
 
 

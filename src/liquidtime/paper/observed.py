@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from liquidtime.data import SeriesSet
-from liquidtime.datasets import Sequences
+from liquidtime.paper.datasets import Sequences
 
 
 def observed(part: Sequences, static: int = 0, kinds: int = 0) -> SeriesSet:

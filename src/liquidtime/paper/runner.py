@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from liquidtime._checks import check_choice, check_size
-from liquidtime.datasets import Split
+from liquidtime.paper.datasets import Split
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.experiments.experiment import HONEST, Experiment
 from liquidtime.paper.fitting import Outcome, Run
@@ -52,7 +52,7 @@ def run(
         protocol: of the experiment.
         epochs: in place of the settings'.
         limit: only the first so many sequences of each part, to try things out.
-        data_dir: a folder with the data, see `liquidtime.datasets`.
+        data_dir: a folder with the data, see `liquidtime.paper.datasets`.
         out: where results go; checkpoints are under its `runs/` while a seed is under way.
         jobs: seeds side by side, one thread each. None: as many as cores, where there are several seeds to run.
         progress: show a progress line of each seed; None = only on a terminal.

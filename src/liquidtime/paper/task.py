@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from liquidtime.datasets import Sequences
+from liquidtime.paper.datasets import Sequences
 from liquidtime.training import METRICS, Loss, cross_entropy, squared_error
 
 

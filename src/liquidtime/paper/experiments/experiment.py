@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import torch
 
 from liquidtime._checks import check_choice, check_size
-from liquidtime.datasets import Split
+from liquidtime.paper.datasets import Split
 from liquidtime.paper.fitting import Outcome, Run
 from liquidtime.paper.published import PaperRow
 from liquidtime.paper.settings import Settings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from liquidtime.datasets import imdb
-from liquidtime.datasets.imdb import VOCABULARY
 from liquidtime.paper import published, settings
+from liquidtime.paper.datasets import imdb
+from liquidtime.paper.datasets.imdb import VOCABULARY
 from liquidtime.paper.experiments.experiment import UNSAID, Experiment, Row
 from liquidtime.paper.models import MODELS
 from liquidtime.paper.settings import Settings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from liquidtime.datasets import physionet2012
 from liquidtime.paper import published, settings
+from liquidtime.paper.datasets import physionet2012
 from liquidtime.paper.experiments.experiment import Experiment, Row
 from liquidtime.paper.models import MODELS
 from liquidtime.paper.settings import Settings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from liquidtime.datasets import walker2d
 from liquidtime.paper import published, settings
+from liquidtime.paper.datasets import walker2d
 from liquidtime.paper.experiments.experiment import UNSAID, Experiment, Row
 from liquidtime.paper.models import MODELS
 from liquidtime.paper.settings import Settings

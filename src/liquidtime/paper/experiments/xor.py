@@ -6,8 +6,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from liquidtime.datasets import Split, xor_split
 from liquidtime.paper import published, settings
+from liquidtime.paper.datasets import Split, xor_split
 from liquidtime.paper.experiments.experiment import UNSAID, Experiment, Row
 from liquidtime.paper.models import MODELS
 from liquidtime.paper.settings import Settings

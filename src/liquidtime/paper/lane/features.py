@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from liquidtime.datasets import Sequences, Split
+from liquidtime.paper.datasets import Sequences, Split
 from liquidtime.paper.lane.convolution import Head, scaled, standardised
 from liquidtime.paper.lane.corruption import CORRUPTIONS, corrupted
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from liquidtime.datasets import Sequences, Split
+from liquidtime.paper.datasets import Sequences, Split
 from liquidtime.paper.lane.convolution import FEATURES, Head, scaled, standardised
 from liquidtime.training import METRICS, Loss, TrainSettings, isolated_rng, squared_error, train
 from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes, write_file

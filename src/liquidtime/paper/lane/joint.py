@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from liquidtime.datasets import Sequences
+from liquidtime.paper.datasets import Sequences
 from liquidtime.paper.fitting import Run, predict
 from liquidtime.paper.lane.convolution import Head, scaled, standardised
 from liquidtime.training import TrainResult, TrainSettings, train

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from liquidtime.datasets import Sequences, Split, driving
+from liquidtime.paper.datasets import Sequences, Split, driving
 
 WINDOW = 64
 """Images of a window, about 7 s."""

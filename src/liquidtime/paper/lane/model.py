@@ -12,7 +12,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from liquidtime.datasets import Sequences, Split
+from liquidtime.paper.datasets import Sequences, Split
 from liquidtime.paper.fitting import Outcome, Run, Shuffled, predict, train_settings
 from liquidtime.paper.lane.attention import keep_attention
 from liquidtime.paper.lane.convolution import FLAT

@@ -16,10 +16,10 @@ from torch import Tensor
 from liquidtime.cells import LTCCell
 from liquidtime.closed_form import algorithm_one
 from liquidtime.closed_form.measure import with_solver
-from liquidtime.datasets import Split
 from liquidtime.layers import LTC
 from liquidtime.ops import using_backend
 from liquidtime.ops.backend import native_is_live
+from liquidtime.paper.datasets import Split
 from liquidtime.paper.fitting import Outcome, Run
 from liquidtime.paper.lane.features import drives
 from liquidtime.paper.lane.head import shared_head

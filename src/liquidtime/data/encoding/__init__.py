@@ -1,0 +1,1 @@
+"""From series to what a network reads: scaling, bins, history, batches, streams."""

@@ -1,0 +1,1 @@
+"""Tables, frames, arrays and files into sets of series."""

@@ -1,0 +1,1 @@
+"""The estimators that users see, with the conventions of scikit-learn."""

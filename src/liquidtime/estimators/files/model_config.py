@@ -1,0 +1,199 @@
+"""config.json of a model folder: what is written, and what is checked before anything is built from it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import sklearn
+import torch
+
+from liquidtime.baselines import BASELINES
+from liquidtime.networks import NETWORKS, WITH_BACKBONE
+from liquidtime.training.artifact import DamagedFolder
+
+FORMAT = 2
+"""Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns either as format 2."""
+_FIELDS = {
+    "format": int,
+    "kind": str,
+    "params": dict,
+    "encoders": list,
+    "learned": dict,
+    "members": int,
+    "pieces": list,
+    "features": (int, type(None)),
+    "feature_names": (list, type(None)),
+    "series": int,
+    "seed": int,
+    "metrics": dict,
+    "versions": dict,
+}
+_TEXTS = "a list of different texts"
+
+
+class ModelFolderError(DamagedFolder):
+    """A model folder that is not what it says, or says what cannot be."""
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what computes a model's numbers."""
+    return {
+        "liquidtime": importlib.import_module("liquidtime").__version__,
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def stored_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an estimator's parameters as JSON can hold them."""
+    stored = dict(params)
+    if not isinstance(stored["network"], str):
+        stored["network"] = {"callable": getattr(stored["network"], "__qualname__", type(stored["network"]).__name__)}
+    if not isinstance(stored["random_state"], int | np.integer | None):
+        stored["random_state"] = None
+    if isinstance(stored.get("class_weight"), Mapping):
+        pairs = stored["class_weight"].items()
+        stored["class_weight"] = {"pairs": [[_plain(label), float(weight)] for label, weight in pairs]}
+    return {name: _plain(value) for name, value in stored.items()}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def read_config(raw: bytes) -> dict[str, Any]:
+    """Return config.json's contents with every field of its type.
+
+    Raises:
+        ModelFolderError: not JSON, a newer format, a field that is missing, unknown or of another type.
+
+    """
+    try:
+        stored: Any = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ModelFolderError(f"config.json is not JSON: {error}") from error
+    config: dict[str, Any] = stored if isinstance(stored, dict) else {}
+    if not _is(config.get("format"), int):
+        raise ModelFolderError("config.json has no `format`; it is not of a model folder")
+    if config["format"] > FORMAT:
+        raise ModelFolderError(
+            f"config.json has format {config['format']}; this version reads up to {FORMAT}. Update liquidtime."
+        )
+    written = config["format"]
+    if written == 1 and {"encoder", "pieces"} <= set(config) and "encoders" not in config:
+        config = {**config, "encoders": [config["encoder"]], "pieces": [config["pieces"]]}
+        del config["encoder"]
+    missing, surplus = sorted(set(_FIELDS) - set(config)), sorted(set(config) - set(_FIELDS))
+    if missing or surplus or written < 1:
+        raise ModelFolderError(f"config.json is not of format {written}: missing {missing}, unknown {surplus}")
+    for name, kind in _FIELDS.items():
+        if not _is(config[name], kind):
+            raise ModelFolderError(f"config.json has a `{name}` of type {type(config[name]).__name__}")
+    encoders, pieces = config["encoders"], config["pieces"]
+    if not all(_is(count, int) and count >= 0 for count in pieces):
+        raise ModelFolderError(f"config.json has `pieces` {pieces}; whole numbers of at least 0 are needed")
+    if not 1 <= len(encoders) == len(pieces) <= config["members"]:
+        raise ModelFolderError(
+            f"config.json has {len(encoders)} encoders, the pieces of {len(pieces)} and {config['members']} members; "
+            "at least one encoder is needed, the pieces of each, and a member for each"
+        )
+    for encoder in encoders:
+        _check_encoder(encoder)
+    return config
+
+
+def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
+    """Return an estimator's parameters from those stored.
+
+    Args:
+        stored: as `stored_params` returned them.
+        network: the caller's function, where the stored one was a function.
+    """
+    params = dict(stored)
+    if isinstance(params.get("network"), dict):
+        if network is None:
+            raise ModelFolderError(
+                f"the model's network is the function {params['network'].get('callable')!r}, and functions are never "
+                "stored. Pass it: load(path, network=...)."
+            )
+        params["network"] = network
+    elif network is not None:
+        raise ModelFolderError(f"the model's network is {params.get('network')!r}; leave `network` out")
+    weight = params.get("class_weight")
+    if isinstance(weight, dict):
+        params["class_weight"] = {label: float(value) for label, value in weight["pairs"]}
+    return params
+
+
+def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, outputs: int, elements: int) -> None:
+    """Refuse a configuration that needs more weights than its file holds, before anything is made of it.
+
+    Args:
+        params: of the estimator.
+        members: networks.
+        D: inputs of a network.
+        pieces: of its read-out.
+        outputs: likewise.
+        elements: numbers in the file.
+    """
+    H, U, layers = params["hidden_size"], params["backbone_units"], params["num_layers"]
+    if not isinstance(params["network"], str):
+        H = U = 1
+    elif params["network"] in BASELINES:
+        D, U = 0, H
+    elif params["network"] not in NETWORKS:
+        return  # refused by name when the network is made
+    elif params["network"] in ("ltc", "lstm", "gru", "rnn"):
+        U = H
+    elif params["network"] not in WITH_BACKBONE:
+        U = 0
+    R = params["read_out_units"]
+    least = members * (U * (D + H) + (layers - 1) * H * U + R * (3 * H + pieces + outputs))
+    if least > elements:
+        raise ModelFolderError(
+            f"config.json asks for at least {least:,} weights (`members` {members}, `num_layers` {layers}, "
+            f"`hidden_size` {H}, `backbone_units` {U}, `read_out_units` {R}, `pieces` {pieces}), but "
+            f"model.safetensors holds {elements:,} numbers"
+        )
+
+
+def _check_encoder(encoder: Any) -> None:
+    if not isinstance(encoder, dict):
+        raise ModelFolderError(f"config.json has an encoder of type {type(encoder).__name__}")
+    for name in ("channels", "static_names"):
+        if not _texts(encoder.get(name)):
+            raise ModelFolderError(f"config.json has an encoder whose `{name}` are not {_TEXTS}")
+    categories = encoder.get("categories")
+    if not isinstance(categories, dict) or not all(_texts(labels) for labels in categories.values()):
+        raise ModelFolderError(f"config.json has an encoder whose `categories` are not each {_TEXTS}")
+    known = {*encoder["channels"], *encoder["static_names"]}
+    if not set(categories) <= known:
+        raise ModelFolderError("config.json has an encoder with categories of what it does not have")
+    flags = encoder.get("static_flags")
+    if not isinstance(flags, list) or not all(isinstance(flag, bool) for flag in flags):
+        raise ModelFolderError("config.json has an encoder whose `static_flags` are not truth values")
+    if not isinstance(encoder.get("time_unit"), str | None):
+        raise ModelFolderError("config.json has an encoder whose `time_unit` is not a text")
+    for name in ("clip", "bin_width", "time_scale"):
+        value = encoder.get(name)
+        if not (_is(value, (int, float)) or (value is None and name != "time_scale")):
+            raise ModelFolderError(f"config.json has an encoder whose `{name}` is not a number")
+    if not isinstance(encoder.get("log"), bool) and not _texts(encoder.get("log")):
+        raise ModelFolderError("config.json has an encoder whose `log` is neither a truth value nor names")
+    if not _texts(encoder.get("blocks")):
+        raise ModelFolderError(f"config.json has an encoder whose `blocks` are not {_TEXTS}")
+
+
+def _texts(given: Any) -> bool:
+    return isinstance(given, list) and all(isinstance(item, str) for item in given) and len(set(given)) == len(given)
+
+
+def _is(given: Any, kind: Any) -> bool:
+    return isinstance(given, kind) and (not isinstance(given, bool) or kind is bool)

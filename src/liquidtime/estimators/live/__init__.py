@@ -1,0 +1,1 @@
+"""Series whose samples arrive one at a time."""

@@ -1,0 +1,1 @@
+"""The network around the recurrent layer, its inputs, and the training of ensemble members."""
