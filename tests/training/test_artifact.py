@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 import warnings
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -146,15 +147,19 @@ def test_a_users_own_folder_is_never_replaced(tmp_path):
         write_folder(tmp_path / "file", FILES)
 
 
-@pytest.fixture
+@contextmanager
 def small_files():
+    """Refuse to write long files inside a test, and no longer: pytest may be writing its report to one."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_full_disk_leaves_the_last_good_one(tmp_path, small_files):
+@small_files()
+def test_a_full_disk_leaves_the_last_good_one(tmp_path):
     path = generations(tmp_path)
     with pytest.raises(
         SaveFailed, match=r"could not write .*model: File too large. The last good one stays: .*model$"
@@ -168,7 +173,8 @@ def test_a_full_disk_leaves_the_last_good_one(tmp_path, small_files):
         write_folder(tmp_path / "first", {"a": bytes(100_000)})
 
 
-def test_a_single_file_is_whole_or_as_before(tmp_path, small_files):
+@small_files()
+def test_a_single_file_is_whole_or_as_before(tmp_path):
     path = tmp_path / "log"
     write_file(path, b"first")
     with pytest.raises(SaveFailed, match="It is as before"):
