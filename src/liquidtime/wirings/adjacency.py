@@ -30,7 +30,8 @@ class Adjacency(Wiring):
             None puts all of them in one.
 
     Raises:
-        ValueError: matrices of other shapes or entries, outputs beyond H, layers that do not contain every neuron exactly once.
+        ValueError: matrices of other shapes or entries, more outputs than neurons, layers that do not have every
+            neuron exactly once.
 
     """
 
