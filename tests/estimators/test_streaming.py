@@ -3,7 +3,6 @@ import pytest
 
 import liquidtime as lt
 from estimators.small import TINY, series
-from liquidtime.data import SeriesSet
 
 
 @pytest.mark.parametrize("network", ["cfc", "lstm", "cfc_mm"])
@@ -20,7 +19,9 @@ def test_one_sample_at_a_time_equals_every_prefix(network, bin_width):
             prefix = SeriesSet.from_arrays(
                 [(one.times[: k + 1], one.values[: k + 1])], channels=data.channels, time_unit="h"
             )
-            prefix = prefix._with(static=one.static[None], static_names=data.static_names, categories=data.categories)
+            prefix = prefix.replace_unchecked(
+                static=one.static[None], static_names=data.static_names, categories=data.categories
+            )
             np.testing.assert_allclose(live, model.predict_proba(prefix)[0], atol=2e-6)
 
 

@@ -2,6 +2,7 @@
 
 from liquidtime.data.container.concatenate import concatenate
 from liquidtime.data.container.describe import Description
+from liquidtime.data.container.notes import Note
 from liquidtime.data.container.series_set import Series, SeriesSet
 from liquidtime.data.encoding.batches import Batch, Batches, pad
 from liquidtime.data.encoding.encoder import Encoded, SeriesEncoder
@@ -12,7 +13,6 @@ from liquidtime.data.reading.files import read_frame
 from liquidtime.data.reading.from_arrays import from_arrays
 from liquidtime.data.reading.from_long import from_long
 from liquidtime.data.reading.from_wide import from_wide
-from liquidtime.data.reading.notes import Note
 from liquidtime.data.reading.targets import align_labels, align_outcomes, check_target
 
 __all__ = [

@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime._checks import check_choice, named_arguments
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Note, SeriesSet, first_words
 from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.bins import bin_series
 from liquidtime.data.encoding.carry import last_observed, since_feature
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.data.encoding.scaling import Scaling, fit_scaling
 from liquidtime.data.encoding.stream import SeriesStream
-from liquidtime.data.reading.notes import Note, first_words
 from liquidtime.errors import nearest, wrong_shape
 
 BLOCKS = ("values", "mask", "since")

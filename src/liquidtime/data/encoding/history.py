@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from liquidtime.data.container.series_set import SeriesSet
+    from liquidtime.data.container import SeriesSet
     from liquidtime.data.encoding.encoder import SeriesEncoder
 
 Array: TypeAlias = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import SeriesSet
 from liquidtime.data.encoding.bins import bin_of
 from liquidtime.data.encoding.history import STATISTICS, History, running
 

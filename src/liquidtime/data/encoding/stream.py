@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import as_ticks
 from liquidtime.data.encoding.bins import bin_of
 from liquidtime.data.encoding.carry import since_feature
-from liquidtime.data.reading.columns import label_of
-from liquidtime.data.reading.time_units import as_ticks
+from liquidtime.data.reading import label_of
 from liquidtime.errors import nearest, wrong_shape
 
 if TYPE_CHECKING:

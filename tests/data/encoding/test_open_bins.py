@@ -16,9 +16,7 @@ def test_every_sample_is_the_last_step_of_its_prefix(width):
     row = 0
     for place, series in enumerate(data):
         for k in range(len(series.times)):
-            prefix = data[place : place + 1]._with(
-                offsets=np.array([0, k + 1]), times=series.times[: k + 1], values=series.values[: k + 1]
-            )
+            prefix = data[place : place + 1].head(k + 1)
             wanted = encoder.transform(prefix)
             np.testing.assert_allclose(found.x[row], wanted.x[-1], atol=1e-6)
             assert found.dt[row] == wanted.dt[-1]
