@@ -180,7 +180,7 @@ def compare_forecasts(
         raise ValueError("`X` must have series of at least two samples: there is nothing to forecast")
     kept = np.clip((data.lengths * share).astype(np.int64), 1, data.lengths - 1)
     seen = np.arange(len(data.times)) - np.repeat(data.offsets[:-1], data.lengths) < np.repeat(kept, data.lengths)
-    past = data._with(offsets=np.concatenate([[0], np.cumsum(kept)]), times=data.times[seen], values=data.values[seen])
+    past = data.head(kept)
     times = [row.times[size:] for row, size in zip(data, kept, strict=True)]
     wanted = data.values[~seen][:, [data.channels.index(name) for name in channels]]
     known = ~np.isnan(wanted)
