@@ -69,12 +69,7 @@ def forecast_test(model: CfCForecaster, name: str, data: SeriesSet, seen: float 
     if len(rows) == 0:
         raise ValueError("`data` must have series of two samples or more to test forecasts on; the test part has none")
     kept, chosen = kept[rows], data[rows]
-    inside = np.arange(len(chosen.times)) - np.repeat(chosen.offsets[:-1], chosen.lengths) < np.repeat(
-        kept, chosen.lengths
-    )
-    past = chosen._with(
-        offsets=np.concatenate([[0], np.cumsum(kept)]), times=chosen.times[inside], values=chosen.values[inside]
-    )
+    past = chosen.head(kept)
     times = [one.times[size:] for one, size in zip(chosen, kept, strict=True)]
     wanted = [one.values[size:, places].astype(np.float64) for one, size in zip(chosen, kept, strict=True)]
     said = {
