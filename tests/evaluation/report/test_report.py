@@ -6,11 +6,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from liquidtime.evaluation.report import ModelResult, SeriesView, render, write_report
+from evaluation.report.example import report, series_set
+from liquidtime.evaluation.report import render
 from liquidtime.evaluation.report.drawing import thinned
 from liquidtime.evaluation.report.page import number, share
 from liquidtime.evaluation.report.score_plots import reliability
-from report.example import report, series_set
+from liquidtime.tasks import Comparison, SeriesView
 
 HOSTILE = "<script>alert('x')</script>\"'&$a_b$"
 
@@ -144,8 +145,8 @@ def test_what_is_not_known_is_left_out():
 def test_figures_of_the_curves_are_those_of_the_predictions():
     target = np.array([0, 0, 1, 1])
     told = np.array([0.1, 0.4, 0.35, 0.8])
-    ours = ModelResult("ours", {}, np.stack([1 - told, told], 1))
-    labels = Outline(render(report(target=target, models=[ours]))).labels
+    ours = Comparison(target, {"ours": np.stack([1 - told, told], 1)}, {"ours": {}}, np.array(["a", "b"]))
+    labels = Outline(render(report(comparison=ours))).labels
     assert any("ours 0.750" in label for label in labels if label.startswith("ROC"))
 
 
@@ -173,13 +174,28 @@ def test_numbers_and_shares_are_written_to_be_read():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match=r"`task` must be one of .*; got 'guess'"):
-        report(task="guess", classes=())
-    with pytest.raises(ValueError, match="`models` must have at least one"):
-        report(models=[])
+    target, classes = np.arange(300) % 2, np.array(["a", "b"])
+    with pytest.raises(ValueError, match="`comparison` must have at least one model"):
+        report(comparison=Comparison(target, {}, {}, classes))
     with pytest.raises(ValueError, match=r"`prediction` must have shape \(n, C\) = \(300, 2\); got \(300,\)"):
-        report(models=[ModelResult("x", {}, np.zeros(300))])
+        report(comparison=Comparison(target, {"x": np.zeros(300)}, {"x": {}}, classes))
 
 
-def test_the_file_is_what_render_returns_and_twice_the_same(tmp_path, page):
-    assert write_report(tmp_path / "report.html", report()).read_text(encoding="utf-8") == page
+def test_the_page_is_twice_the_same(page):
+    assert render(report()) == page
+
+
+@pytest.mark.parametrize("ends", [(0.2, 0.8), (0.8, 0.2)])
+def test_a_line_has_the_same_colour_whichever_ends_higher(ends):
+    data = series_set()
+    one = data[0]
+    view = SeriesView(
+        "best", "7", "x", one.times, one.values, data.channels, one.times, np.tile(ends, (len(one.times), 1)),
+        labels=("forecast", "measured"),
+    )  # fmt: skip
+    page = render(report(series=[view]))
+    drawing = page[page.index('aria-label="Series 7') :]
+    drawing = drawing[: drawing.index("</svg>")]
+    lines = re.findall(r'<path d="M \S+ (\S+) [^"]*" clip-path[^>]*var\(--series-([01])\)', drawing)
+    height = {colour: -float(y) for y, colour in lines}  # SVG counts downwards
+    assert (height["0"] > height["1"]) == (ends[0] > ends[1])

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
+from evaluation.report.example import report
 from liquidtime.evaluation.report import render
-from report.example import report
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs `chromium` on PATH")

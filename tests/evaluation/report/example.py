@@ -3,7 +3,9 @@
 import numpy as np
 
 from liquidtime.data import from_arrays
-from liquidtime.evaluation.report import Curve, Figure, ModelResult, ReportData, SeriesView
+from liquidtime.evaluation.report import Curve, ReportData
+from liquidtime.tasks import TASKS, Comparison, SeriesView
+from liquidtime.training import ConfidenceInterval
 
 
 def series_set(S=60, channels=("heart rate", "temp"), seed=0):
@@ -27,11 +29,11 @@ def report(task="classify", classes=("alive", "dead"), channels=("heart rate", "
         logits = [rng.normal(0, 1.0, (n, C)) + skill * np.eye(C)[target] for skill in (2.0, 1.5)]
         predictions = [np.exp(z) / np.exp(z).sum(1, keepdims=True) for z in logits]
         predictions.append(np.tile(np.bincount(target, minlength=C) / n, (n, 1)))
-        figures = {"auc": Figure(0.86, 0.81, 0.91), "average_precision": Figure(0.5, 0.4, 0.6)}
+        figures = {"auc": ConfidenceInterval(0.86, 0.81, 0.91), "average_precision": ConfidenceInterval(0.5, 0.4, 0.6)}
     else:
         target = rng.normal(5.0, 2.0, n)
         predictions = [target + rng.normal(0, s, n) for s in (0.5, 0.8)] + [np.full(n, target.mean())]
-        figures = {"mae": Figure(0.4, 0.35, 0.45), "r2": Figure(0.9, 0.85, 0.93)}
+        figures = {"mae": ConfidenceInterval(0.4, 0.35, 0.45), "r2": ConfidenceInterval(0.9, 0.85, 0.93)}
     names = ("CfC", "gradient boosting", "majority" if task == "classify" else "mean")
     history = [
         {"epoch": e, "loss": 0.6 * 0.9**e, "val_loss": 0.62 * 0.92**e, "val_auc": 0.86 - 0.2 * 0.7**e}
@@ -44,19 +46,33 @@ def report(task="classify", classes=("alive", "dead"), channels=("heart rate", "
         truth = float(place % 2)
         words = "truth dead, probability 0.97" if kind == "best" else "truth alive, probability 0.91"
         views.append(
-            SeriesView(kind, str(one.id), words, one.times, one.values, data.channels, one.times, evolving, truth)
+            SeriesView(
+                kind,
+                str(one.id),
+                words,
+                one.times,
+                one.values,
+                data.channels,
+                one.times,
+                evolving,
+                truth,
+                bounds=(0, 1),
+            )
         )
     steps = np.concatenate([np.diff(one.times) for one in data])
     contents = {
         "title": "In-hospital death",
-        "task": task,
+        "task": TASKS[task],
         "description": data.describe(),
         "lengths": data.lengths,
         "intervals": steps,
         "parts": {"training": 560, "validation": 140, "test": n},
-        "target": target,
-        "models": [ModelResult(name, figures, p) for name, p in zip(names, predictions, strict=True)],
-        "classes": classes if task == "classify" else (),
+        "comparison": Comparison(
+            target,
+            dict(zip(names, predictions, strict=True)),
+            dict.fromkeys(names, figures),
+            np.array(classes) if task == "classify" else np.empty(0),
+        ),
         "target_name": "in_hospital_death",
         "curves": [Curve(history, 7)] * networks,
         "monitor": "auc",
