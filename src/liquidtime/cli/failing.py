@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import sys
 import warnings
@@ -64,7 +65,8 @@ def _code(error: Exception) -> int:
         NotADirectoryError,
         FolderInUse,
     )
-    return BAD_INPUT if isinstance(error, bad) else FAILED
+    names = isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP)
+    return BAD_INPUT if names or isinstance(error, bad) else FAILED
 
 
 def _words(error: Exception) -> str:

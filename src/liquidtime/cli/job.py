@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
+import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from liquidtime.data import SeriesSet
 
 TASKS = ("classify", "regress", "forecast")
+_LONGEST_NAME = 220
+"""Of a model folder, in bytes: the temporary names beside it are longer, and 255 is what file systems take."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Job:
         auxiliary: columns that stand beside the labels and are learned along.
         seed: of everything random.
         test_share: of the series that are tested on.
-        resume: go on with a run that was stopped.
+        resume: continue a run that was stopped.
+        force: discard a run that was stopped and start over.
         strict: refuse data that needs a repair.
         settings: other arguments of the estimator.
         title: of the report.
@@ -57,6 +60,7 @@ class Job:
     seed: int = 0
     test_share: float = 0.2
     resume: bool = False
+    force: bool = False
     strict: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
@@ -73,6 +77,8 @@ class Job:
             raise ValueError("--auxiliary is for --task classify and regress; a forecast learns every channel already")
         if self.target in self.auxiliary:
             raise ValueError(f"--auxiliary must be other columns than --target; got {self.target!r} for both")
+        if self.resume and self.force:
+            raise ValueError("--resume continues a stopped run and --force discards it; give one of them")
         if self.task != "forecast" and self.target is None:
             raise ValueError(f"--task {self.task} needs --target: the column that is to be predicted")
 
@@ -86,10 +92,12 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     """
     from liquidtime.data import align_labels, align_outcomes, check_target, read_frame
     from liquidtime.evaluation import compare, forecast_test, hold_out, report_data
-    from liquidtime.training import FolderInUse
+    from liquidtime.training.run_folder import RunFolder
 
     started = time.monotonic()
     _refuse_early(job.out)
+    run_folder = RunFolder(job.out)
+    run_folder.refuse(resume=job.resume, discard=job.force)
     frame = read_frame(job.data)
     labels = _labels(job, frame)
     data = job.columns.read(frame, leave=(job.target, *job.auxiliary), strict=job.strict)
@@ -105,50 +113,52 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     train, test = hold_out(len(data), job.test_share, job.seed, y if job.task == "classify" else None)
     printer.line(f"training on {len(train):,} series, testing on {len(test):,} that it does not see")
     model = _estimator(job)
-    run_folder = job.out.absolute().with_name(f"{job.out.absolute().name}.run")
-    if job.resume and not run_folder.exists():
-        printer.line(f"there is no {run_folder.name} to resume; starting anew")
-    _check_same(job, run_folder, data, y, further, train)
+    if job.resume and not run_folder.path.exists():
+        printer.line(f"there is no {run_folder.path.name} to resume; starting anew")
     inputs = (data[train],) if y is None else (data[train], y[train])
     along = {} if further is None else {"auxiliary": further[train]}
-    try:
-        model.fit(*inputs, **along, folder=run_folder, resume=job.resume)
-    except FolderInUse:
-        raise
-    except Exception:
-        if not any(run_folder.rglob("checkpoint*")):  # nothing to resume
-            shutil.rmtree(run_folder, ignore_errors=True)
-        raise
+    fingerprint = _fingerprint(job, data, y, further, train)
+    with run_folder.held(fingerprint, resume=job.resume, discard=job.force):
+        try:
+            model.fit(*inputs, **along, folder=run_folder.path, resume=job.resume)
+        except Exception:
+            if not run_folder.has_checkpoint():  # nothing to resume
+                run_folder.clear()
+            raise
 
-    printer.line("testing, beside baselines from the same training part")
-    name = _name(job)
-    result: Any
-    if y is None:
-        result = forecast_test(model, name, data[test], seed=job.seed)
-        comparison = result.comparison
-    else:
-        result = comparison = compare(model, name, (data[train], y[train]), (data[test], y[test]), job.seed)
-    figures = comparison.to_dict()
-    labels_id = job.labels_id or job.columns.id
-    record = JobRecord(
-        job.task, job.columns, job.target, labels_id, {"training": len(train), "test": len(test)}, figures,
-        job.auxiliary,
-    )  # fmt: skip
-    page = None
-    try:
-        from liquidtime.evaluation.report import render
-
-        page = render(
-            report_data(
-                model, about, data, {"training": train, "test": test}, result, title=job.title or job.out.name,
-                target_name=job.target or "every channel", seed=job.seed, command=job.command,
-                attribution=job.attribution, settings=model.get_params(deep=False),
-            )
+        printer.line("testing, beside baselines from the same training part")
+        name = _name(job)
+        result: Any
+        if y is None:
+            result = forecast_test(model, name, data[test], seed=job.seed)
+            comparison = result.comparison
+        else:
+            result = comparison = compare(model, name, (data[train], y[train]), (data[test], y[test]), job.seed)
+        figures = comparison.to_dict()
+        labels_id = job.labels_id or job.columns.id
+        record = JobRecord(
+            job.task, job.columns, job.target, labels_id, {"training": len(train), "test": len(test)}, figures,
+            job.auxiliary,
         )  # fmt: skip
-    except ImportError as error:
-        printer.line(f"no report: {error}")
-    save(model, job.out, record, page)
-    shutil.rmtree(run_folder, ignore_errors=True)
+        page = None
+        try:
+            from liquidtime.evaluation.report import render
+
+            page = render(
+                report_data(
+                    model, about, data, {"training": train, "test": test}, result, title=job.title or job.out.name,
+                    target_name=job.target or "every channel", seed=job.seed, command=job.command,
+                    attribution=job.attribution, settings=model.get_params(deep=False),
+                )
+            )  # fmt: skip
+        except ImportError as error:
+            printer.line(f"no report: {error}")
+        save(model, job.out, record, page)
+        left = run_folder.clear()
+        if left:
+            printer.line(
+                f"{run_folder.path} stays: it has {left[0].name!r}, which no run wrote ({len(left)} such in all)"
+            )
     caption = f"on {len(test):,} series of the test part, with 95 % intervals"
     printer.scores(figures, caption + (", in standard deviations" if y is None else ""))
     printer.line(f"model   {job.out}")
@@ -167,12 +177,19 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
 
 def _refuse_early(out: Path) -> None:
     """Refuse, before any work, a place where the model could not be written in the end."""
-    from liquidtime.training.artifact import MANIFEST
+    from liquidtime.training.artifact import MANIFEST, refuse_foreign
 
-    if out.exists() and not (out.is_dir() and ((out / MANIFEST).is_file() or not any(out.iterdir()))):
-        raise FileExistsError(f"--out {out} exists and is no model folder; choose another name")
+    if out.is_symlink() or (out.exists() and not (out.is_dir() and ((out / MANIFEST).is_file() or _is_empty(out)))):
+        raise FileExistsError(f"--out {out} exists and is not a model folder; choose another name")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
+    if len(os.fsencode(out.absolute().name)) > _LONGEST_NAME:
+        raise ValueError(f"--out must have a name of at most {_LONGEST_NAME} bytes; got {out.absolute().name[:40]!r}…")
+    refuse_foreign(out.absolute())
+
+
+def _is_empty(folder: Path) -> bool:
+    return not any(folder.iterdir())
 
 
 def _labels(job: Job, frame: Any) -> Any:
@@ -208,22 +225,14 @@ def _name(job: Job) -> str:
     return f"{network}, {members} networks" if members > 1 else str(network)
 
 
-def _check_same(job: Job, folder: Path, data: SeriesSet, y: Any, further: Any, train: npt.NDArray[np.int64]) -> None:
-    """Keep a print of data and settings in the run's folder; a run goes on only with the same."""
+def _fingerprint(job: Job, data: SeriesSet, y: Any, further: Any, train: npt.NDArray[np.int64]) -> str:
+    """Return the sha256 of data and settings; a run continues only with the same."""
     import numpy as np
 
-    found = hashlib.sha256(json.dumps([job.task, job.settings, job.seed], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([job.task, job.settings, job.seed], sort_keys=True).encode())
     for part in (data.offsets, data.times, data.values, data.static, train):
-        found.update(np.ascontiguousarray(part).tobytes())
-    found.update(repr(None if y is None else y.tolist()).encode())
+        digest.update(np.ascontiguousarray(part).tobytes())
+    digest.update(repr(None if y is None else y.tolist()).encode())
     if further is not None:
-        found.update(np.ascontiguousarray(further).tobytes())
-    mark = folder / "job.sha256"
-    if folder.exists() and not job.resume:
-        raise FileExistsError(
-            f"{folder} has a run that was stopped. Add --resume to go on with it, or remove it to start anew."
-        )
-    if job.resume and mark.is_file() and mark.read_text() != found.hexdigest():
-        raise ValueError(f"--resume needs the data and settings of the run in {folder}; these are others")
-    folder.mkdir(parents=True, exist_ok=True)
-    mark.write_text(found.hexdigest())
+        digest.update(np.ascontiguousarray(further).tobytes())
+    return digest.hexdigest()

@@ -81,20 +81,31 @@ def load(folder: Path) -> tuple[Any, JobRecord | None]:
     """
     import liquidtime
     from liquidtime.errors import nearest
-    from liquidtime.training import DamagedFolder
-    from liquidtime.training.artifact import read_folder
 
     if not folder.is_dir():
         siblings = [item.name for item in folder.parent.iterdir() if item.is_dir()] if folder.parent.is_dir() else []
         raise FileNotFoundError(f"there is no model folder {str(folder)!r}{nearest(folder.name, siblings)}")
-    model = liquidtime.load(folder)
+    return liquidtime.load(folder), read_record(folder)
+
+
+def read_record(folder: Path) -> JobRecord | None:
+    """Return the job of a model folder, None where it was not trained on the command line.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        DamagedFolder: a file of it is not as it was written.
+
+    """
+    from liquidtime.training import DamagedFolder
+    from liquidtime.training.artifact import read_folder
+
     raw = read_folder(folder).get(JOB)
     if raw is None:
-        return model, None
+        return None
     try:
         stored = json.loads(raw)
         if stored.pop("format") != 1:
             raise ValueError("it is of a newer format. Update liquidtime.")
-        return model, JobRecord(**{**stored, "columns": Columns.from_dict(stored["columns"])})
+        return JobRecord(**{**stored, "columns": Columns.from_dict(stored["columns"])})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFolder(f"{folder / JOB} does not describe a job: {error}") from error

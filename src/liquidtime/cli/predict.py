@@ -31,6 +31,7 @@ def predict(
     value: OldValue = None,
     time_unit: OldUnit = None,
     strict: Strict = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -43,7 +44,7 @@ def predict(
     from liquidtime.cli.printing import Printer
     from liquidtime.data import read_frame
 
-    _check_ending(out)
+    _check_out(out, model, data, force)
     printer = Printer(as_json)
     estimator, record = load(model)
     columns = columns_of(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
@@ -52,7 +53,7 @@ def predict(
     for note in series.notes:
         printer.line(str(note))
     table = predictions(estimator, series, columns.id, horizon)
-    write(table, out)
+    write(table, out, replace=force)
     printer.line(f"{len(series):,} series predicted, written to {out}")
     printer.result(
         {
@@ -117,7 +118,7 @@ def predictions(estimator: Any, series: SeriesSet, id: str, horizon: list[float]
     return polars.DataFrame({name: polars.Series(name, list(column)) for name, column in table.items()})
 
 
-def write(table: polars.DataFrame, out: Path) -> None:
+def write(table: polars.DataFrame, out: Path, *, replace: bool) -> None:
     """Write a table by the ending of its name, whole or not at all."""
     import io
 
@@ -128,11 +129,20 @@ def write(table: polars.DataFrame, out: Path) -> None:
         table.write_csv(buffer)
     else:
         table.write_parquet(buffer)
-    write_file(out.absolute(), buffer.getvalue())
+    write_file(out.absolute(), buffer.getvalue(), replace=replace)
 
 
-def _check_ending(out: Path) -> None:
+def _check_out(out: Path, model: Path, data: Path, force: bool) -> None:
+    """Refuse, before any work, a file that cannot be written or must not be lost."""
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"--out must end in .csv or .parquet; got {out.name!r}")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
+    if out.exists() and data.exists() and out.samefile(data):
+        raise ValueError(f"--out {out} is the file of measurements itself; choose another name")
+    if model.resolve() in (out.absolute().parent.resolve() / out.name).parents:
+        raise ValueError(f"--out {out} must not lie in the model folder, whose files are sealed; choose another place")
+    if out.is_dir() and not out.is_symlink():
+        raise IsADirectoryError(f"--out {out} is a folder; name a file")
+    if not force and (out.exists() or out.is_symlink()):
+        raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")

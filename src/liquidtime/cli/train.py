@@ -51,7 +51,10 @@ def train(
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
     test_share: Annotated[float, typer.Option("--test-share", help="Share of the series that are tested on.")] = 0.2,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
+    ] = False,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -59,7 +62,8 @@ def train(
     """Train, test and save a model on your own irregular series, and write a report.
 
     Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
-    gradient boosting and a guess, all with 95 % intervals. A run that was stopped goes on with --resume.
+    gradient boosting and a guess, all with 95 % intervals. A run that was stopped continues with --resume. A model at
+    --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
 
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
     """
@@ -90,6 +94,7 @@ def train(
         seed=seed,
         test_share=test_share,
         resume=resume,
+        force=force,
         strict=strict,
         settings={name: setting for name, setting in given.items() if setting is not None},
         command=typed(),

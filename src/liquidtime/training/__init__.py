@@ -3,6 +3,7 @@
 from liquidtime.training.artifact import DamagedFolder, FallbackWarning, SaveFailed
 from liquidtime.training.bootstrap import ConfidenceInterval, bootstrap_interval, mean_interval
 from liquidtime.training.divergence import TrainingDiverged
+from liquidtime.training.locks import FolderInUse
 from liquidtime.training.log import read_log
 from liquidtime.training.loop import TrainResult, train
 from liquidtime.training.metrics import METRICS, Metric
@@ -12,7 +13,6 @@ from liquidtime.training.objective import (
     cross_entropy,
     squared_error,
 )
-from liquidtime.training.run_folder import FolderInUse
 from liquidtime.training.seeds import isolated_rng
 from liquidtime.training.settings import TrainSettings
 from liquidtime.training.signals import TrainingInterrupted
