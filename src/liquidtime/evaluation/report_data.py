@@ -11,11 +11,17 @@ from liquidtime.data import SeriesSet
 from liquidtime.estimators.files.model_config import versions
 from liquidtime.evaluation.gate_times import model_gate_times
 from liquidtime.evaluation.report import Curve, ReportData
-from liquidtime.tasks import Comparison, task_of
+from liquidtime.tasks import Comparison, Task, task_of
 
 
 def report_data(
-    model: Any, data: SeriesSet, parts: Mapping[str, Any], comparison: Comparison, **texts: Any
+    model: Any,
+    data: SeriesSet,
+    parts: Mapping[str, Any],
+    comparison: Comparison,
+    *,
+    task: Task | None = None,
+    **texts: Any,
 ) -> ReportData:
     """Gather what a report shows.
 
@@ -24,9 +30,10 @@ def report_data(
         data: all of the data.
         parts: rows of the data by part; "test" is the test part.
         comparison: of the test part, with its series.
+        task: what is predicted; None for the model's own.
         **texts: `title`, `target_name`, `seed`, `command` and `attribution` of `ReportData`.
     """
-    task, series = task_of(model), comparison.series
+    task, series = task or task_of(model), comparison.series
     within = np.ones(len(data.times), dtype=bool)
     within[data.offsets[:-1][data.lengths > 0]] = False  # the first sample of a series has no interval
     return ReportData(

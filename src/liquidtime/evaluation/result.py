@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,21 +77,11 @@ class Result:
         write_file(file.absolute(), self.page().encode())
         return file
 
-    def save(
-        self,
-        path: str | Path,
-        *,
-        columns: Mapping[str, Any] | None = None,
-        labels_id: str | None = None,
-        report: bool = True,
-    ) -> None:
+    def save(self, path: str | Path, *, report: bool = True) -> None:
         """Write the model, its job and its report as one folder, whole or not at all.
 
         Args:
             path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
-            columns: what the columns of the training table mean, such as {"id": "patient", "time": "minutes"}, for
-                `liquidtime predict` and `evaluate` to use on other tables.
-            labels_id: column of ids in the table of labels, likewise.
             report: whether to write the report.
 
         Raises:
@@ -100,15 +90,16 @@ class Result:
             SaveFailed: the disk is full or refuses.
 
         """
-        record = replace(self.record, columns=None if columns is None else dict(columns), labels_id=labels_id)
-        files = {JOB: record.to_bytes()}
+        files = {JOB: self.record.to_bytes()}
         if report:
             files[REPORT] = self.page().encode()
-        own = record.test[self.comparison.name]
+        own = self.record.test[self.comparison.name]
         metrics = {f"{metric}{end}": figure[key] for metric, figure in own.items() for end, key in _ENDS}
         self.model.save(path, metrics=metrics, files=files)
 
-    def _caption(self) -> str:
+    @property
+    def caption(self) -> str:
+        """What the figures were measured on, in words."""
         unit = f", {self.task.unit}" if self.task.unit else ""
         return f"on {len(self.parts['test']):,} series of the test part{unit}, with 95 % confidence intervals"
 
@@ -119,8 +110,8 @@ class Result:
         return f"{self.task.title}{of}{taken}: {sizes}, seed {self.contents.seed}"
 
     def __repr__(self) -> str:
-        return f"{self._headline()}\n\n{as_text(rows_of(self.figures))}\n\n{self._caption()}; ↓: lower is better"
+        return f"{self._headline()}\n\n{as_text(rows_of(self.figures))}\n\n{self.caption}; ↓: lower is better"
 
     def _repr_html_(self) -> str:
-        table = as_html(self.figures, f"{self._caption()}; ↓: lower is better")
+        table = as_html(self.figures, f"{self.caption}; ↓: lower is better")
         return f"<div><p><b>{escape(self._headline())}</b></p>{table}</div>"

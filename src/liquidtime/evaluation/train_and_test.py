@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-
 from liquidtime.data import SeriesSet
-from liquidtime.estimators.files.model_config import stored_params
-from liquidtime.evaluation.hold_out import hold_out
 from liquidtime.evaluation.job_record import JobRecord
+from liquidtime.evaluation.model_place import check_place
 from liquidtime.evaluation.report_data import report_data
 from liquidtime.evaluation.result import Result
-from liquidtime.tasks import Task, find_task, infer_task, task_of
+from liquidtime.evaluation.training_job import TrainingJob
+from liquidtime.tasks import Task
 from liquidtime.tasks.prediction_table import prediction_table
+from liquidtime.training.run_folder import RunFolder
+
+Log = Callable[[str], None]
 
 
 def train_and_test(
@@ -32,36 +31,44 @@ def train_and_test(
     seed: int = 0,
     folder: str | Path | None = None,
     resume: bool = False,
+    restart: bool = False,
     target_name: str = "",
     auxiliary_names: Sequence[str] = (),
+    columns: Mapping[str, Any] | None = None,
+    labels_id: str | None = None,
     title: str = "",
     command: str = "",
     attribution: str = "",
-    log: Callable[[str], None] | None = None,
+    log: Log | None = None,
     **settings: Any,
 ) -> Result:
     """Train a model on one part of the series and test it on the rest, beside the rivals of its task.
 
         result = lt.train_and_test(data, died, epochs=6)
-        result                      the figures, as a table
+        result                                shows the figures as a table
         result.report("report.html")
         result.save("model")
 
     Args:
         data: S series.
         target: (S,) or (S, K) what is to be predicted; None forecasts the series themselves.
-        task: name of the task, "classify", "regress" or "forecast"; None takes the one that the target suggests:
-            forecasts without a target, classes of texts, truth values and a few different whole numbers, values of
-            other numbers. The result says which was taken.
+        task: name of the task, such as "classify", "regress" or "forecast"; None takes the one that the target
+            suggests: forecasts without a target; classes of texts, truth values and a few different whole numbers;
+            values of other numbers. The result says which was taken.
         auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only.
         estimator: an estimator of the task, which is copied; None for the task's own with `settings`.
-        test_share: share of the series that the model is tested on and does not see, in (0, 1).
-        seed: random seed of the split, the training, the rivals and the resamples. An estimator's own
-            `random_state` goes before it.
-        folder: where to keep checkpoints while training; None keeps none.
-        resume: resume the run in `folder`.
+        test_share: share of the series that the model does not see and is tested on, in (0, 1).
+        seed: random seed of the split, the training, the rivals and the resamples; an estimator's own `random_state`
+            takes precedence in its training.
+        folder: model folder to write: model, report and job. While training, checkpoints are kept in
+            `<folder>.run`. A model that is there is replaced and kept as `<folder>.previous`. None writes nothing.
+        resume: continue a stopped run of the same `folder`, data and settings.
+        restart: discard such a run and start over.
         target_name: name of the target, for the report and the model folder.
         auxiliary_names: names of the auxiliary targets, likewise.
+        columns: what the columns of the table mean that `data` was read from, such as {"id": "patient", "time":
+            "minutes", "channel": "name", "value": "value"}, for `liquidtime predict` to read other tables with.
+        labels_id: column of ids in the table of labels, likewise.
         title: title of the report.
         command: what was typed to make the result, for the report.
         attribution: whose data it is, for the report.
@@ -69,133 +76,69 @@ def train_and_test(
         **settings: arguments of the task's estimator, such as `epochs` or `n_estimators`.
 
     Raises:
-        TypeError: data that is no `SeriesSet`, or a setting that the estimator does not have.
+        TypeError: data that is not a `SeriesSet`, or a setting that the estimator does not have.
         ValueError: targets that do not belong to the series or the task, too few series to split, or settings that
             the estimator refuses.
+        FileExistsError: `folder` holds other files, or a stopped run that is neither resumed nor discarded.
+        FolderInUse: another run is at work there.
 
     """
-    if not isinstance(data, SeriesSet):
-        raise TypeError(f"`data` must be a SeriesSet, as SeriesSet.from_arrays makes it; got {type(data).__name__}")
     say = log or (lambda line: None)
-    y = _plain(target)
-    chosen, reason = _task(task, estimator, y)
-    y = chosen.check_target(y, len(data))
-    if auxiliary is not None and not chosen.takes_auxiliary:
-        raise ValueError(f"`auxiliary` is not for the task {chosen.name!r}")
-    extra = None if auxiliary is None else _rows_of(auxiliary, len(data))
-    model = _model(chosen, estimator, settings, seed)
-    train, test = hold_out(len(data), test_share, seed, None if y is None else chosen.strata(y))
-    if reason:
-        say(f"task {chosen.name}, since {reason}")
-    say(f"training on {len(train):,} series, testing on {len(test):,} that it does not see")
-    further = {} if extra is None else {"auxiliary": extra[train]}
-    run = {} if folder is None else {"folder": folder, "resume": resume}
-    model.fit(data[train], None if y is None else y[train], **further, **run)
-
-    say("testing, beside baselines from the same training part")
-    own, rest = ((data[rows], None if y is None else y[rows]) for rows in (train, test))
-    comparison = chosen.compare(model, model_name(model), own, rest, seed)
-    parts = {"training": train, "test": test}
-    contents = report_data(
-        model, data, parts, comparison,
-        title=title or f"{chosen.title} of {target_name or chosen.unnamed_target or 'series'}",
-        target_name=target_name or chosen.unnamed_target,
-        seed=seed, command=command, attribution=attribution,
-    )  # fmt: skip
-    return Result(
-        task=chosen,
-        reason=reason,
-        model=model,
-        parts=parts,
-        comparison=comparison.plain(),
-        predictions=prediction_table("id", chosen.tested(model, comparison)),
-        contents=contents,
-        record=JobRecord(
-            task=chosen.name,
-            columns=None,
-            target=target_name or None,
-            labels_id=None,
-            parts={name: len(rows) for name, rows in parts.items()},
-            test=comparison.to_dict(),
-            auxiliary=tuple(auxiliary_names),
-        ),
+    if folder is not None:
+        check_place(folder, resume=resume, restart=restart)
+    job = TrainingJob.planned(data, target, task, auxiliary, estimator, test_share, seed, settings)
+    if job.reason:
+        say(f"task {job.task.name}, since {job.reason}")
+    sizes = {name: len(rows) for name, rows in job.parts.items()}
+    say(f"training on {sizes['training']:,} series, testing on {sizes['test']:,} that it does not see")
+    name = target_name or job.task.unnamed_target
+    heading = title or (job.task.title if folder is None else Path(folder).absolute().name)
+    texts = {"title": heading, "target_name": name, "command": command, "attribution": attribution}
+    record = JobRecord(
+        task=job.task.name,
+        columns=None if columns is None else dict(columns),
+        target=target_name or None,
+        labels_id=labels_id,
+        parts=sizes,
+        test={},
+        auxiliary=tuple(auxiliary_names),
     )
+    if folder is None:
+        job.fit()
+        return _test(job, record, texts, say)
+    run = RunFolder(Path(folder))
+    if resume and not run.path.exists():
+        say(f"there is no {run.path.name} to resume; starting over")
+    with run.held(job.fingerprint(), resume=resume, discard=restart):
+        try:
+            job.fit(folder=run.path, resume=resume)
+        except Exception:
+            if not run.has_checkpoint():  # nothing to resume
+                run.clear()
+            raise
+        result = _test(job, record, texts, say)
+        try:
+            result.save(folder)
+        except ImportError as error:
+            say(f"no report: {error}")
+            result.save(folder, report=False)
+        strange = run.clear()
+        if strange:
+            say(f"{run.path} stays: it has {strange[0].name!r}, which no run wrote ({len(strange)} such in all)")
+    return result
 
 
-def model_name(model: Any) -> str:
-    """Return what tables call an estimator: its network, and how many there are."""
-    params = model.get_params(deep=False)
-    network = params.get("network", type(model).__name__)
-    if not isinstance(network, str):
-        network = getattr(network, "__name__", type(network).__name__)
-    name = {"cfc": "CfC", "ltc": "LTC"}.get(network, network)
-    members = params.get("n_estimators", 1)
-    return f"{name}, {members} networks" if members > 1 else str(name)
-
-
-def _task(task: str | Task | None, estimator: Any, target: Any) -> tuple[Task, str]:
-    """Return the task and, where nobody named it, why it was taken."""
-    if task is None and estimator is None:
-        return infer_task(target)
-    own = None if estimator is None else task_of(estimator)
-    chosen = own if task is None else find_task(task)
-    assert chosen is not None
-    if own is not None and type(estimator) not in chosen.estimators and own is not chosen:
-        raise ValueError(f"`estimator` must solve the task {chosen.name!r}; {type(estimator).__name__} does not")
-    return chosen, ""
-
-
-def _model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: int) -> Any:
-    """Return the estimator to fit, with the seed where it has none of its own."""
-    if estimator is not None:
-        if settings:
-            raise TypeError(f"settings are those of `estimator` already; leave out {', '.join(settings)}")
-        model = clone(estimator)
-    else:
-        unknown = task.unknown_settings(settings)
-        if unknown:
-            kind = task.estimators[0]
-            raise unknown_setting(kind, unknown[0])
-        model = task.estimators[0](**settings)
-    task.check_estimator(model)
-    if model.get_params(deep=False).get("random_state", seed) is None:
-        model.set_params(random_state=seed)
-    return model
-
-
-def unknown_setting(kind: Any, name: str) -> TypeError:
-    """Return the error of a setting that an estimator does not have, with the nearest one that it has."""
-    from liquidtime.errors import nearest
-
-    return TypeError(f"{kind.__name__} has no setting `{name}`{nearest(name, kind._get_param_names()) or '.'}")
-
-
-def _plain(target: Any) -> Any:
-    return target.to_numpy() if hasattr(target, "to_numpy") else target
-
-
-def _rows_of(auxiliary: Any, S: int) -> Any:
-    """Return auxiliary targets as an array of S rows."""
-    rows = np.asarray(_plain(auxiliary))
-    if len(rows) != S:
-        raise ValueError(f"`auxiliary` must have one row per series, {S}; got {len(rows)}")
-    return rows
-
-
-def fingerprint(model: Any, data: SeriesSet, target: Any, auxiliary: Any, rows: Any) -> str:
-    """Return the sha256 of what a run trains on and how: a stopped run is resumed with the same alone.
-
-    Args:
-        model: the estimator, not fitted.
-        data: all series.
-        target: their targets, or None.
-        auxiliary: their auxiliary targets, or None.
-        rows: (R,) the rows that are trained on.
-    """
-    settings = {name: value for name, value in stored_params(model.get_params(deep=False)).items() if name != "verbose"}
-    digest = hashlib.sha256(json.dumps([type(model).__name__, settings], sort_keys=True, default=repr).encode())
-    for part in (data.offsets, data.times, data.values, data.static, rows):
-        digest.update(np.ascontiguousarray(part).tobytes())
-    for part in (target, auxiliary):
-        digest.update(repr(None if part is None else np.asarray(part).tolist()).encode())
-    return digest.hexdigest()
+def _test(job: TrainingJob, record: JobRecord, texts: Mapping[str, str], say: Log) -> Result:
+    """Return the result of a job whose model is fitted."""
+    say("testing, beside baselines from the same training part")
+    comparison = job.compare()
+    return Result(
+        task=job.task,
+        reason=job.reason,
+        model=job.model,
+        parts=job.parts,
+        comparison=comparison.plain(),
+        predictions=prediction_table("id", job.task.tested(job.model, comparison)),
+        contents=report_data(job.model, job.data, job.parts, comparison, task=job.task, seed=job.seed, **texts),
+        record=replace(record, test=comparison.to_dict()),
+    )
