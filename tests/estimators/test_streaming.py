@@ -3,7 +3,6 @@ import pytest
 
 import liquidtime as lt
 from estimators.small import TINY, series
-from liquidtime.data import SeriesSet
 
 
 @pytest.mark.parametrize("network", ["cfc", "lstm", "cfc_mm"])
@@ -17,10 +16,7 @@ def test_one_sample_at_a_time_equals_every_prefix(network, bin_width):
         static = {"age": float(one.static[0]), "sex": "fm"[int(one.static[1])]}
         for k, (time, values) in enumerate(zip(one.times, one.values, strict=True)):
             live = model.update(place, time, values, static=static if k == 0 else None)
-            prefix = SeriesSet.from_arrays(
-                [(one.times[: k + 1], one.values[: k + 1])], channels=data.channels, time_unit="h"
-            )
-            prefix = prefix._with(static=one.static[None], static_names=data.static_names, categories=data.categories)
+            prefix = data[place : place + 1].head(k + 1)
             np.testing.assert_allclose(live, model.predict_proba(prefix)[0], atol=2e-6)
 
 

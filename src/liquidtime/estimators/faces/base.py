@@ -21,10 +21,9 @@ from torch import Tensor
 from liquidtime._checks import check_rate, check_size
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
-from liquidtime.estimators.live.open_bins import OpenBins, run_steps
-from liquidtime.estimators.live.streaming import LiveSeries
+from liquidtime.estimators.live import LiveSeries, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
-from liquidtime.estimators.network.inputs import Samples, as_series
+from liquidtime.estimators.network.inputs import SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
@@ -158,7 +157,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         self.encoders_ = encoders_of(data, None if whole else self.bin_width, self.n_estimators)
         self.encoder_ = self.encoders_[0]
         self.n_series_ = len(data)
-        self._live: dict[Any, list[LiveSeries]] = {}
+        self._streams = Streams()
 
     def _fit_members(
         self,
@@ -276,7 +275,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         outputs: Tensor | None = None  # (M, S, K)
         with torch.inference_mode():
             for place, members in self._readers():
-                for sample in Samples(series.prepared(place), PREDICT_BATCH):
+                for sample in SeriesBatches(series.prepared(place), PREDICT_BATCH):
                     for member in members:
                         output = finish(self.networks_[member](*sample[:5]))
                         if outputs is None:
@@ -292,10 +291,10 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         with torch.inference_mode():
             for place, members in self._readers():
                 if place == 0:
-                    runs = (run_steps(prepared, self.networks_[member]) for member in members)
+                    runs = (outputs_at_steps(prepared, self.networks_[member]) for member in members)
                 else:
-                    opened = OpenBins(self.encoders_[place], series.data)
-                    runs = (opened.run(self.networks_[member]) for member in members)
+                    step = ScaleStep(self.encoders_[place], [self.networks_[member] for member in members])
+                    runs = iter(outputs_at_samples(step, series.data))
                 for member, output in zip(members, map(finish, runs), strict=True):
                     if outputs is None:
                         outputs = output.new_empty(len(self.networks_), *output.shape)
@@ -307,24 +306,19 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
         check_is_fitted(self, "networks_")
-        if id not in self._live:
-            E = len(self.encoders_)
-            self._live[id] = [
-                LiveSeries(encoder, self.networks_[place::E], static) for place, encoder in enumerate(self.encoders_)
-            ]
-        elif static is not None:
-            raise ValueError(
-                f"`static` of the live series {id!r} was set by its first sample; call reset({id!r}) first"
-            )
-        return torch.cat([live.update(t, values) for live in self._live[id]])
+        start = functools.partial(LiveSeries, self.encoders_, self.networks_)
+        return self._live.update(id, t, values, static, start)
+
+    @property
+    def _live(self) -> Streams:
+        """The live series; a model that was just read has none yet."""
+        streams: Streams = self.__dict__.setdefault("_streams", Streams())
+        return streams
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""
         check_is_fitted(self, "networks_")
-        if id is None:
-            self._live.clear()
-        else:
-            self._live.pop(id, None)
+        self._live.forget(id)
 
     def save(
         self,

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from liquidtime.data import SeriesEncoder, SeriesSet, check_target
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.network.auxiliary import standardised
-from liquidtime.estimators.network.inputs import Prepared, Sample, as_series
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
 from liquidtime.estimators.network.members import Part
 from liquidtime.estimators.network.scales import SCALES
 from liquidtime.networks import Network
@@ -135,7 +135,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             given = dict(self.class_weight) if isinstance(self.class_weight, Mapping) else self.class_weight
             weights = torch.tensor(compute_class_weight(given, classes=self.classes_, y=labels), dtype=torch.float32)
 
-        def loss_of(network: nn.Module, sample: Sample, target: Tensor) -> Loss:
+        def loss_of(network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
             return cross_entropy(_logits(network(*sample[:5])), target[sample.rows], weights)
 
         held = None if validation is None else self._held_out(*validation)

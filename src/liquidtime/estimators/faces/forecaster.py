@@ -14,7 +14,7 @@ from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.future_times import gaps_to, split_rows
 from liquidtime.estimators.faces.base import SeriesEstimator
 from liquidtime.estimators.faces.forecast_test import SHARE, Skill, forecast_test
-from liquidtime.estimators.network.inputs import Prepared, Sample, Samples, as_series
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, Part
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
@@ -174,7 +174,7 @@ class CfCForecaster(SeriesEstimator):
         nn.init.zeros_(network.read_out.bias)
         return network
 
-    def _loss_of(self, network: nn.Module, sample: Sample, target: Tensor) -> Loss:
+    def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         """Cut each series, ask for later samples, and compare; at random places in training, at fixed ones else."""
         assert isinstance(network, SeriesNetwork)
         B, Q = len(sample.rows), _QUERIES
@@ -240,7 +240,7 @@ class CfCForecaster(SeriesEstimator):
         prepared = series.prepared(every_step=True)
         out = np.empty((*gaps.shape, len(self.channels_)))
         with torch.inference_mode():
-            for sample in Samples(prepared, PREDICT_BATCH):
+            for sample in SeriesBatches(prepared, PREDICT_BATCH):
                 rows, last = torch.arange(len(sample.rows)), (sample.lengths - 1).clamp(min=0)
                 gap = torch.from_numpy(gaps[sample.rows.numpy()]).float()
                 each = [
@@ -264,10 +264,8 @@ class CfCForecaster(SeriesEstimator):
     def forecast(self, id: Any, horizons: Sequence[float]) -> Values:
         """Return (Q, C) forecasts of the live series `id`, so long after its newest sample (of bins: its bin)."""
         check_is_fitted(self, "networks_")
-        if id not in self._live:
-            raise ValueError(f"`id` must be of a live series; {id!r} has had no sample yet. Call update first.")
         gap = torch.tensor(np.asarray(horizons, dtype=np.float64) / self.encoder_.time_scale_).float()
-        outs, x = self._live[id][0].carry(self._input_after, gap)
+        outs, x = self._live[id].carry(self._input_after, gap)
         return self._unscaled((outs.mean(dim=0) + x[:, self._value]).double().numpy())
 
     def compare(self, X: Any, share: float = SHARE) -> dict[str, Skill]:

@@ -17,7 +17,7 @@ from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.network.auxiliary import standardised
-from liquidtime.estimators.network.inputs import Prepared, Sample, as_series
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
 from liquidtime.estimators.network.members import Part
 from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
@@ -174,7 +174,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             raise wrong_shape("validation", "(S, K)", [len(target), len(self._mean)], target.shape)
         return data, table
 
-    def _loss_of(self, network: nn.Module, sample: Sample, target: Tensor) -> Loss:
+    def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         if not self.per_step:
             return squared_error(network(*sample[:5]), target[sample.rows])
         out: Tensor = network.prefixes(*sample[:5])  # type: ignore[operator]

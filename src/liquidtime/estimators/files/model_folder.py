@@ -186,7 +186,7 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
         made.pieces.check(D + G + F)
         model.networks_.append(made)
     model.results_, model.seed_, model.n_series_ = [], config["seed"], config["series"]
-    model.metrics_, model._live = config["metrics"], {}
+    model.metrics_ = config["metrics"]
     if config["features"] is not None:
         model.n_features_in_ = config["features"]
     if config["feature_names"] is not None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from liquidtime.closed_form import PiecewiseConstant, approximate, bound, exact, sharpness
+from liquidtime.theory import PiecewiseConstant, approximate, bound, exact, sharpness
 from liquidtime.theory.activity import sigmoid
 
 NONLINEARITIES = {

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from liquidtime.closed_form import PiecewiseConstant, exact
+from liquidtime.theory import PiecewiseConstant, exact
 from liquidtime.theory.quadrature import cumulative
 from oracles.scalar_ltc import double_integral
 

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from liquidtime.closed_form import PiecewiseConstant, approximate, bound, exact, sharpness
+from liquidtime.theory import PiecewiseConstant, approximate, bound, exact, sharpness
 
 HELD = PiecewiseConstant([0.0, 1.0], [0.5, -3.0])
 AT = {"A": 1.0, "w_tau": 0.5}

@@ -157,3 +157,16 @@ def test_wrong_keys_are_refused():
         data[np.array([0.5])]
     with pytest.raises(TypeError, match="ragged"):
         np.asarray(data)
+
+
+def test_the_head_has_the_first_samples_of_each_series():
+    data = random_set(0, [3, 0, 5])
+    assert_same(data.head(9), data)
+    for counts in (2, [2, 0, 4], np.array([1, 5, 0])):
+        head = data.head(counts)
+        for one, whole, size in zip(head, data, np.broadcast_to(counts, 3), strict=True):
+            np.testing.assert_array_equal(one.times, whole.times[:size])
+            np.testing.assert_array_equal(one.values, whole.values[:size])
+    for wrong in (-1, 1.5, [1, 2]):
+        with pytest.raises(ValueError, match="`counts` must be a whole number"):
+            data.head(wrong)

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime._checks import check_choice
-from liquidtime.times import _SECONDS
+from liquidtime.times import SECONDS
 
-TIME_UNITS = tuple(_SECONDS)
-_EXACT = 2**53  # whole numbers beyond this are not all float64 numbers
+TIME_UNITS = tuple(SECONDS)
+EXACT = 2**53
+"""Whole numbers beyond this are not all float64 numbers."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def check_unit(unit: str | None) -> str | None:
 
 def conversion(old: str, new: str) -> float:
     """Return how many `new` units one `old` unit is, e.g. 60 for "h" to "min"."""
-    return _SECONDS[old] / _SECONDS[new]
+    return SECONDS[old] / SECONDS[new]
 
 
 def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
@@ -66,7 +67,7 @@ def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
         stamps = times.astype("datetime64[ns]").view(np.int64)
         return Ticks(stamps, wanted, conversion("ns", wanted), "stamp")
     if times.dtype.kind in "iu":
-        if len(times) and max(abs(int(times.min())), abs(int(times.max()))) > _EXACT:
+        if len(times) and max(abs(int(times.min())), abs(int(times.max()))) > EXACT:
             if times.dtype.kind == "u" and int(times.max()) > np.iinfo(np.int64).max:
                 raise ValueError(f"`time` must fit in 64-bit whole numbers; the largest is {int(times.max())}.")
             return Ticks(times.astype(np.int64), unit, 1.0, "whole")
