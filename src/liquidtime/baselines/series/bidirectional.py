@@ -14,6 +14,8 @@ class BidirectionalRNN(SequenceModel):
 
         y_k = [ →h_k ; ←h_k ] with `per_step`, else [ →h_T ; ←h_1 ] at every sample
 
+    The "Bi-directional RNN" of the paper's tables is another network: `baselines.recurrent.BidirectionalRNNCell`.
+
     Args:
         input_size: D.
         hidden_size: H of each direction; the output is 2H wide.

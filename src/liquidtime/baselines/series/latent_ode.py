@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime._checks import check_choice, check_positive, check_size, named_arguments
-from liquidtime.baselines.recurrent.field import Field
+from liquidtime.baselines.recurrent.parts.field import Field
 from liquidtime.baselines.series.latent import LatentModel
 from liquidtime.baselines.series.series import Series
 from liquidtime.layers.time import reverse

@@ -83,12 +83,6 @@ class SequenceModel(nn.Module, ABC):
         """
         return self._answer(self.series(x, dt, lengths, check=check), with_loss)
 
-    def extra_loss(
-        self, x: Tensor, dt: Interval = None, lengths: Tensor | Sequence[int] | None = None
-    ) -> Tensor | None:
-        """Return the model's own loss alone, see `objective`."""
-        return self.objective(x, dt, lengths)[2]
-
     def series(
         self, x: Tensor, dt: Interval = None, lengths: Tensor | Sequence[int] | None = None, *, check: bool = True
     ) -> Series:

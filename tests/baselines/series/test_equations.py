@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from liquidtime.baselines import MTAND, RNNVAE, BidirectionalRNN, IPNet, LatentODE, MTANDFull, SeFT, Transformer
-from liquidtime.baselines.recurrent.field import Field
+from liquidtime.baselines.recurrent.parts.field import Field
 from liquidtime.baselines.series.latent import divergence, log_density
 from liquidtime.baselines.series.series import FAR, Observations, group_softmax
 from liquidtime.baselines.series.time_encoding import TimeEncoding
@@ -208,7 +208,7 @@ class TestLatent:
         model.eval()
         values = model.interpolate(x, None, None, torch.arange(1.0, 6.0).expand(3, -1))
         likelihood = log_density(x[..., :1], values, 1.0).sum(dim=(1, 2)) / 5
-        torch.testing.assert_close(model.extra_loss(x), -likelihood.mean())
+        torch.testing.assert_close(model.objective(x)[2], -likelihood.mean())
         torch.testing.assert_close(model.objective(x)[1], mean)
 
     def test_the_decoder_of_an_rnn_vae_knows_the_gaps_only_in_order(self):
@@ -235,7 +235,7 @@ class TestLatent:
         for _ in range(150):
             x, dt, _, _ = draw(32)
             optimizer.zero_grad()
-            model.extra_loss(x, dt).backward()
+            model.objective(x, dt)[2].backward()
             optimizer.step()
         model.eval()
         x, dt, values, mask = draw(200)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime import cells
+from liquidtime.baselines import recurrent
 from liquidtime.solvers import SemiImplicit
 from oracles import baseline_steps as steps
 from oracles.steps import gru, lstm
@@ -46,17 +46,17 @@ def check(cell, oracle, x=None, state=None):
 
 
 def test_time_as_one_more_input():
-    cell = shake(cells.AugmentedLSTMCell(D, H, forget_bias=0.6))
+    cell = shake(recurrent.AugmentedLSTMCell(D, H, forget_bias=0.6))
     W, b, R = *linear(cell.input_map), n(cell.recurrent_map.weight)
     assert W.shape == (4 * H, D + 1)
     check(cell, lambda x, h, m, dt: lstm(np.append(x, dt), h, m, W, b, R, 0.6))
-    cell = shake(cells.TimeGRUCell(D, H))
+    cell = shake(recurrent.TimeGRUCell(D, H))
     W, b, R, c = *linear(cell.input_map), n(cell.recurrent_map.weight), n(cell.recurrent_bias)
     check(cell, lambda x, h, dt: [gru(np.append(x, dt), h, W, b, R, c)])
 
 
 def test_rnn_decay():
-    cell = shake(cells.DecayGRUCell(D, H))
+    cell = shake(recurrent.DecayGRUCell(D, H))
     with torch.no_grad():
         cell.decay.weight[0] = -1.0  # a rate below 0 does not make the state grow
     W, b, R, c = *linear(cell.input_map), n(cell.recurrent_map.weight), n(cell.recurrent_bias)
@@ -82,7 +82,7 @@ def decays(cell, x, last, since, dt):
 
 
 def test_gru_d():
-    cell = shake(cells.GRUDCell(5, H, MASKS, MEAN))
+    cell = shake(recurrent.GRUDCell(5, H, MASKS, MEAN))
     maps = [*linear(cell.input_map), *linear(cell.state_decay), n(cell.gate_map.weight), n(cell.candidate_map.weight)]
 
     def oracle(x, h, last, since, dt):
@@ -90,13 +90,13 @@ def test_gru_d():
         return steps.gru_d(np.concatenate([out, x[2:]]), h, delta, *maps), last, since
 
     check(cell, oracle, *with_masks())
-    cell = shake(cells.GRUDCell(D, H))
+    cell = shake(recurrent.GRUDCell(D, H))
     maps = [*linear(cell.input_map), *linear(cell.state_decay), n(cell.gate_map.weight), n(cell.candidate_map.weight)]
     check(cell, lambda x, h, dt: [steps.gru_d(x, h, np.array([dt]), *maps)])
 
 
 def test_rnn_impute():
-    cell = shake(cells.ImputeGRUCell(5, H, MASKS, MEAN))
+    cell = shake(recurrent.ImputeGRUCell(5, H, MASKS, MEAN))
     inner = cell.gru
     W, b, R, c = *linear(inner.input_map), n(inner.recurrent_map.weight), n(inner.recurrent_bias)
     assert W.shape == (3 * H, 3)  # two values and the column that is neither value nor mask
@@ -109,7 +109,7 @@ def test_rnn_impute():
 
 
 def test_ct_gru():
-    cell = shake(cells.CTGRUCell(D, H, scales=4, shortest=0.2))
+    cell = shake(recurrent.CTGRUCell(D, H, scales=4, shortest=0.2))
     maps = [*linear(cell.input_map), n(cell.scale_map.weight), n(cell.recurrent_map.weight)]
     scales = [0.2 * 10 ** (i / 2) for i in range(4)]
     y, (traces,), _ = check(cell, lambda x, v, dt: [steps.ct_gru(x, v.reshape(H, 4), dt, *maps, scales).reshape(-1)])
@@ -118,7 +118,7 @@ def test_ct_gru():
 
 @pytest.mark.parametrize("training", [True, False])
 def test_phased_lstm(training):
-    cell = shake(cells.PhasedLSTMCell(D, H, periods=(0.5, 3.0), open_ratio=0.4, leak=0.05)).train(training)
+    cell = shake(recurrent.PhasedLSTMCell(D, H, periods=(0.5, 3.0), open_ratio=0.4, leak=0.05)).train(training)
     maps = [*linear(cell.input_map), n(cell.recurrent_map.weight), n(cell.peephole)]
     period, shift, leak = np.exp(n(cell.log_period)), n(cell.shift), 0.05 if training else 0.0
 
@@ -130,7 +130,7 @@ def test_phased_lstm(training):
 
 
 def test_ct_lstm():
-    cell = shake(cells.CTLSTMCell(D, H))
+    cell = shake(recurrent.CTLSTMCell(D, H))
     maps = [*linear(cell.input_map), n(cell.recurrent_map.weight)]
     y, (c, _, _, out), _ = check(cell, lambda x, c, low, d, o, dt: steps.ct_lstm(x, c, low, d, o, dt, *maps))
     torch.testing.assert_close(y, out * torch.tanh(c))
@@ -138,7 +138,7 @@ def test_ct_lstm():
 
 @pytest.mark.parametrize("unfolds", [1, 3])
 def test_cornn(unfolds):
-    cell = shake(cells.CoRNNCell(D, H, step=0.3, frequency=1.3, damping=0.8, unfolds=unfolds))
+    cell = shake(recurrent.CoRNNCell(D, H, step=0.3, frequency=1.3, damping=0.8, unfolds=unfolds))
     maps = [*linear(cell.input_map), n(cell.recurrent_map.weight)]
     y, (y_state, _), _ = check(cell, lambda x, y, z, dt: steps.cornn(x, y, z, dt, *maps, 0.3, 1.3, 0.8, unfolds))
     assert torch.equal(y, y_state)
@@ -146,7 +146,7 @@ def test_cornn(unfolds):
 
 @pytest.mark.parametrize("unfolds", [1, 3])
 def test_lipschitz_rnn(unfolds):
-    cell = shake(cells.LipschitzRNNCell(D, H, beta=0.8, gamma=0.1, step=0.3, unfolds=unfolds))
+    cell = shake(recurrent.LipschitzRNNCell(D, H, beta=0.8, gamma=0.1, step=0.3, unfolds=unfolds))
     A, W = (steps.mixed_matrix(M, 0.8, 0.1) for M in n(cell.free))
     np.testing.assert_allclose(n(cell.matrices()), [A, W])
     maps = linear(cell.input_map)
@@ -154,14 +154,14 @@ def test_lipschitz_rnn(unfolds):
 
 
 def test_ct_rnn():
-    cell = shake(cells.CTRNNCell(D, H, time_constant=0.8, solver="rk4", unfolds=5))
-    assert cells.CTRNNCell(D, H, time_constant=0.8).time_constant.tolist() == pytest.approx([0.8] * H)
+    cell = shake(recurrent.CTRNNCell(D, H, time_constant=0.8, solver="rk4", unfolds=5))
+    assert recurrent.CTRNNCell(D, H, time_constant=0.8).time_constant.tolist() == pytest.approx([0.8] * H)
     maps, tau = [*linear(cell.input_map), n(cell.recurrent_map.weight)], np.log1p(np.exp(n(cell.raw_time_constant)))
     check(cell, lambda x, h, dt: [steps.ct_rnn(x, h, dt, *maps, tau, 5)])
 
 
 def test_bidirectional_rnn():
-    cell = shake(cells.BidirectionalRNNCell(D, H, solver="rk4", unfolds=5))
+    cell = shake(recurrent.BidirectionalRNNCell(D, H, solver="rk4", unfolds=5))
     inner = [*linear(cell.lstm.input_map), n(cell.lstm.recurrent_map.weight)]
     leaky = [*linear(cell.leaky.input_map), n(cell.leaky.recurrent_map.weight), n(cell.leaky.time_constant)]
 
@@ -175,7 +175,7 @@ def test_bidirectional_rnn():
 
 
 def test_gru_ode():
-    cell = shake(cells.GRUODECell(D, H, solver="rk4", unfolds=5))
+    cell = shake(recurrent.GRUODECell(D, H, solver="rk4", unfolds=5))
     flow = [*linear(cell.gate_map), *linear(cell.candidate_map)]
     maps = [*linear(cell.input_map), n(cell.recurrent_map.weight), n(cell.recurrent_bias)]
     check(cell, lambda x, h, dt: [steps.gru_ode(x, h, dt, *flow, *maps, 5)])
@@ -183,11 +183,11 @@ def test_gru_ode():
 
 @pytest.mark.parametrize(("solver", "solve"), [("euler", steps.euler), ("rk4", steps.rk4)])
 def test_ode_rnn_and_ode_lstm(solver, solve):
-    cell = shake(cells.ODERNNCell(D, H, 7, solver, 3))
+    cell = shake(recurrent.ODERNNCell(D, H, 7, solver, 3))
     field = [*linear(cell.field.hidden), *linear(cell.field.out)]
     maps = [*linear(cell.input_map), n(cell.recurrent_map.weight), n(cell.recurrent_bias)]
     check(cell, lambda x, h, dt: [steps.ode_rnn(x, h, dt, field, *maps, partial(solve, steps=3))])
-    cell = shake(cells.ODELSTMCell(D, H, 7, solver, 3, forget_bias=0.6))
+    cell = shake(recurrent.ODELSTMCell(D, H, 7, solver, 3, forget_bias=0.6))
     field = [*linear(cell.field.hidden), *linear(cell.field.out)]
     maps = [*linear(cell.input_map), n(cell.recurrent_map.weight)]
     check(cell, lambda x, h, m, dt: steps.ode_lstm(x, h, m, dt, field, *maps, 0.6, partial(solve, steps=3)))
@@ -195,28 +195,28 @@ def test_ode_rnn_and_ode_lstm(solver, solve):
 
 def test_refusals():
     with pytest.raises(ValueError, match=r"`masks` must be columns behind the 2 values .* got \[1, 2\]"):
-        cells.GRUDCell(4, H, masks=[1, 2])
+        recurrent.GRUDCell(4, H, masks=[1, 2])
     with pytest.raises(ValueError, match="`masks` must name the column of at least one"):
-        cells.ImputeGRUCell(4, H, masks=[])
+        recurrent.ImputeGRUCell(4, H, masks=[])
     with pytest.raises(ValueError, match=r"`mean` must have shape \(K,\) = \(2,\)"):
-        cells.GRUDCell(4, H, masks=[2, 3], mean=[0.0])
+        recurrent.GRUDCell(4, H, masks=[2, 3], mean=[0.0])
     with pytest.raises(ValueError, match="give `masks` with it"):
-        cells.GRUDCell(4, H, mean=[0.0])
+        recurrent.GRUDCell(4, H, mean=[0.0])
     with pytest.raises(ValueError, match="`solver` must be one of"):
-        cells.ODERNNCell(D, H, solver="hold")
+        recurrent.ODERNNCell(D, H, solver="hold")
     with pytest.raises(ValueError, match="`solver` must be one of"):
-        cells.LipschitzRNNCell(D, H, solver=SemiImplicit())
+        recurrent.LipschitzRNNCell(D, H, solver=SemiImplicit())
     with pytest.raises(ValueError, match="`shortest` must be finite and over 0"):
-        cells.CTGRUCell(D, H, shortest=0.0)
+        recurrent.CTGRUCell(D, H, shortest=0.0)
     with pytest.raises(ValueError, match="`periods` must be two finite numbers over 0"):
-        cells.PhasedLSTMCell(D, H, periods=(3.0, 1.0))
+        recurrent.PhasedLSTMCell(D, H, periods=(3.0, 1.0))
     with pytest.raises(ValueError, match="`open_ratio`"):
-        cells.PhasedLSTMCell(D, H, open_ratio=0.0)
+        recurrent.PhasedLSTMCell(D, H, open_ratio=0.0)
     with pytest.raises(ValueError, match="`leak`"):
-        cells.PhasedLSTMCell(D, H, leak=1.0)
+        recurrent.PhasedLSTMCell(D, H, leak=1.0)
     with pytest.raises(ValueError, match="`damping` must be finite and over 0"):
-        cells.CoRNNCell(D, H, damping=-1.0)
+        recurrent.CoRNNCell(D, H, damping=-1.0)
     with pytest.raises(ValueError, match=r"`beta` must be at least 0\.5"):
-        cells.LipschitzRNNCell(D, H, beta=0.4)
+        recurrent.LipschitzRNNCell(D, H, beta=0.4)
     with pytest.raises(ValueError, match="`time_constant` must be finite and over 0"):
-        cells.CTRNNCell(D, H, time_constant=0.0)
+        recurrent.CTRNNCell(D, H, time_constant=0.0)
