@@ -19,7 +19,7 @@ def facts():
 
 def test_the_page_is_what_the_command_writes(tmp_path):
     page = (DOCS / "models.md").read_text(encoding="utf-8")
-    assert model_table.renewed(page) == page, "run: liquidtime paper models --page docs/models.md"
+    assert model_table.renewed(page) == page, "run: make models"
     old = tmp_path / "page.md"
     old.write_text(f"a\n{model_table.BEGIN}\nold\n{model_table.END}\nb\n", encoding="utf-8")
     done = CliRunner().invoke(app, ["paper", "models", "--page", str(old)])

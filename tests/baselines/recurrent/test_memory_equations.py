@@ -6,31 +6,16 @@ import torch
 
 from liquidtime.baselines import recurrent
 from oracles import memories, steps
+from oracles.agreement import ROWS as B
+from oracles.agreement import assert_agrees, n, shaken
 
-B, D, H, N, THETA = 4, 3, 5, 7, 1.5
-
-
-def shaken(cell):
-    torch.manual_seed(3)
-    with torch.no_grad():
-        for parameter in cell.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
-    return cell.double()
-
-
-def n(tensor):
-    return tensor.detach().double().numpy()
+D, H, N, THETA = 3, 5, 7, 1.5
 
 
 def compare(cell, state, oracle):
-    """Hold each row of one step against oracle(x, dt, *state) -> the new state."""
-    x, dt = torch.randn(B, D).double(), torch.rand(B).double() * 2
-    y, after = cell(x, state, dt)
+    """Compare a step with oracle(x, dt, *state) -> the new state, whose first part is the output."""
+    y, after, _ = assert_agrees(cell, lambda x, *rest: oracle(x, rest[-1], *rest[:-1]), state=state)
     assert torch.equal(y, after[0])
-    for i in range(B):
-        expected = oracle(n(x[i]), float(dt[i]), *(n(part[i]) for part in state))
-        for part, wanted in zip(after, expected, strict=True):
-            np.testing.assert_allclose(n(part[i]), wanted, rtol=1e-9, atol=1e-10)
 
 
 def random_state(*sizes):
