@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
 
-.PHONY: demo test lint types layers tests sanitize clean
+.PHONY: demo test lint types layers tests models sanitize clean
 
 demo: $(READY)
 	$(BIN)/liquidtime demo
@@ -26,6 +26,10 @@ layers: $(READY)
 tests: $(READY)
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2
 	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 tests/ops tests/cells tests/layers
+
+# The table of docs/models.md, from the networks themselves.
+models: $(READY)
+	$(BIN)/liquidtime paper models --page docs/models.md
 
 sanitize: build/sanitize/.passed
 
