@@ -31,11 +31,14 @@ class ConfidenceInterval:
     value: float
     low: float
     high: float
-    level: float
-    resamples: int
+    level: float = 0.95
+    resamples: int = 2000
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        value, low, high = (
+            f"{number:.3f}" if abs(number) < 100 else f"{number:,.0f}" for number in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
 
 
 def bootstrap_interval(

@@ -91,10 +91,9 @@ class Prepared:
     @staticmethod
     def of(encoder: SeriesEncoder, data: SeriesSet, every_step: bool = False) -> Prepared:
         """Encode a set with a fitted encoder."""
-        steps = encoder.steps(data)
-        history = History(encoder)
-        rows = history.at_steps(steps) if every_step else history.at_ends(steps)
-        return Prepared(encoder.encode(steps), rows, every_step)
+        steps, history = encoder.steps(data), History(encoder)
+        encoded = encoder.encode(steps)
+        return Prepared(encoded, history.at_steps(steps) if every_step else history.at_ends(steps), every_step)
 
     def __len__(self) -> int:
         return len(self.encoded)
