@@ -16,8 +16,10 @@ REAL = Path(os.environ.get("LIQUIDTIME_DATA") or Path(__file__).resolve().parent
 
 
 def needs_real(file):
-    """Skip a module or test where a file of the real data sets is not on this machine."""
-    return pytest.mark.skipif(not (REAL / file).exists(), reason=f"{file} is not in LIQUIDTIME_DATA or ../shared/data")
+    """Mark a test that reads a file of the real data sets, and skip it where the file is not on this machine."""
+    reason = f"{file} is not in LIQUIDTIME_DATA or ../shared/data"
+    absent = pytest.mark.skipif(not (REAL / file).exists(), reason=reason)
+    return lambda test: pytest.mark.data(absent(test))
 
 
 def write_all(root, seed=0):
