@@ -67,7 +67,7 @@ class SeriesNetwork(nn.Module):
         outputs: K.
         read_out_units: width of the read-out's hidden layer.
         dropout: of the read-out's two layers, in training.
-        channel_dropout: the share of channels whose every input is 0 for a whole series, in training.
+        channel_dropout: the fraction of channels whose every input is 0 for a whole series, in training.
         channel_of: (D,) the channel of each input.
     """
 
@@ -88,8 +88,8 @@ class SeriesNetwork(nn.Module):
         self.pieces = pieces
         self.dropout = nn.Dropout(check_rate("dropout", dropout))
         self.channel_dropout = check_rate("channel_dropout", channel_dropout)
-        places = torch.tensor(list(channel_of) or range(recurrent.input_size))
-        self.register_buffer("channel_of", places, persistent=False)
+        channels = torch.tensor(list(channel_of) or range(recurrent.input_size))
+        self.register_buffer("channel_of", channels, persistent=False)
         self.hidden = nn.Linear(3 * recurrent.output_size + pieces.pieces, check_size("read_out_units", read_out_units))
         self.read_out = nn.Linear(self.hidden.out_features, outputs)
         self._own_loss: Tensor | None = None
@@ -198,8 +198,8 @@ class SeriesNetwork(nn.Module):
         if not self.training or self.channel_dropout == 0.0:
             return x
         channels = int(self.channel_of.max()) + 1
-        kept = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
-        return x * kept[:, self.channel_of].unsqueeze(1)
+        present = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
+        return x * present[:, self.channel_of].unsqueeze(1)
 
     def _read(self, last: Tensor, pool: Pool, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
         out: Tensor = self.read_out(self._units(last, pool, x, history, static))
