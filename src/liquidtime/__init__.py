@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from liquidtime.closed_form import compile_ltc
     from liquidtime.data import SeriesEncoder, SeriesSet
     from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCRegressor, load
+    from liquidtime.evaluation import train_and_test
     from liquidtime.layers import LTC, CfC, Recurrent
     from liquidtime.times import elapsed, equidistant
 
@@ -31,6 +32,7 @@ _HOMES = {
     "elapsed": "times",
     "equidistant": "times",
     "load": "estimators",
+    "train_and_test": "evaluation",
 }
 _MODULES = ("cells", "closed_form", "compat", "data", "estimators", "layers", "solvers", "wirings")
 
@@ -54,6 +56,7 @@ __all__ = [
     "layers",
     "load",
     "solvers",
+    "train_and_test",
     "wirings",
 ]
 

@@ -5,11 +5,10 @@ import torch
 
 from liquidtime.bench import networks
 from liquidtime.bench.contenders import CONTENDERS, LOOP, why_missing
-from liquidtime.bench.networks import signals
+from liquidtime.bench.networks import CELLS, signals
 from liquidtime.bench.ode_rnn import ODERNN
 from liquidtime.bench.shape import Shape
 from liquidtime.bench.transformer import CausalTransformer
-from liquidtime.networks import NETWORKS
 from liquidtime.ops import using_backend
 from liquidtime.solvers import RK4
 
@@ -34,7 +33,7 @@ def test_step_goes_on_from_begin(name):
     assert first.shape[-1] == (1 if name == "Transformer" else width)
 
 
-@pytest.mark.parametrize("name", list(NETWORKS))
+@pytest.mark.parametrize("name", CELLS)
 def test_a_loop_over_the_cell_gives_what_the_layer_gives(name):
     x, dt, lengths = signals(SHAPE)
     layer, loop = CONTENDERS[name], CONTENDERS[f"{name}{LOOP}"]

@@ -46,7 +46,7 @@ def test_steps_of_arrays_keep_their_shape_and_unknown_targets_teach_nothing():
     model = lt.CfCRegressor(**BETTER | {"per_step": True, "epochs": 40}).fit(X, y)
     assert model.predict(X).shape == (30, 6)
     assert model.score(X, y) > 0.6
-    with pytest.raises(ValueError, match=r"`y` must have shape \(N,\) or \(N, K\).*One target a sample"):
+    with pytest.raises(ValueError, match=r"`y` must have shape \(N,\) or \(N, K\).*One target per sample"):
         model.fit(X, y[:, :5])
     with pytest.raises(ValueError, match="`per_step` needs every sample as it is"):
         lt.CfCRegressor(per_step=True, bin_width=2.0).fit(X, y)

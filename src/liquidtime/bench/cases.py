@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterable
 
 from liquidtime.bench.contenders import LOOP, MATRIX_PRODUCT
+from liquidtime.bench.networks import CELLS
 from liquidtime.bench.shape import Shape
 from liquidtime.bench.sweeps import SWEEPS, Sweep
 from liquidtime.errors import unknown_choice
-from liquidtime.networks import NETWORKS
 
 XOR = Shape(128, 32, 1, 192, 128)
 WALKER2D = Shape(256, 64, 17, 64, 256)
@@ -146,8 +146,8 @@ CASES: tuple[Case, ...] = (
         "cells",
         "a training step of every recurrent network beside a plain PyTorch loop of the same products",
         EVERY_CELL,
-        tuple(contender for name in NETWORKS for contender in (name, f"{name}{LOOP}")),
-        tuple(Target("time", 1.5, name, f"{name}{LOOP}") for name in NETWORKS),
+        tuple(contender for name in CELLS for contender in (name, f"{name}{LOOP}")),
+        tuple(Target("time", 1.5, name, f"{name}{LOOP}") for name in CELLS),
     ),
     _ragged("xor", XOR),
     _ragged("walker2d", WALKER2D),

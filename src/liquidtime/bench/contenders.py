@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 
 from liquidtime._checks import check_choice
 from liquidtime.bench import networks
-from liquidtime.bench.networks import Network
+from liquidtime.bench.networks import CELLS, Network
 from liquidtime.bench.shape import Shape, cfc_flops, gru_flops, lstm_flops
-from liquidtime.networks import NETWORKS
 from liquidtime.ops.native import library
 
 MATRIX_PRODUCT = "torch.mm"
@@ -58,10 +57,10 @@ CONTENDERS: dict[str, Contender] = {
     "ODE-RNN": Contender(networks.Solved, package="torchdiffeq"),
     "Transformer": Contender(networks.Attending),
     "CfC": Contender(networks.our_cfc),
-    **{name: Contender(functools.partial(networks.our_cell, name)) for name in NETWORKS},
+    **{name: Contender(functools.partial(networks.our_cell, name)) for name in CELLS},
     **{
         f"{name}{LOOP}": Contender(functools.partial(networks.our_cell_step_by_step, name), backend="reference")
-        for name in NETWORKS
+        for name in CELLS
     },
 }
 

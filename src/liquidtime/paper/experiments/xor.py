@@ -104,8 +104,8 @@ ROWS = {
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_hidden": Row(MODELS["mm_rnn_hidden"], PRINTED["mm_rnn"], "the structure of the other reference"),
     "ltc": Row(MODELS["ltc"], GROWN, SAME, why=UNSAID),
-    "lstm": Row(MODELS["lstm"], GROWN, f"time as a second input, {SAME}"),
-    "gru": Row(MODELS["gru"], GROWN, f"time as a second input, {SAME}"),
+    "lstm": Row(MODELS["augmented_lstm"], GROWN, f"time as a second input, {SAME}"),
+    "gru": Row(MODELS["rnn_delta_t"], GROWN, f"time as a second input, {SAME}"),
     **{name: Row(MODELS[name], GROWN, SAME, why=WHY.get(name, "")) for name in OTHERS},
     **{
         name: Row(MODELS[name], IN_SAMPLES, f"its time scales in bits, {SAME}", why=WHY.get(name, ""))
