@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
 
-.PHONY: demo test lint types layers tests sanitize clean
+.PHONY: demo test lint types layers tests sanitize bench clean
 
 demo: $(READY)
 	$(BIN)/liquidtime demo
@@ -26,6 +26,10 @@ layers: $(READY)
 tests: $(READY)
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2
 	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 tests/ops tests/cells tests/layers
+
+# One file per question: `make bench CASE=training ARGS=--quick` runs benchmarks/training.py.
+bench: $(READY)
+	$(BIN)/python -m benchmarks.$(or $(CASE),everything) $(ARGS)
 
 sanitize: build/sanitize/.passed
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime._provenance import versions
 from liquidtime.data import SeriesSet
 from liquidtime.data.container.describe import Description
 from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCRegressor
-from liquidtime.estimators.files.model_config import versions
 from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.evaluation.comparison import Comparison
 from liquidtime.evaluation.forecasting import ForecastTest
