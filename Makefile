@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
 
-.PHONY: demo test lint types layers tests sanitize bench clean
+.PHONY: demo test lint types layers tests models sanitize bench clean
 
 demo: $(READY)
 	$(BIN)/liquidtime demo
@@ -30,6 +30,10 @@ tests: $(READY)
 # One file per question: `make bench CASE=training ARGS=--quick` runs benchmarks/training.py.
 bench: $(READY)
 	$(BIN)/python -m benchmarks.$(or $(CASE),everything) $(ARGS)
+
+# The table of docs/models.md, from the networks themselves.
+models: $(READY)
+	$(BIN)/liquidtime paper models --page docs/models.md
 
 sanitize: build/sanitize/.passed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.side_by_side import Case, Questions, Shape, Target, ask
 from benchmarks.side_by_side.contenders import LOOP
-from liquidtime.networks import NETWORKS
+from benchmarks.side_by_side.networks import CELLS
 
 EVERY_CELL = Shape(64, 64, 16, 64, 64)
 QUESTIONS = Questions(
@@ -14,8 +14,8 @@ QUESTIONS = Questions(
             "cells",
             "a training step of every recurrent network beside a plain PyTorch loop of the same products",
             EVERY_CELL,
-            tuple(contender for name in NETWORKS for contender in (name, f"{name}{LOOP}")),
-            tuple(Target("time", 1.5, name, f"{name}{LOOP}") for name in NETWORKS),
+            tuple(contender for name in CELLS for contender in (name, f"{name}{LOOP}")),
+            tuple(Target("time", 1.5, name, f"{name}{LOOP}") for name in CELLS),
         ),
     )
 )

@@ -8,10 +8,9 @@ import importlib.util
 from collections.abc import Callable, Iterable
 
 from benchmarks.side_by_side import networks
-from benchmarks.side_by_side.networks import Network
+from benchmarks.side_by_side.networks import CELLS, Network
 from benchmarks.side_by_side.shape import Shape, cfc_flops, gru_flops, lstm_flops
 from liquidtime._checks import check_choice
-from liquidtime.networks import NETWORKS
 from liquidtime.ops.native import library
 
 MATRIX_PRODUCT = "torch.mm"
@@ -58,10 +57,10 @@ CONTENDERS: dict[str, Contender] = {
     "ODE-RNN": Contender(networks.Solved, package="torchdiffeq"),
     "Transformer": Contender(networks.Attending),
     "CfC": Contender(networks.our_cfc),
-    **{name: Contender(functools.partial(networks.our_cell, name)) for name in NETWORKS},
+    **{name: Contender(functools.partial(networks.our_cell, name)) for name in CELLS},
     **{
         f"{name}{LOOP}": Contender(functools.partial(networks.our_cell_step_by_step, name), backend="reference")
-        for name in NETWORKS
+        for name in CELLS
     },
 }
 

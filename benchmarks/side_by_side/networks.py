@@ -13,8 +13,11 @@ from benchmarks.side_by_side.shape import Shape
 from benchmarks.side_by_side.transformer import CausalTransformer
 from liquidtime.cells import Cell
 from liquidtime.layers import LTC, CfC, Recurrent
-from liquidtime.networks import cell_maker
+from liquidtime.networks import NETWORKS, recurrent_layer
 from liquidtime.wirings import AutoNCP
+
+CELLS = tuple(name for name, entry in NETWORKS.items() if not entry.reads_series)
+"""The networks of the table that take one step after another."""
 
 
 class Network(nn.Module, ABC):
@@ -161,7 +164,9 @@ def our_cell_step_by_step(name: str, shape: Shape) -> Network:
 
 
 def _layer(name: str, shape: Shape) -> Recurrent:
-    return Recurrent(cell_maker(name, shape.H, shape.U), shape.D)
+    """Return a layer; where masks are required they are the second half of the inputs."""
+    masks = range((shape.D + 1) // 2, shape.D) if NETWORKS[name].masks == "required" else ()
+    return recurrent_layer(name, shape.D, shape.H, shape.U, masks=masks)
 
 
 def ncps_cfc(shape: Shape) -> Network:

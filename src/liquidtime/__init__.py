@@ -1,7 +1,7 @@
 """Closed-form continuous-time and liquid neural networks for irregularly sampled time series.
 
-Public are the names in `__all__`, here and in the rooms themselves (`lt.layers`, `lt.data`, `lt.times` …). Modules inside
-a room are internal and may change without notice.
+Public are the names in `__all__`, here and in the rooms themselves (`lt.layers`, `lt.data`, `lt.times` …). Modules in a
+room are internal and may change without notice.
 
 Names and rooms are imported when they are first used, so that `import liquidtime` and the command line start at once.
 """

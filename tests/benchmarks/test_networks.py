@@ -5,11 +5,10 @@ import torch
 
 from benchmarks.side_by_side import networks
 from benchmarks.side_by_side.contenders import CONTENDERS, LOOP, why_missing
-from benchmarks.side_by_side.networks import signals
+from benchmarks.side_by_side.networks import CELLS, signals
 from benchmarks.side_by_side.ode_rnn import ODERNN
 from benchmarks.side_by_side.shape import Shape
 from benchmarks.side_by_side.transformer import CausalTransformer
-from liquidtime.networks import NETWORKS
 from liquidtime.ops import using_backend
 from liquidtime.solvers import RK4
 
@@ -34,7 +33,7 @@ def test_step_goes_on_from_begin(name):
     assert first.shape[-1] == (1 if name == "Transformer" else width)
 
 
-@pytest.mark.parametrize("name", list(NETWORKS))
+@pytest.mark.parametrize("name", CELLS)
 def test_a_loop_over_the_cell_gives_what_the_layer_gives(name):
     x, dt, lengths = signals(SHAPE)
     layer, loop = CONTENDERS[name], CONTENDERS[f"{name}{LOOP}"]

@@ -1,4 +1,4 @@
-"""What must hold for every cell; the subjects are found in `liquidtime.cells`."""
+"""What must hold for every cell, comparison cells too; the subjects are found in the table of networks."""
 
 import copy
 

@@ -122,16 +122,16 @@ def print_models(
     debug: Debug = False,
 ) -> None:
     """List every network with what it uses and what it costs, at 64 inputs and 64 hidden units."""
-    from liquidtime.paper import model_table
+    from liquidtime.networks import facts
     from liquidtime.paper.runner import write_text
 
     if page is not None:
-        write_text(page, model_table.renewed(page.read_text(encoding="utf-8")))
+        write_text(page, facts.renewed(page.read_text(encoding="utf-8")))
         typer.echo(f"{page} written")
     elif as_json:
-        typer.echo(json.dumps([vars(one) for one in model_table.facts()], indent=1, ensure_ascii=False))
+        typer.echo(json.dumps([vars(one) for one in facts.facts()], indent=1, ensure_ascii=False))
     else:
-        typer.echo(model_table.markdown(), nl=False)
+        typer.echo(facts.markdown(), nl=False)
 
 
 @app.command("figure")

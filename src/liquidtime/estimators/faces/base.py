@@ -27,10 +27,10 @@ from liquidtime.estimators.network.inputs import Prepared, Samples, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
-from liquidtime.estimators.network.reader import SeriesReader, layers_of, reads_whole_series
+from liquidtime.estimators.network.reader import SeriesReader
 from liquidtime.estimators.network.scales import SCALES, check_width, encoders_of
 from liquidtime.layers import Recurrent
-from liquidtime.networks import Network, cell_maker
+from liquidtime.networks import Network, check_network, reads_whole_series, recurrent_layer
 from liquidtime.training import TrainSettings
 from liquidtime.training.seeds import derive_seed
 
@@ -57,16 +57,16 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     """Networks on encoded series, with scikit-learn's conventions: arguments are stored as they are given.
 
     Args:
-        network: one of `NETWORKS` or `BASELINES`, or a function from the number of inputs to a `Cell`.
+        network: a name in `liquidtime.networks.NETWORKS`, or a function from the number of inputs to a `Cell`.
         hidden_size: H.
         backbone_units: U, of the CfC family.
-        num_layers: layers, each reading the one below; 1 for `BASELINES` other than the Transformer.
+        num_layers: layers, each reading the one below; 1 for networks that cannot be stacked.
         read_out_units: width of the read-out's hidden layer.
         dropout: of the read-out, in training.
         channel_dropout: the share of channels that the recurrent layer does not see of a series, in training.
         bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is;
             "scales": the networks of an ensemble by turns every sample as it is and bins of 4, 16, … median intervals
-            (see `liquidtime.estimators.network.scales`); with `BASELINES` all take every sample.
+            (see `liquidtime.estimators.network.scales`); networks that read whole series all take every sample.
         epochs: passes over the training series; None: 6, or as many as 200 steps take, at most 100.
         batch_size: series in a batch; None: about a 25th of the series, a power of 2 in 8…128.
         learning_rate: the highest rate of one cycle.
@@ -141,10 +141,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
         check_width(self.bin_width)
-        if reads_whole_series(self.network):
-            layers_of(self.network, self.num_layers)
-        else:
-            cell_maker(self.network, self.hidden_size, self.backbone_units)
+        check_network(self.network, self.num_layers)
 
     def _fit_encoders(self, data: SeriesSet) -> None:
         self._check_settings()
@@ -230,8 +227,14 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
             layer = SeriesReader(self.network, *sizes, encoder.layout_)
         else:
-            make = cell_maker(self.network, self.hidden_size, self.backbone_units, encoder.layout_.mask_of)
-            layer = Recurrent(make, encoder.input_size_, num_layers=self.num_layers)
+            layer = recurrent_layer(
+                self.network,
+                encoder.input_size_,
+                self.hidden_size,
+                self.backbone_units,
+                self.num_layers,
+                encoder.layout_.mask_of,
+            )
         return SeriesNetwork(
             layer,
             copy.deepcopy(pieces),

@@ -165,8 +165,9 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
     outputs = model._relearn(config["learned"])
     D, G, F = model.encoder_.input_size_, len(History(model.encoder_).names), model.encoder_.static_size_
     elements = sum(tensor.numel() for part in parts.values() for tensor in part.values())
-    check_sizes(params, members, D, min(config["pieces"]), outputs, elements)
-    check_sizes(params, 1, D, max(config["pieces"]), outputs, elements)
+    count = sum(len(part) for part in parts.values())
+    check_sizes(params, members, D, min(config["pieces"]), outputs, elements, count)
+    check_sizes(params, 1, D, max(config["pieces"]), outputs, elements, count)
     model.networks_ = []
     for member in range(members):
         with isolated_rng(0):

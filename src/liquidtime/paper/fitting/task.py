@@ -51,6 +51,7 @@ class Task:
         framework: whose habits the paper's runs had.
         per_step: whether there is a target at each sample; else the last state is read.
         has_time: whether intervals tell anything; a network that knows no time gets them as one more input.
+        has_masks: whether samples are [values ; mask], as wide each.
         words: size of the vocabulary where samples are word numbers.
         perfect: the metric at which a seed is stopped once validation has it for some epochs; None = never.
         patience: epochs without a better validation metric after which a seed is stopped, where validation chooses
@@ -65,6 +66,7 @@ class Task:
     framework: Framework
     per_step: bool = False
     has_time: bool = True
+    has_masks: bool = False
     words: int | None = None
     perfect: float | None = None
     patience: int = 0

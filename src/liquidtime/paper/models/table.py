@@ -1,4 +1,4 @@
-"""The models of the tables: a new one is a line here and a line in each experiment that has settings for it."""
+"""The models of the experiments, under the names of the table of networks (`liquidtime.networks`)."""
 
 from __future__ import annotations
 
@@ -8,31 +8,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from liquidtime.baselines import BASELINES, SequenceModel
-from liquidtime.baselines.recurrent import (
-    BidirectionalRNNCell,
-    CoRNNCell,
-    CTGRUCell,
-    CTLSTMCell,
-    CTRNNCell,
-    DecayGRUCell,
-    ExpRNNCell,
-    GRUDCell,
-    GRUODECell,
-    HiPPOLagTCell,
-    HiPPOLegSCell,
-    ImputeGRUCell,
-    LipschitzRNNCell,
-    LMUCell,
-    ODELSTMCell,
-    ODERNNCell,
-    PhasedLSTMCell,
-    ReLUGRUCell,
-    SkipLSTMCell,
-)
-from liquidtime.baselines.recurrent.decay import InputDecay
-from liquidtime.cells import Cell
-from liquidtime.layers import LTC, CfC, Recurrent
+from liquidtime.baselines.recurrent.parts.decay import InputDecay
+from liquidtime.baselines.series import SequenceModel
+from liquidtime.layers import CfC, Recurrent
+from liquidtime.networks import entry_of, recurrent_layer
 from liquidtime.paper.datasets import Sequences
 from liquidtime.paper.datasets.imdb import LONGEST
 from liquidtime.paper.fitting import Settings, Task
@@ -80,31 +59,45 @@ def _given(value: Any, name: str) -> Any:
     return value
 
 
-def _ltc(D: int, settings: Settings, task: Task) -> LTC:
-    return LTC(D, settings.hidden_size)
+def _discrete(kind: type[nn.LSTM] | type[nn.GRU] | type[nn.RNN], *, with_time: bool) -> Make:
+    """Return PyTorch's own layer, which the published runs have: the equations of the table, other first weights."""
+    return lambda D, settings, task: Discrete(kind, D, settings.hidden_size, with_time)
 
 
-def _discrete(kind: type[nn.LSTM] | type[nn.GRU] | type[nn.RNN]) -> Make:
-    return lambda D, settings, task: Discrete(kind, D, settings.hidden_size, task.has_time)
+def _network(
+    name: str,
+    title: str,
+    *paper: str,
+    options: Callable[[Settings, Task], dict[str, Any]] = lambda settings, task: {},
+) -> NetworkModel:
+    """Return a network of the table, which gets the masks where the samples have them.
 
+    Args:
+        name: in `NETWORKS`.
+        title: as our tables write it.
+        *paper: as the paper's tables write it, any of these.
+        options: maps settings and task to further arguments of the network.
 
-def _cell(make: Callable[[int, Settings], Cell]) -> Make:
-    return lambda D, settings, task: Recurrent(lambda width: make(width, settings), D)
+    """
+    entry = entry_of(name)
+
+    def make(D: int, settings: Settings, task: Task) -> Recurrent | SequenceModel:
+        H, more = settings.hidden_size, options(settings, task)
+        if entry.reads_series:
+            return entry.model(D, H, mask=task.has_masks, **more)
+        return recurrent_layer(name, D, H, masks=range(D // 2, D) if task.has_masks else (), **more)
+
+    return NetworkModel(title, paper, make, prepare=None if entry.masks == "none" else _set_means)
 
 
 def _interval(settings: Settings) -> float:
     return 1.0 if settings.sample_interval is None else settings.sample_interval
 
 
-def _phased_lstm(D: int, settings: Settings) -> Cell:
-    """Return a cell with periods far beyond a series, so that some units stay open: short ones read little each."""
+def _periods(settings: Settings, task: Task) -> dict[str, Any]:
+    """Return periods far beyond a series, so that some units stay open: short ones read little each."""
     shortest = _interval(settings)
-    return PhasedLSTMCell(D, settings.hidden_size, periods=(shortest, 1000 * shortest), open_ratio=0.1)
-
-
-def _second_half(D: int) -> range:
-    """Return the columns of the masks where as many values stand before them."""
-    return range(D // 2, D)
+    return {"periods": (shortest, 1000 * shortest), "open_ratio": 0.1}
 
 
 def _set_means(recurrent: nn.Module, part: Sequences) -> None:
@@ -129,12 +122,8 @@ LATENT: dict[str, Any] = {
 DYNAMICS: dict[str, Any] = {"units": 50, "layers": 3}
 
 
-def _baseline(name: str, **options: Any) -> Make:
-    return lambda D, settings, task: BASELINES[name](D, settings.hidden_size, **options)
-
-
-def _bidirectional(D: int, settings: Settings, task: Task) -> SequenceModel:
-    return BASELINES["bidirectional"](D, settings.hidden_size, per_step=task.per_step)
+def _always(**options: Any) -> Callable[[Settings, Task], dict[str, Any]]:
+    return lambda settings, task: options
 
 
 MODELS: dict[str, Model] = {
@@ -147,70 +136,47 @@ MODELS: dict[str, Model] = {
     "mm_rnn": _mixed("CfC-mmRNN", ("CfC-mmRNN",), "framework"),
     "mm_rnn_input": _mixed("CfC-mmRNN, memory at the input", (), "input"),
     "mm_rnn_hidden": _mixed("CfC-mmRNN, memory in place of the state", (), "hidden"),
-    "ltc": NetworkModel("LTC", ("LTC",), _ltc),
-    "lstm": NetworkModel("LSTM", ("Augmented LSTM", "LSTM"), _discrete(nn.LSTM)),
-    "gru": NetworkModel("GRU", ("GRU", "RNN-delta-t"), _discrete(nn.GRU)),
-    "bidirectional_rnn": NetworkModel(
-        "Bi-directional RNN", ("Bi-directional RNN",), _cell(lambda D, s: BidirectionalRNNCell(D, s.hidden_size))
+    "ltc": _network("ltc", "LTC", "LTC"),
+    "lstm": NetworkModel("LSTM", ("LSTM",), _discrete(nn.LSTM, with_time=False)),
+    "augmented_lstm": NetworkModel("LSTM", ("Augmented LSTM",), _discrete(nn.LSTM, with_time=True)),
+    "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU, with_time=False)),
+    "rnn_delta_t": NetworkModel("GRU", ("RNN-delta-t",), _discrete(nn.GRU, with_time=True)),
+    "rnn": NetworkModel("RNN", ("Vanilla RNN",), _discrete(nn.RNN, with_time=False)),
+    "bidirectional_rnn": _network("bidirectional_rnn", "Bi-directional RNN", "Bi-directional RNN"),
+    "cornn": _network("cornn", "coRNN", "coRNN", options=lambda s, task: {"step": 0.042 / _interval(s)}),
+    "ct_gru": _network("ct_gru", "CT-GRU", "CT-GRU", options=lambda s, task: {"shortest": _interval(s)}),
+    "ct_lstm": _network("ct_lstm", "CT-LSTM", "CT-LSTM"),
+    "ct_rnn": _network("ct_rnn", "CT-RNN", "CT-RNN"),
+    "gru_d": _network("gru_d", "GRU-D", "GRU-D"),
+    "gru_ode": _network("gru_ode", "GRU-ODE", "GRU-ODE"),
+    "lipschitz_rnn": _network(
+        "lipschitz_rnn", "Lipschitz RNN", "Lipschitz RNN", options=lambda s, task: {"step": 0.03 / _interval(s)}
     ),
-    "cornn": NetworkModel(
-        "coRNN", ("coRNN",), _cell(lambda D, s: CoRNNCell(D, s.hidden_size, step=0.042 / _interval(s)))
+    "ode_lstm": _network("ode_lstm", "ODE-LSTM", "ODE-LSTM"),
+    "ode_rnn": _network("ode_rnn", "ODE-RNN", "ODE-RNN"),
+    "phased_lstm": _network("phased_lstm", "Phased LSTM", "PhasedLSTM", "Phased-LSTM", options=_periods),
+    "rnn_decay": _network("rnn_decay", "RNN-Decay", "RNN-Decay", "RNN Decay"),
+    "rnn_impute": _network("rnn_impute", "RNN-Impute", "RNN-Impute"),
+    "hippo_lagt": _network("hippo_lagt", "HiPPO-LagT", "HiPPO-LagT", options=_always(theta=LONGEST)),
+    "hippo_legs": _network("hippo_legs", "HiPPO-LegS", "HiPPO-LegS"),
+    "lmu": _network("lmu", "LMU", "LMU", options=_always(theta=LONGEST)),
+    "relu_gru": _network("relu_gru", "ReLU-GRU", "ReLU GRU"),
+    "skip_lstm": _network("skip_lstm", "Skip LSTM", "Skip LSTM"),
+    "exp_rnn": _network("exp_rnn", "expRNN", "expRNN"),
+    "ip_net": _network("ip_net", "IP-Net", "IP-Nets", options=_always(reference_points=96, horizon=HOURS)),
+    "seft": _network("seft", "SeFT", "SeFT"),
+    "rnn_vae": _network("rnn_vae", "RNN-VAE", "RNN-VAE", options=_always(**LATENT)),
+    "latent_ode_rnn": _network(
+        "latent_ode_rnn", "Latent-ODE, RNN encoder", "Latent-ODE-RNN", options=_always(**LATENT, **DYNAMICS)
     ),
-    "ct_gru": NetworkModel(
-        "CT-GRU", ("CT-GRU",), _cell(lambda D, s: CTGRUCell(D, s.hidden_size, shortest=_interval(s)))
+    "latent_ode": _network(
+        "latent_ode", "Latent-ODE, ODE-RNN encoder", "Latent-ODE-ODE", options=_always(**LATENT, **DYNAMICS)
     ),
-    "ct_lstm": NetworkModel("CT-LSTM", ("CT-LSTM",), _cell(lambda D, s: CTLSTMCell(D, s.hidden_size))),
-    "ct_rnn": NetworkModel("CT-RNN", ("CT-RNN",), _cell(lambda D, s: CTRNNCell(D, s.hidden_size))),
-    "gru_d": NetworkModel("GRU-D", ("GRU-D",), _cell(lambda D, s: GRUDCell(D, s.hidden_size))),
-    "gru_d_masks": NetworkModel(
-        "GRU-D", ("GRU-D",), _cell(lambda D, s: GRUDCell(D, s.hidden_size, _second_half(D))), prepare=_set_means
-    ),
-    "gru_ode": NetworkModel("GRU-ODE", ("GRU-ODE",), _cell(lambda D, s: GRUODECell(D, s.hidden_size))),
-    "lipschitz_rnn": NetworkModel(
-        "Lipschitz RNN",
-        ("Lipschitz RNN",),
-        _cell(lambda D, s: LipschitzRNNCell(D, s.hidden_size, step=0.03 / _interval(s))),
-    ),
-    "ode_lstm": NetworkModel("ODE-LSTM", ("ODE-LSTM",), _cell(lambda D, s: ODELSTMCell(D, s.hidden_size))),
-    "ode_rnn": NetworkModel("ODE-RNN", ("ODE-RNN",), _cell(lambda D, s: ODERNNCell(D, s.hidden_size))),
-    "phased_lstm": NetworkModel(
-        "Phased LSTM",
-        ("PhasedLSTM", "Phased-LSTM"),
-        _cell(_phased_lstm),
-    ),
-    "rnn_decay": NetworkModel(
-        "RNN-Decay", ("RNN-Decay", "RNN Decay"), _cell(lambda D, s: DecayGRUCell(D, s.hidden_size))
-    ),
-    "rnn_impute": NetworkModel(
-        "RNN-Impute",
-        ("RNN-Impute",),
-        _cell(lambda D, s: ImputeGRUCell(D, s.hidden_size, _second_half(D))),
-        prepare=_set_means,
-    ),
-    "rnn": NetworkModel("RNN", ("Vanilla RNN",), _discrete(nn.RNN)),
-    "hippo_lagt": NetworkModel(
-        "HiPPO-LagT", ("HiPPO-LagT",), _cell(lambda D, s: HiPPOLagTCell(D, s.hidden_size, theta=LONGEST))
-    ),
-    "hippo_legs": NetworkModel("HiPPO-LegS", ("HiPPO-LegS",), _cell(lambda D, s: HiPPOLegSCell(D, s.hidden_size))),
-    "lmu": NetworkModel("LMU", ("LMU",), _cell(lambda D, s: LMUCell(D, s.hidden_size, theta=LONGEST))),
-    "relu_gru": NetworkModel("ReLU-GRU", ("ReLU GRU",), _cell(lambda D, s: ReLUGRUCell(D, s.hidden_size))),
-    "skip_lstm": NetworkModel("Skip LSTM", ("Skip LSTM",), _cell(lambda D, s: SkipLSTMCell(D, s.hidden_size))),
-    "exp_rnn": NetworkModel("expRNN", ("expRNN",), _cell(lambda D, s: ExpRNNCell(D, s.hidden_size))),
-    "ip_net": NetworkModel("IP-Net", ("IP-Nets",), _baseline("ip_net", reference_points=96, horizon=HOURS)),
-    "seft": NetworkModel("SeFT", ("SeFT",), _baseline("seft")),
-    "rnn_vae": NetworkModel("RNN-VAE", ("RNN-VAE",), _baseline("rnn_vae", **LATENT)),
-    "latent_ode_rnn": NetworkModel(
-        "Latent-ODE, RNN encoder", ("Latent-ODE-RNN",), _baseline("latent_ode_rnn", **LATENT, **DYNAMICS)
-    ),
-    "latent_ode": NetworkModel(
-        "Latent-ODE, ODE-RNN encoder", ("Latent-ODE-ODE",), _baseline("latent_ode", **LATENT, **DYNAMICS)
-    ),
-    "mtand": NetworkModel("mTAND-Enc", (), _baseline("mtand", reference_points=128, horizon=HOURS, head_units=300)),
-    "mtand_full": NetworkModel(
+    "mtand": _network("mtand", "mTAND-Enc", options=_always(reference_points=128, horizon=HOURS, head_units=300)),
+    "mtand_full": _network(
+        "mtand_full",
         "mTAND-Full",
-        (),
-        _baseline(
-            "mtand_full",
+        options=_always(
             latent_size=20,
             decoder_size=50,
             reference_points=128,
@@ -220,8 +186,10 @@ MODELS: dict[str, Model] = {
             loss_weight=0.01,
         ),
     ),
-    "transformer": NetworkModel("Transformer", ("Transformer",), _baseline("transformer")),
-    "bidirectional": NetworkModel("LSTM in both directions of time", (), _bidirectional),
+    "transformer": _network("transformer", "Transformer", "Transformer"),
+    "bidirectional": _network(
+        "bidirectional", "LSTM in both directions of time", options=lambda s, task: {"per_step": task.per_step}
+    ),
     "boosting": BoostingModel(),
     "estimator": EstimatorModel(),
     "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),

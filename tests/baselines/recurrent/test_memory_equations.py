@@ -4,33 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime import cells
+from liquidtime.baselines import recurrent
 from oracles import memories, steps
+from oracles.agreement import ROWS as B
+from oracles.agreement import assert_agrees, n, shaken
 
-B, D, H, N, THETA = 4, 3, 5, 7, 1.5
-
-
-def shaken(cell):
-    torch.manual_seed(3)
-    with torch.no_grad():
-        for parameter in cell.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
-    return cell.double()
-
-
-def n(tensor):
-    return tensor.detach().double().numpy()
+D, H, N, THETA = 3, 5, 7, 1.5
 
 
 def compare(cell, state, oracle):
-    """Hold each row of one step against oracle(x, dt, *state) -> the new state."""
-    x, dt = torch.randn(B, D).double(), torch.rand(B).double() * 2
-    y, after = cell(x, state, dt)
+    """Compare a step with oracle(x, dt, *state) -> the new state, whose first part is the output."""
+    y, after, _ = assert_agrees(cell, lambda x, *rest: oracle(x, rest[-1], *rest[:-1]), state=state)
     assert torch.equal(y, after[0])
-    for i in range(B):
-        expected = oracle(n(x[i]), float(dt[i]), *(n(part[i]) for part in state))
-        for part, wanted in zip(after, expected, strict=True):
-            np.testing.assert_allclose(n(part[i]), wanted, rtol=1e-9, atol=1e-10)
 
 
 def random_state(*sizes):
@@ -47,7 +32,7 @@ def hippo_weights(cell):
 
 
 def test_lagt():
-    cell = shaken(cells.HiPPOLagTCell(D, H, order=N, theta=THETA))
+    cell = shaken(recurrent.HiPPOLagTCell(D, H, order=N, theta=THETA))
     p, matrices = hippo_weights(cell), memories.lagt(N)
 
     def oracle(x, dt, h, c):
@@ -57,7 +42,7 @@ def test_lagt():
 
 
 def test_legs():
-    cell = shaken(cells.HiPPOLegSCell(D, H, order=N))
+    cell = shaken(recurrent.HiPPOLegSCell(D, H, order=N))
     p, matrices = hippo_weights(cell), memories.legs(N)
 
     def oracle(x, dt, h, c, t):
@@ -70,7 +55,7 @@ def test_legs():
 
 
 def test_lmu():
-    cell = shaken(cells.LMUCell(D, H, order=N, theta=THETA))
+    cell = shaken(recurrent.LMUCell(D, H, order=N, theta=THETA))
     matrices = memories.delay(N)
     from_x, from_state = n(cell.input_map.weight), n(cell.recurrent_map.weight)
     p = {
@@ -90,12 +75,12 @@ def test_lmu():
 @pytest.mark.parametrize("span", [0.0, 1e-6, 0.005, 0.3, 20.0, 500.0])
 def test_high_orders_keep_their_digits(order, span):
     for kind, matrices in (
-        (cells.HiPPOLagTCell, memories.lagt),
-        (cells.HiPPOLegSCell, memories.legs),
-        (cells.LMUCell, memories.delay),
+        (recurrent.HiPPOLagTCell, memories.lagt),
+        (recurrent.HiPPOLegSCell, memories.legs),
+        (recurrent.LMUCell, memories.delay),
     ):
         s = torch.tensor([span, span / 2], dtype=torch.float64)
-        whole, half = n(kind(1, 1, order=order).transition(torch.exp(-s) if kind is cells.HiPPOLegSCell else s))
+        whole, half = n(kind(1, 1, order=order).transition(torch.exp(-s) if kind is recurrent.HiPPOLegSCell else s))
         scale = max(np.abs(half).max() ** 2, 1.0)
         np.testing.assert_allclose(half @ half, whole, rtol=0, atol=1e-9 * scale)
         if span <= 0.005:
@@ -104,7 +89,7 @@ def test_high_orders_keep_their_digits(order, span):
 
 
 def test_relu_gru():
-    cell = shaken(cells.ReLUGRUCell(D, H))
+    cell = shaken(recurrent.ReLUGRUCell(D, H))
     R = np.vstack([n(cell.gate_map.weight), n(cell.candidate_map.weight)])
     p = {"W": n(cell.input_map.weight), "b": n(cell.input_map.bias), "R": R}
     compare(cell, random_state(H), lambda x, dt, h: (memories.relu_gru(x, h, p),))
@@ -112,7 +97,7 @@ def test_relu_gru():
 
 @pytest.mark.parametrize("wish", [0.1, 0.49, 0.5, 1.0])
 def test_skip_lstm(wish):
-    cell = shaken(cells.SkipLSTMCell(D, H, forget_bias=0.7))
+    cell = shaken(recurrent.SkipLSTMCell(D, H, forget_bias=0.7))
     inner = cell.lstm
     weights = (n(inner.input_map.weight), n(inner.recurrent_map.weight), n(inner.input_map.bias))
     p = {"w": n(cell.wish.weight)[0], "b": n(cell.wish.bias)[0]}
@@ -128,7 +113,7 @@ def test_skip_lstm(wish):
 
 
 def test_exp_rnn():
-    cell = shaken(cells.ExpRNNCell(D, H))
+    cell = shaken(recurrent.ExpRNNCell(D, H))
     S = cell.recurrent_map.parametrizations.weight.original
     p = {"W": n(cell.input_map.weight), "S": n(S), "b": n(cell.bias)}
     compare(cell, random_state(H), lambda x, dt, h: (memories.exp_rnn(x, h, p),))
@@ -139,7 +124,7 @@ def test_weight_counts():
         return sum(parameter.numel() for parameter in module.parameters())
 
     # Voelker et al. 2019, permuted sequential MNIST: 102,027 with the read-out.
-    assert count(cells.LMUCell(1, 212, order=256)) + 213 * 10 == 102_027
-    assert count(cells.ReLUGRUCell(D, H)) == 3 * (H * H + H * D + H)
-    assert count(cells.SkipLSTMCell(D, H)) == 4 * H * (D + H + 1) + H + 1
-    assert count(cells.HiPPOLegSCell(D, H, order=N)) == 2 * H * (D + H + N + 1) + H + 1
+    assert count(recurrent.LMUCell(1, 212, order=256)) + 213 * 10 == 102_027
+    assert count(recurrent.ReLUGRUCell(D, H)) == 3 * (H * H + H * D + H)
+    assert count(recurrent.SkipLSTMCell(D, H)) == 4 * H * (D + H + 1) + H + 1
+    assert count(recurrent.HiPPOLegSCell(D, H, order=N)) == 2 * H * (D + H + N + 1) + H + 1

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from liquidtime import cells
+from liquidtime.baselines import recurrent
 from liquidtime.solvers import Dopri5
 
 pytest.importorskip("torchdiffeq")
@@ -13,12 +14,12 @@ B, D, H = 4, 3, 5
 F64 = torch.float64
 EXACT = Dopri5(rtol=1e-8, atol=1e-9)
 KINDS = {
-    "CTRNNCell": cells.CTRNNCell,
-    "GRUODECell": cells.GRUODECell,
+    "CTRNNCell": recurrent.CTRNNCell,
+    "GRUODECell": recurrent.GRUODECell,
     "LTCCell": cells.LTCCell,
-    "LipschitzRNNCell": lambda D, H, **more: cells.LipschitzRNNCell(D, H, step=1.0, **more),
-    "ODELSTMCell": cells.ODELSTMCell,
-    "ODERNNCell": cells.ODERNNCell,
+    "LipschitzRNNCell": lambda D, H, **more: recurrent.LipschitzRNNCell(D, H, step=1.0, **more),
+    "ODELSTMCell": recurrent.ODELSTMCell,
+    "ODERNNCell": recurrent.ODERNNCell,
 }
 over_kinds = pytest.mark.parametrize("kind", KINDS)
 over_flows = pytest.mark.parametrize("kind", ["LipschitzRNNCell", "ODELSTMCell", "ODERNNCell"])

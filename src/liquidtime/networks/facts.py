@@ -12,9 +12,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from liquidtime.baselines import BASELINES, SequenceModel
 from liquidtime.cells import MixedMemory
-from liquidtime.networks import MASKED, NETWORKS
+from liquidtime.networks.entry import Entry
+from liquidtime.networks.table import NETWORKS
 from liquidtime.ops import using_backend
 
 D, H, U, T = 64, 64, 128, 64
@@ -49,13 +49,13 @@ class Facts:
 
 @functools.cache
 def facts() -> tuple[Facts, ...]:
-    """Return the facts of every network that the estimators or the experiments know by name, cells first."""
-    found = []
-    for name in [*NETWORKS, *(name for name in BASELINES if name not in NETWORKS)]:
+    """Return the facts of every network of the table, in its order."""
+    rows = []
+    for name, entry in NETWORKS.items():
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            found.append(_of_cell(name) if name in NETWORKS else _of_model(name))
-    return tuple(found)
+            rows.append(_of_model(name, entry) if entry.reads_series else _of_cell(name, entry))
+    return tuple(rows)
 
 
 def markdown() -> str:
@@ -84,24 +84,24 @@ def renewed(page: str) -> str:
     return f"{before}{BEGIN}\n{markdown()}{END}{rest.split(END)[1]}"
 
 
-def _of_cell(name: str) -> Facts:
-    cell = NETWORKS[name](D, H, U)
-    if name in MASKED:
-        cell = MASKED[name](D, H, range(D // 2, D))
-    cell = cell.double()
+def _of_cell(name: str, entry: Entry) -> Facts:
+    cell = entry.cell(D, H, U, masks=range(D // 2, D)).double()
     x, dt = torch.ones(1, T, D, dtype=torch.float64), torch.ones(1, T, dtype=torch.float64)
     inner = cell.cell if isinstance(cell, MixedMemory) else cell
     kind = type(cell).__name__ + (f" of {type(inner).__name__}" if inner is not cell else "")
     products, pointwise = _counted(lambda: cell.scan(x, cell.initial_state(x), dt))
-    return Facts(name, kind, inner.uses_dt, name in MASKED, True, products, pointwise, _weights(cell))
+    reads_masks = entry.masks != "none"
+    return Facts(name, kind, inner.uses_dt, reads_masks, entry.causal, products, pointwise, _weights(cell))
 
 
-def _of_model(name: str) -> Facts:
-    model: SequenceModel = BASELINES[name](D, H).double().eval()
+def _of_model(name: str, entry: Entry) -> Facts:
+    model = entry.model(D, H, mask=True).double().eval()
     x, dt = torch.ones(1, T, D, dtype=torch.float64), torch.ones(1, T, dtype=torch.float64)
     products, pointwise = _counted(lambda: model(x, dt=dt))
-    masks = type(model).takes_mask
-    return Facts(name, type(model).__name__, model.uses_dt, masks, model.causal, products, pointwise, _weights(model))
+    reads_masks = entry.masks != "none"
+    return Facts(
+        name, type(model).__name__, model.uses_dt, reads_masks, entry.causal, products, pointwise, _weights(model)
+    )
 
 
 def _weights(model: nn.Module) -> int:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from liquidtime import cells
+from liquidtime.baselines import recurrent
 from liquidtime.solvers import Dopri5, Flow
 
 B, D, H = 4, 3, 6
@@ -30,7 +31,7 @@ def times(value):
 
 
 def test_cornn_keeps_its_energy_below_the_bound_whatever_the_weights():
-    cell = shake(cells.CoRNNCell(D, H, step=0.1, frequency=2.0, damping=1.5), 3.0)
+    cell = shake(recurrent.CoRNNCell(D, H, step=0.1, frequency=2.0, damping=1.5), 3.0)
     x, dt = 5 * rand(B, 300, D), 2 * torch.rand(B, 300, dtype=F64)
     state, t = cell.initial_state(x), torch.zeros(B, dtype=F64)
     for k in range(300):
@@ -45,7 +46,7 @@ def test_cornn_keeps_its_energy_below_the_bound_whatever_the_weights():
 def test_cornn_neither_loses_nor_blows_up_its_gradient():
     torch.manual_seed(0)
     norms = {}
-    for name, cell in (("cornn", cells.CoRNNCell(D, 16, step=0.02)), ("rnn", cells.RNNCell(D, 16))):
+    for name, cell in (("cornn", recurrent.CoRNNCell(D, 16, step=0.02)), ("rnn", cells.RNNCell(D, 16))):
         with torch.no_grad():
             cell.recurrent_map.weight.mul_(0.5)
         x = torch.randn(1, 200, D)
@@ -58,7 +59,7 @@ def test_cornn_neither_loses_nor_blows_up_its_gradient():
 
 @pytest.mark.parametrize("beta", [0.5, 0.75, 1.0])
 def test_lipschitz_rnn_bounds_the_eigenvalues_of_its_matrices(beta):
-    cell = shake(cells.LipschitzRNNCell(D, 12, beta=beta, gamma=0.2), 1.0)
+    cell = shake(recurrent.LipschitzRNNCell(D, 12, beta=beta, gamma=0.2), 1.0)
     for free, matrix in zip(cell.free, cell.matrices(), strict=True):
         real = torch.linalg.eigvals(matrix).real
         allowed = torch.linalg.eigvalsh((1 - beta) * (free + free.T)) - 0.2
@@ -69,7 +70,7 @@ def test_lipschitz_rnn_bounds_the_eigenvalues_of_its_matrices(beta):
 
 
 def test_phased_lstm_stands_still_while_its_gate_is_closed():
-    cell = shake(cells.PhasedLSTMCell(D, H, open_ratio=0.1), 0.0)
+    cell = shake(recurrent.PhasedLSTMCell(D, H, open_ratio=0.1), 0.0)
     with torch.no_grad():
         cell.log_period.fill_(torch.log(torch.tensor(10.0)))
         cell.shift.copy_(torch.tensor([0.0, 0.0, 0.0, 5.0, 5.0, 5.0]))
@@ -87,7 +88,7 @@ def test_phased_lstm_stands_still_while_its_gate_is_closed():
 
 
 def test_gru_d_lets_a_value_decay_from_its_last_observation_to_the_mean():
-    cell = shake(cells.GRUDCell(2, H, masks=[1], mean=[2.0]), 0.0)
+    cell = shake(recurrent.GRUDCell(2, H, masks=[1], mean=[2.0]), 0.0)
     decay = cell.imputed
     seen, missing = torch.tensor([[5.0, 1.0]], dtype=F64), torch.tensor([[9.0, 0.0]], dtype=F64)
     x_hat, _, last, since = decay(seen, *(torch.zeros(1, 1, dtype=F64),) * 2, torch.ones(1, dtype=F64))
@@ -103,7 +104,7 @@ def test_gru_d_lets_a_value_decay_from_its_last_observation_to_the_mean():
     assert found[-1] == pytest.approx(2.0 + 3.0 * torch.exp(torch.tensor(-60 * rate)).item(), rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", [cells.GRUDCell, cells.ImputeGRUCell])
+@pytest.mark.parametrize("kind", [recurrent.GRUDCell, recurrent.ImputeGRUCell])
 def test_what_stands_at_a_missing_value_changes_nothing(kind):
     cell = shake(kind(4, H, masks=[2, 3]))
     x, dt = rand(B, 5, 4), torch.rand(B, 5, dtype=F64)
@@ -113,7 +114,7 @@ def test_what_stands_at_a_missing_value_changes_nothing(kind):
 
 
 def test_ct_lstm_decays_towards_its_level_between_events():
-    cell = shake(cells.CTLSTMCell(D, H))
+    cell = shake(recurrent.CTLSTMCell(D, H))
     _, state = cell(rand(B, D), cell.initial_state(rand(B, D)), times(1.0))
     c, level, rate, out = state
     assert (rate > 0).all()
@@ -125,7 +126,7 @@ def test_ct_lstm_decays_towards_its_level_between_events():
 
 
 def test_ct_gru_forgets_each_trace_at_its_own_time_scale():
-    cell = shake(cells.CTGRUCell(D, H, scales=3, shortest=0.5))
+    cell = shake(recurrent.CTGRUCell(D, H, scales=3, shortest=0.5))
     with torch.no_grad():
         cell.input_map.weight.zero_()
         cell.scale_map.weight.zero_()
@@ -137,7 +138,7 @@ def test_ct_gru_forgets_each_trace_at_its_own_time_scale():
 
 
 def test_rnn_decay_forgets_everything_in_the_end():
-    cell = shake(cells.DecayGRUCell(D, H), 0.0)
+    cell = shake(recurrent.DecayGRUCell(D, H), 0.0)
     x, h = rand(B, D), rand(B, H)
     fresh, _ = cells.GRUCell.advance(cell, cell.project(x, times(0.0)), (torch.zeros_like(h),), times(0.0))
     gaps = [(cell(x, (h,), times(t))[0] - fresh).abs().max() for t in (0.0, 10.0, 1e5)]
@@ -146,14 +147,14 @@ def test_rnn_decay_forgets_everything_in_the_end():
 
 
 def test_ode_rnn_follows_the_field_and_time_may_be_cut():
-    fine = shake(cells.ODERNNCell(D, H, 8, "rk4", 200))
+    fine = shake(recurrent.ODERNNCell(D, H, 8, "rk4", 200))
     h, dt = rand(B, H), torch.tensor([0.0, 0.1, 0.5, 1.0], dtype=F64)
     exact = fine.field(h, dt)
     assert torch.equal(exact[0], h[0])
     torch.testing.assert_close(fine.field(fine.field(h, 0.3 * dt), 0.7 * dt), exact, rtol=0, atol=1e-7)
     errors = []
     for unfolds in (8, 16, 32):
-        coarse = cells.ODERNNCell(D, H, 8, "rk4", unfolds).double()
+        coarse = recurrent.ODERNNCell(D, H, 8, "rk4", unfolds).double()
         coarse.load_state_dict(fine.state_dict())
         errors.append((coarse.field(h, dt) - exact).abs().max())
     assert errors[0] / errors[1] > 10  # of order 4: by 16 where steps are small
@@ -162,7 +163,7 @@ def test_ode_rnn_follows_the_field_and_time_may_be_cut():
 
 @pytest.mark.parametrize("solver", ["semi_implicit", "hold"])
 def test_gru_ode_stays_between_minus_one_and_one(solver):
-    cell = shake(cells.GRUODECell(D, H, solver=solver, unfolds=1), 3.0)
+    cell = shake(recurrent.GRUODECell(D, H, solver=solver, unfolds=1), 3.0)
     x, dt = 10 * rand(B, 50, D), 100 * torch.rand(B, 50, dtype=F64)
     y, _ = cell.scan(x, (2 * torch.rand(B, H, dtype=F64) - 1,), dt)
     assert y.abs().max() <= 1.0
@@ -170,7 +171,7 @@ def test_gru_ode_stays_between_minus_one_and_one(solver):
 
 
 def test_ode_lstm_leaves_its_memory_alone_between_samples():
-    cell = shake(cells.ODELSTMCell(D, H))
+    cell = shake(recurrent.ODELSTMCell(D, H))
     x, state = rand(B, D), (rand(B, H), rand(B, H))
     _, (h_soon, m_soon) = cell(x, state, times(0.0))
     _, (h_late, m_late) = cell(x, state, times(3.0))
@@ -183,7 +184,7 @@ def test_ode_lstm_leaves_its_memory_alone_between_samples():
 
 @pytest.mark.parametrize("solver", ["semi_implicit", "euler", "rk4", "hold", "midpoint"])
 def test_ct_rnn_has_the_time_constant_it_says(solver):
-    cell = shake(cells.CTRNNCell(D, H, time_constant=0.7, solver=solver, unfolds=300), 0.0)
+    cell = shake(recurrent.CTRNNCell(D, H, time_constant=0.7, solver=solver, unfolds=300), 0.0)
     with torch.no_grad():
         cell.recurrent_map.weight.zero_()
     x, h = rand(B, D), rand(B, H)
@@ -194,7 +195,7 @@ def test_ct_rnn_has_the_time_constant_it_says(solver):
 
 
 def test_both_networks_of_the_bidirectional_rnn_read_each_other():
-    cell = shake(cells.BidirectionalRNNCell(D, H))
+    cell = shake(recurrent.BidirectionalRNNCell(D, H))
     x, (h, m, v) = rand(B, D), (rand(B, H), rand(B, H), rand(B, H))
     _, (h_a, _, v_a) = cell(x, (h, m, v), times(1.0))
     _, (h_b, _, _) = cell(x, (h, m, v + 1.0), times(1.0))
@@ -204,7 +205,7 @@ def test_both_networks_of_the_bidirectional_rnn_read_each_other():
 
 
 def test_a_hook_sees_every_step_and_changes_nothing_else():
-    cell = shake(cells.ODERNNCell(D, H))
+    cell = shake(recurrent.ODERNNCell(D, H))
     x, dt = rand(B, 5, D), torch.rand(B, 5, dtype=F64)
     y, _ = cell.scan(x, cell.initial_state(x), dt)
     seen = []

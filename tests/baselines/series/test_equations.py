@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from liquidtime.baselines import MTAND, RNNVAE, BidirectionalRNN, IPNet, LatentODE, MTANDFull, SeFT, Transformer
-from liquidtime.baselines.recurrent.field import Field
-from liquidtime.baselines.series.latent import divergence, log_density
-from liquidtime.baselines.series.series import FAR, Observations, group_softmax
-from liquidtime.baselines.series.time_encoding import TimeEncoding
+from liquidtime.baselines.recurrent.parts.field import Field
+from liquidtime.baselines.series.parts.batch import FAR, Observations, group_softmax
+from liquidtime.baselines.series.parts.latent import divergence, log_density
+from liquidtime.baselines.series.parts.time_encoding import TimeEncoding
 from liquidtime.solvers import Dopri5
 
 F64 = torch.float64
@@ -59,7 +59,7 @@ class TestIPNet:
         model = drawn(IPNet(6, 4, horizon=48.0))
         values, mask, dt = batch()
         at = torch.rand(2, 5, dtype=F64) * 5
-        series = model.series(torch.cat([values, mask.to(F64)], -1), dt)
+        series = model.batch(torch.cat([values, mask.to(F64)], -1), dt)
         found = [part.detach().numpy() for part in model.interpolants(series, at)]
         alpha = np.log1p(np.exp(model.decay.detach().numpy()))
         rho, times = model.cross.detach().numpy(), dt.cumsum(1).numpy()
@@ -77,7 +77,7 @@ class TestIPNet:
     def test_a_constant_channel_is_its_constant_everywhere_without_a_transient(self):
         model = IPNet(2, 4).double()
         times = torch.linspace(-3.0, 9.0, 20, dtype=F64).expand(1, -1)
-        series = model.series(torch.cat([torch.full((1, 6, 1), 2.5), torch.ones(1, 6, 1)], -1).double(), 0.7)
+        series = model.batch(torch.cat([torch.full((1, 6, 1), 2.5), torch.ones(1, 6, 1)], -1).double(), 0.7)
         smooth, _, rough = model.interpolants(series, times)
         torch.testing.assert_close(smooth, torch.full_like(smooth, 2.5))
         assert rough.abs().max() < 1e-12
@@ -91,7 +91,7 @@ class TestIPNet:
         share = {}
         for name, values in (("wave", wave), ("spike", spike)):
             x = torch.stack([values, torch.ones_like(values)], -1)
-            smooth, _, rough = model.interpolants(model.series(x, dt), times[:, 4:-4])
+            smooth, _, rough = model.interpolants(model.batch(x, dt), times[:, 4:-4])
             share[name] = float((rough.square().sum() / smooth.square().sum()).detach())
         assert share["wave"] < 0.01
         assert share["spike"] > 0.3
@@ -123,7 +123,7 @@ class TestSeFT:
     def test_the_order_of_the_observations_means_nothing(self):
         model = drawn(SeFT(6, 4))
         values, mask, dt = batch()
-        found = model.series(torch.cat([values, mask.to(F64)], -1), dt).observations()
+        found = model.batch(torch.cat([values, mask.to(F64)], -1), dt).observations()
         order = torch.randperm(len(found.value))
         torch.testing.assert_close(
             model.of_set(Observations(*(part[order] for part in found)), 2), model.of_set(found, 2)
@@ -141,7 +141,7 @@ class TestMTAND:
         model = drawn(MTAND(6, 4, heads=2, embedding_size=6, horizon=4.0))
         values, mask, dt = batch()
         at = torch.rand(2, 5, dtype=F64) * 4
-        series = model.series(torch.cat([values, mask.to(F64)], -1), dt)
+        series = model.batch(torch.cat([values, mask.to(F64)], -1), dt)
         found = model.interpolants(series, at).detach().numpy()
         part, times = model.attention, dt.cumsum(1) / 4.0
         query = part.query(part.embed(at / 4.0)).reshape(2, 5, 2, 3).detach().numpy()
@@ -203,12 +203,12 @@ class TestLatent:
             model.posterior_map.weight.zero_()
             model.posterior_map.bias.copy_(torch.tensor([0.0, 0.0, *[math.log(math.expm1(1 - 1e-4))] * 2]))
         x = torch.cat([torch.randn(3, 5, 1), torch.ones(3, 5, 1)], -1).double()
-        mean, deviation = model.posterior(model.series(x))
+        mean, deviation = model.posterior(model.batch(x))
         torch.testing.assert_close(divergence(mean, deviation), torch.zeros(3, dtype=F64), atol=1e-12, rtol=0)
         model.eval()
         values = model.interpolate(x, None, None, torch.arange(1.0, 6.0).expand(3, -1))
         likelihood = log_density(x[..., :1], values, 1.0).sum(dim=(1, 2)) / 5
-        torch.testing.assert_close(model.extra_loss(x), -likelihood.mean())
+        torch.testing.assert_close(model.objective(x)[2], -likelihood.mean())
         torch.testing.assert_close(model.objective(x)[1], mean)
 
     def test_the_decoder_of_an_rnn_vae_knows_the_gaps_only_in_order(self):
@@ -235,7 +235,7 @@ class TestLatent:
         for _ in range(150):
             x, dt, _, _ = draw(32)
             optimizer.zero_grad()
-            model.extra_loss(x, dt).backward()
+            model.objective(x, dt)[2].backward()
             optimizer.step()
         model.eval()
         x, dt, values, mask = draw(200)

@@ -27,7 +27,7 @@ class Observations(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Series:
+class SeriesBatch:
     """B series of up to T samples.
 
     Attributes:
@@ -50,7 +50,7 @@ class Series:
     observed: Tensor
 
     @staticmethod
-    def of(x: Tensor, dt: Tensor, lengths: Tensor | None, masked: bool) -> Series:
+    def of(x: Tensor, dt: Tensor, lengths: Tensor | None, masked: bool) -> SeriesBatch:
         """Return the batch x (B, T, D), dt (B, T), lengths (B,); with `masked` x is [values ; mask], 2C wide."""
         B, T = dt.shape
         if lengths is None:
@@ -63,7 +63,7 @@ class Series:
             observed = mask > 0.5
         else:
             values, observed = x, inside.unsqueeze(-1).expand_as(x)
-        return Series(x, dt, dt.cumsum(dim=1), inside, lengths, values.masked_fill(~observed, 0.0), observed)
+        return SeriesBatch(x, dt, dt.cumsum(dim=1), inside, lengths, values.masked_fill(~observed, 0.0), observed)
 
     def last(self, y: Tensor) -> Tensor:
         """Return (B, ·) of y (B, T, ·) at each series' last sample, 0 for a series without any."""
@@ -83,7 +83,7 @@ class Series:
         series, step, channel = self.observed.nonzero(as_tuple=True)
         return Observations(series, channel, self.times[series, step], self.values[series, step, channel])
 
-    def without(self, out: Tensor) -> Series:
+    def without(self, out: Tensor) -> SeriesBatch:
         """Return the batch without the observed values where `out` (B, T, C) is True."""
         return dataclasses.replace(self, values=self.values.masked_fill(out, 0.0), observed=self.observed & ~out)
 

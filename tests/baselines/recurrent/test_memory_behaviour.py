@@ -6,6 +6,7 @@ import torch
 from numpy.polynomial import laguerre, legendre
 
 from liquidtime import cells
+from liquidtime.baselines import recurrent
 
 N = 24
 
@@ -35,7 +36,7 @@ def middles(dt):
 
 def test_legs_gives_back_the_whole_signal():
     dt = uneven(1000, 4.0)
-    c = drive(cells.HiPPOLegSCell(1, 1, order=N), smooth(middles(dt)), dt)
+    c = drive(recurrent.HiPPOLegSCell(1, 1, order=N), smooth(middles(dt)), dt)
     u = np.linspace(0.01, 0.99, 50)
     rebuilt = legendre.legval(2 * u - 1, c * np.sqrt(2 * np.arange(N) + 1))
     assert np.abs(rebuilt - smooth(4.0 * u)).max() < 1e-2
@@ -45,14 +46,14 @@ def test_legs_gives_back_the_whole_signal():
 def test_legs_has_no_time_scale():
     dt = uneven(300, 4.0)
     signal = smooth(middles(dt))
-    cell = cells.HiPPOLegSCell(1, 1, order=N)
+    cell = recurrent.HiPPOLegSCell(1, 1, order=N)
     one = drive(cell, signal, dt)
     np.testing.assert_allclose(drive(cell, signal, 1000 * dt), one, rtol=0, atol=1e-12)
     assert np.abs(drive(cell, signal, dt * np.linspace(0.1, 1.0, 300)) - one).max() > 0.05
 
 
 def test_legs_starts_with_its_first_sample_even_at_no_distance():
-    cell = cells.HiPPOLegSCell(1, 1, order=N)
+    cell = recurrent.HiPPOLegSCell(1, 1, order=N)
     for first in (0.0, 1e-9, 5.0):
         c = drive(cell, [3.0], [first])
         np.testing.assert_allclose(c, [3.0] + [0.0] * (N - 1), atol=1e-12)
@@ -63,7 +64,7 @@ def test_legs_starts_with_its_first_sample_even_at_no_distance():
 def test_lagt_weighs_the_past_exponentially():
     theta, dt = 0.2, uneven(2000, 10.0)
     t = middles(dt)
-    c = drive(cells.HiPPOLagTCell(1, 1, order=N, theta=theta), smooth(t), dt)
+    c = drive(recurrent.HiPPOLagTCell(1, 1, order=N, theta=theta), smooth(t), dt)
     age = (10.0 - t) / theta
     for n in (0, 1, 2, 5):
         basis = laguerre.lagval(age, [0.0] * n + [1.0])
@@ -73,7 +74,7 @@ def test_lagt_weighs_the_past_exponentially():
 
 
 def test_lagt_fades_by_e_in_theta():
-    cell = cells.HiPPOLagTCell(1, 1, order=N, theta=0.5)
+    cell = recurrent.HiPPOLagTCell(1, 1, order=N, theta=0.5)
     first = [drive(cell, [1.0, 0.0], [50.0, wait])[0] for wait in (1.0, 1.5)]
     assert first[0] / first[1] == pytest.approx(np.e)
 
@@ -81,21 +82,21 @@ def test_lagt_fades_by_e_in_theta():
 def test_lmu_delays_a_signal_by_its_window():
     theta, dt = 0.8, uneven(1500, 6.0)
     t = middles(dt)
-    c = drive(cells.LMUCell(1, 1, order=N, theta=theta), smooth(t), dt)
+    c = drive(recurrent.LMUCell(1, 1, order=N, theta=theta), smooth(t), dt)
     for share in (0.0, 0.25, 0.5, 0.9, 1.0):
         rebuilt = legendre.legval(2 * share - 1, c)
         assert rebuilt == pytest.approx(smooth(6.0 - theta * share), abs=8e-3)
 
 
 def test_lmu_forgets_what_left_the_window():
-    cell = cells.LMUCell(1, 1, order=N, theta=1.0)
+    cell = recurrent.LMUCell(1, 1, order=N, theta=1.0)
     burst = drive(cell, [5.0, 0.0, 0.0], [1.0, 0.5, 0.25])
     gone = drive(cell, [5.0, 0.0, 0.0], [1.0, 0.5, 1.5])
     assert np.abs(burst).max() > 0.3
     assert np.abs(gone).max() < 1e-3
 
 
-@pytest.mark.parametrize("kind", [cells.HiPPOLagTCell, cells.HiPPOLegSCell, cells.LMUCell])
+@pytest.mark.parametrize("kind", [recurrent.HiPPOLagTCell, recurrent.HiPPOLegSCell, recurrent.LMUCell])
 @pytest.mark.parametrize("lengths", [None, [9, 4, 0, 7]])
 @pytest.mark.parametrize("alike", [True, False])
 def test_one_matrix_for_each_interval_is_the_loop(kind, lengths, alike):
@@ -113,7 +114,7 @@ def test_one_matrix_for_each_interval_is_the_loop(kind, lengths, alike):
 
 def test_exp_rnn_stays_orthogonal_while_it_learns():
     torch.manual_seed(0)
-    cell = cells.ExpRNNCell(3, 6).double()
+    cell = recurrent.ExpRNNCell(3, 6).double()
     before = cell.recurrent_map.weight.detach().clone()
     optimizer = torch.optim.RMSprop(cell.parameters(), 0.05)
     x, wanted = torch.randn(8, 10, 3).double(), torch.randn(8, 6).double()
@@ -128,7 +129,7 @@ def test_exp_rnn_stays_orthogonal_while_it_learns():
 
 
 def test_exp_rnn_keeps_the_norm_where_nothing_is_added():
-    cell = cells.ExpRNNCell(3, 6).double()
+    cell = recurrent.ExpRNNCell(3, 6).double()
     torch.nn.init.zeros_(cell.bias)
     h = torch.randn(4, 6).double()
     x = torch.zeros(4, 500, 3).double()
@@ -137,7 +138,7 @@ def test_exp_rnn_keeps_the_norm_where_nothing_is_added():
 
 
 def skipping(bias):
-    cell = cells.SkipLSTMCell(3, 5).double()
+    cell = recurrent.SkipLSTMCell(3, 5).double()
     torch.nn.init.zeros_(cell.wish.weight)
     torch.nn.init.constant_(cell.wish.bias, bias)
     return cell
@@ -168,7 +169,7 @@ def test_skip_lstm_that_always_wishes_is_an_lstm():
 
 def test_skip_lstm_learns_to_keep_a_budget():
     torch.manual_seed(0)
-    cell = cells.SkipLSTMCell(3, 5)
+    cell = recurrent.SkipLSTMCell(3, 5)
     x, dt, lengths = torch.randn(8, 12, 3), torch.ones(8, 12), torch.full((8,), 10)
     optimizer = torch.optim.Adam(cell.parameters(), 0.1)
     counts = []
@@ -185,7 +186,7 @@ def test_skip_lstm_learns_to_keep_a_budget():
 
 def test_relu_gru_has_a_rectified_candidate_without_a_ceiling():
     torch.manual_seed(0)
-    cell = cells.ReLUGRUCell(3, 5)
+    cell = recurrent.ReLUGRUCell(3, 5)
     x, dt = 50 * torch.randn(16, 12, 3), torch.ones(16, 12)
     y, _ = cell.scan(x, cell.initial_state(x), dt)
     assert (y >= 0).all()

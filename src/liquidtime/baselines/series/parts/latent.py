@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_positive, check_size
 from liquidtime.baselines.series.model import WholeSeriesModel, perceptron
-from liquidtime.baselines.series.series import Series
+from liquidtime.baselines.series.parts.batch import SeriesBatch
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.time import Interval
 
@@ -75,7 +75,7 @@ class LatentModel(WholeSeriesModel):
         self.head = perceptron([width, head_units, head_units] if head_units else [width])
 
     @abstractmethod
-    def encode(self, series: Series) -> Tensor:
+    def encode(self, batch: SeriesBatch) -> Tensor:
         """Return (B, state_size), or (B, R, state_size) for several z: what the encoder made of each series."""
 
     @abstractmethod
@@ -93,24 +93,22 @@ class LatentModel(WholeSeriesModel):
         """Return (B, code_size) of z; here z itself."""
         return z
 
-    def posterior(self, series: Series) -> tuple[Tensor, Tensor]:
+    def posterior(self, batch: SeriesBatch) -> tuple[Tensor, Tensor]:
         """Return mean and standard deviation of q(z), each (B, L) or (B, R, L)."""
-        mean, raw = self.posterior_map(self.encode(series)).chunk(2, dim=-1)
+        mean, raw = self.posterior_map(self.encode(batch)).chunk(2, dim=-1)
         return mean, nn.functional.softplus(raw) + 1e-4
 
-    def summarise(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+    def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return (B, output_size) from z, and the negative evidence bound for each value."""
-        mean, deviation = self.posterior(series)
+        mean, deviation = self.posterior(batch)
         z = mean + deviation * torch.randn_like(mean) if self.training else mean
         summary: Tensor = self.head(self.condense(z))
-        return summary, self._bound(series, mean, deviation, z) if with_loss else None
+        return summary, self._bound(batch, mean, deviation, z) if with_loss else None
 
-    def _bound(self, series: Series, mean: Tensor, deviation: Tensor, z: Tensor) -> Tensor:
-        found = log_density(
-            series.values, self.decode(z, series.times, series.span(self.horizon)), self.observation_std
-        )
-        likelihood = found.masked_fill(~series.observed, 0.0).sum(dim=(1, 2))  # (B,)
-        count = series.observed.sum(dim=(1, 2))
+    def _bound(self, batch: SeriesBatch, mean: Tensor, deviation: Tensor, z: Tensor) -> Tensor:
+        found = log_density(batch.values, self.decode(z, batch.times, batch.span(self.horizon)), self.observation_std)
+        likelihood = found.masked_fill(~batch.observed, 0.0).sum(dim=(1, 2))  # (B,)
+        count = batch.observed.sum(dim=(1, 2))
         each = (divergence(mean.flatten(1), deviation.flatten(1)) - likelihood) / count.clamp(min=1)
         some = count > 0
         return self.loss_weight * each.masked_fill(~some, 0.0).sum() / some.sum().clamp(min=1)
@@ -120,13 +118,13 @@ class LatentModel(WholeSeriesModel):
 
         The other arguments are those of `forward`. Before time 0 there is nothing to be had.
         """
-        series = self.series(x, dt, lengths)
+        batch = self.batch(x, dt, lengths)
         if times.dim() != 2 or len(times) != len(x):
             raise wrong_shape("times", "(B, Q)", [len(x), "Q"], times.shape, "Times on each series' clock.")
         if times.numel() and not bool((times >= 0).all()):
             raise ValueError("`times` must be at least 0, where each series' clock starts.")
-        return self.decode(self.posterior(series)[0], times.to(x.dtype), series.span(self.horizon))
+        return self.decode(self.posterior(batch)[0], times.to(x.dtype), batch.span(self.horizon))
 
-    def inputs(self, series: Series) -> Tensor:
+    def inputs(self, batch: SeriesBatch) -> Tensor:
         """Return (B, T, 2C or C) what an encoder reads: values, 0 where not observed, and with a mask the mask."""
-        return torch.cat([series.values, series.observed.to(series.x.dtype)], -1) if self.mask else series.values
+        return torch.cat([batch.values, batch.observed.to(batch.x.dtype)], -1) if self.mask else batch.values
