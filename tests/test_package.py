@@ -36,3 +36,38 @@ def test_info_says_what_is_installed():
     import json
 
     assert json.loads(out)["liquidtime"] == lt.__version__
+
+
+WITHOUT_POSIX = """
+import importlib, pkgutil, sys
+
+ABSENT = {"fcntl", "resource", "termios", "pwd", "grp"}
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+for name in ABSENT:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Absent())
+import liquidtime
+
+count = 0
+for module in pkgutil.walk_packages(liquidtime.__path__, "liquidtime."):
+    if module.name == "liquidtime.__main__":
+        continue
+    count += 1
+    try:
+        importlib.import_module(module.name)
+    except ImportError as error:
+        print(f"{module.name}: {error}")
+print(count)
+"""
+
+
+def test_every_module_can_be_imported_where_there_is_no_posix():
+    """Windows has no `fcntl` and its like."""
+    *failures, count = run(WITHOUT_POSIX).splitlines()
+    assert failures == []
+    assert int(count) > 200

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import ops as ops
     from liquidtime import paper as paper
     from liquidtime import solvers as solvers
+    from liquidtime import tasks as tasks
     from liquidtime import theory as theory
     from liquidtime import times as times
     from liquidtime import training as training
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import CfCForecaster as CfCForecaster
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import load as load
+    from liquidtime.evaluation import train_and_test as train_and_test
     from liquidtime.layers import LTC as LTC
     from liquidtime.layers import CfC as CfC
     from liquidtime.layers import Recurrent as Recurrent
@@ -56,12 +58,13 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "datasets": (),
     "errors": (),
     "estimators": ("CfCClassifier", "CfCForecaster", "CfCRegressor", "load"),
-    "evaluation": (),
+    "evaluation": ("train_and_test",),
     "layers": ("LTC", "CfC", "Recurrent"),
     "networks": (),
     "ops": (),
     "paper": (),
     "solvers": (),
+    "tasks": (),
     "theory": (),
     "times": ("elapsed", "equidistant"),
     "training": (),

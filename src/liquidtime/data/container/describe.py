@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.reading.notes import Note, first_words
+from liquidtime.data.container.notes import Note, first_words
 
 if TYPE_CHECKING:
     from liquidtime.data.container.series_set import SeriesSet

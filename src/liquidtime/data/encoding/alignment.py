@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
-from liquidtime.data.container.concatenate import arranged
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import SeriesSet, arranged
 
 
 def aligned(
@@ -58,7 +57,7 @@ def aligned(
                 warned.append(text)
     for text in warned:
         warnings.warn(text, UserWarning, stacklevel=3)
-    return data._with(
+    return data.replace_unchecked(
         values=values,
         static=static,
         channels=tuple(channels),

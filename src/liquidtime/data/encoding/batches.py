@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from liquidtime._checks import check_size
-from liquidtime.data.container.series_set import flat_rows
+from liquidtime.data.container import flat_rows
 from liquidtime.data.encoding.encoder import Encoded
 
 Rows = npt.NDArray[np.int64]

@@ -16,6 +16,7 @@ class Layout:
         flags: for each static feature whether it has a column that says "not known".
 
     Attributes:
+        blocks: as given.
         inputs: D names, e.g. "HR", "rhythm=sinus", "HR observed", "HR since".
         statics: names of the encoded static features, e.g. "Age", "Height unknown".
         value: for each channel its columns in the block of values: one, or one a category.
@@ -34,6 +35,7 @@ class Layout:
         categories: Mapping[str, Sequence[str]],
         flags: Sequence[bool],
     ) -> None:
+        self.blocks = tuple(blocks)
         inputs: list[str] = []
         self.value: dict[str, slice] = {}
         if "values" in blocks:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data import SeriesEncoder, SeriesSet
-from liquidtime.data.reading.time_units import as_ticks
+from liquidtime.data.container import SeriesSet, as_ticks
+from liquidtime.data.encoding.encoder import SeriesEncoder
 from liquidtime.errors import wrong_shape
 
 Values = npt.NDArray[np.float64]

@@ -41,12 +41,9 @@ class Scaling:
         p = position
         return _scale(values, self.unit[p], self.low[p], self.high[p], self.mean[p], self.scale[p])
 
-    def row(self, values: npt.NDArray[Any]) -> Scaled:
-        """Scale (C,) values, one of each column; NaN stays NaN."""
-        raw = values.astype(np.float64)
-        logged = self.unit > 0
-        bent = np.where(logged, _bend(raw, np.where(logged, self.unit, 1.0)), raw)
-        return ((np.clip(bent, self.low, self.high) - self.mean) / self.scale).astype(np.float32)
+    def rows(self, values: npt.NDArray[Any]) -> Scaled:
+        """Scale (..., C) values, one of each column; NaN stays NaN."""
+        return _scale(values, self.unit, self.low, self.high, self.mean, self.scale)
 
     def invert(self, position: int, scaled: npt.NDArray[Any]) -> Array:
         """Return the values of one column that scale to (N,) `scaled`, apart from clipping."""
@@ -54,10 +51,15 @@ class Scaling:
         return np.expm1(raw) * self.unit[position] if self.unit[position] > 0 else raw
 
 
-def _scale(values: npt.NDArray[Any], unit: float, low: float, high: float, mean: float, scale: float) -> Scaled:
+def _scale(values: npt.NDArray[Any], unit: Any, low: Any, high: Any, mean: Any, scale: Any) -> Scaled:
+    """Scale values by settings of one column, or of all; what float32 cannot hold becomes infinite."""
     raw = values.astype(np.float64)
-    bent = _bend(raw, unit) if unit > 0 else raw
-    return ((np.clip(bent, low, high) - mean) / scale).astype(np.float32)
+    logged = np.greater(unit, 0)
+    if logged.any():
+        raw = np.where(logged, _bend(raw, np.where(logged, unit, 1.0)), raw)
+    with np.errstate(over="ignore"):
+        scaled: Scaled = ((np.clip(raw, low, high) - mean) / scale).astype(np.float32)
+    return scaled
 
 
 def _bend(values: Array, unit: float | Array) -> Array:

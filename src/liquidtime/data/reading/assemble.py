@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.reading.notes import Findings, Note, first_places
-from liquidtime.data.reading.time_units import Ticks, unknown
+from liquidtime.data.container import Findings, Note, Ticks, first_places, unknown
 
 _BLOCK = 2**18  # rows handled at once, to keep what is made on the way small
 

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Findings, SeriesSet, as_ticks, to_times
 from liquidtime.data.reading.assemble import Repeats, find_steps, merge_column, refuse_unknown_times
 from liquidtime.data.reading.measured import Measured
-from liquidtime.data.reading.notes import Findings
 from liquidtime.data.reading.rows import note_repeats
-from liquidtime.data.reading.time_units import as_ticks, to_times
 from liquidtime.errors import wrong_shape
 from liquidtime.times import _as_array
 

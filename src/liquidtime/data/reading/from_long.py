@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Findings, Note, SeriesSet, as_ticks, to_times
 from liquidtime.data.reading.assemble import Steps, find_steps, refuse_unknown_times, scatter
 from liquidtime.data.reading.columns import (
     Column,
@@ -23,10 +23,8 @@ from liquidtime.data.reading.columns import (
     time_array,
 )
 from liquidtime.data.reading.measured import Measured
-from liquidtime.data.reading.notes import Findings, Note
 from liquidtime.data.reading.rows import find_series, is_names, note_repeats
 from liquidtime.data.reading.static_features import StaticFeatures
-from liquidtime.data.reading.time_units import as_ticks, to_times
 from liquidtime.errors import nearest
 
 

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Findings, SeriesSet, as_ticks, to_times
 from liquidtime.data.reading.assemble import Repeats, find_steps, merge_column, refuse_unknown_times
 from liquidtime.data.reading.columns import as_frame, check_column, texts, time_array
 from liquidtime.data.reading.measured import Measured
-from liquidtime.data.reading.notes import Findings
 from liquidtime.data.reading.rows import find_series, is_names, note_repeats
 from liquidtime.data.reading.static_features import StaticFeatures
-from liquidtime.data.reading.time_units import as_ticks, to_times
 
 
 def from_wide(

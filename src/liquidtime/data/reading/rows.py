@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import Findings, Note, first_words
 from liquidtime.data.reading.assemble import Repeats, Steps
 from liquidtime.data.reading.columns import Frame, factorise
-from liquidtime.data.reading.notes import Findings, Note, first_words
 from liquidtime.data.reading.static_features import positions
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import Findings, Note, first_places, first_words
 from liquidtime.data.reading.columns import Column, as_frame, check_column, factorise, texts
 from liquidtime.data.reading.measured import Measured, first_known
-from liquidtime.data.reading.notes import Findings, Note, first_places, first_words
 
 
 @dataclass

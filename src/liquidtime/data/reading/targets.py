@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime._checks import check_choice
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Findings, Note, SeriesSet, first_words
 from liquidtime.data.reading.columns import as_frame, check_column, is_number, numbers, texts
-from liquidtime.data.reading.notes import Findings, Note, first_words
 from liquidtime.data.reading.rows import find_series
 from liquidtime.data.reading.static_features import positions
 from liquidtime.errors import wrong_shape

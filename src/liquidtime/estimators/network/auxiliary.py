@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.errors import wrong_shape
-from liquidtime.estimators.network.inputs import Sample
+from liquidtime.estimators.network.inputs import SeriesBatch
 from liquidtime.estimators.network.members import LossOf
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.training import Loss, squared_error
@@ -64,7 +64,7 @@ class WithAuxiliary(nn.Module):
 def beside(loss_of: LossOf) -> LossOf:
     """Return the loss of a `WithAuxiliary`: that of the target and, in training, that of the outcomes."""
 
-    def both(model: nn.Module, sample: Sample, target: Tensor) -> Loss:
+    def both(model: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         assert isinstance(model, WithAuxiliary)
         return model.with_outcomes(loss_of(model, sample, target), sample.rows)
 

@@ -7,7 +7,6 @@ import functools
 import json
 import multiprocessing
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
@@ -24,6 +23,7 @@ from liquidtime.paper.experiments.experiment import HONEST, Experiment
 from liquidtime.paper.fitting import Outcome, Trial
 from liquidtime.paper.runner.results import Key, surroundings, write_prediction, write_result
 from liquidtime.training import bootstrap_interval, read_log
+from liquidtime.training.run_folder import clear_run
 
 LEVEL, RESAMPLES = 0.95, 1000
 
@@ -144,7 +144,7 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
         **surroundings(torch.get_num_threads(), together),
     }
     write_result(key.file(out), record)
-    shutil.rmtree(folder, ignore_errors=True)
+    clear_run(folder)
     test = figures["test"]
     return f"{key.file(out)}: {test['metric']} {test['value']:.4f} [{test['low']:.4f}, {test['high']:.4f}]"
 

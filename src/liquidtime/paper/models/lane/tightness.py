@@ -15,7 +15,7 @@ from torch import Tensor
 
 from liquidtime.cells import LTCCell
 from liquidtime.closed_form import algorithm_one
-from liquidtime.closed_form.measure import with_solver
+from liquidtime.closed_form.liquid_layer import with_solver
 from liquidtime.layers import LTC
 from liquidtime.ops import using_backend
 from liquidtime.ops.backend import native_is_live
