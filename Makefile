@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 MODULES := build/modules.txt
 NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
 
-.PHONY: demo test quick lint types layers tests quick-tests models sanitize clean FORCE
+.PHONY: demo test quick lint types layers tests quick-tests models sanitize bench clean FORCE
 
 demo: $(READY)
 	$(BIN)/liquidtime demo
@@ -34,6 +34,10 @@ tests: $(READY)
 
 quick-tests: $(READY)
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not data and not browser"
+
+# One file per question: `make bench CASE=training ARGS=--quick` runs benchmarks/training.py.
+bench: $(READY)
+	$(BIN)/python -m benchmarks.$(or $(CASE),everything) $(ARGS)
 
 # The table of docs/models.md, from the networks themselves.
 models: $(READY)

@@ -8,8 +8,8 @@ import torch
 
 from liquidtime.estimators import CfCClassifier
 from liquidtime.paper.experiments import EXPERIMENTS
-from liquidtime.paper.fitting import Run
-from liquidtime.paper.lane import head
+from liquidtime.paper.fitting import Trial
+from liquidtime.paper.models.lane import head
 from small_data import write_all
 
 XOR_SIZES = {"train": 80, "test": 30}
@@ -40,7 +40,9 @@ def written(folder):
 def small_run(experiment, root, folder, protocol="honest", seed=0, **options):
     """Return what a model's `fit` takes, with few sequences; options are those of a row, for its data."""
     split = cheapened(experiment).data(protocol, root, limit=30, **options)
-    return Run(experiment.task, split, protocol == "honest", seed, folder, progress=False)
+    return Trial(
+        task=experiment.task, split=split, honest=protocol == "honest", seed=seed, folder=folder, progress=False
+    )
 
 
 def cheap(settings):

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from liquidtime._provenance import versions
 from liquidtime.data import History, SeriesEncoder
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_card import model_card
@@ -25,7 +26,6 @@ from liquidtime.estimators.files.model_config import (
     read_config,
     read_params,
     stored_params,
-    versions,
 )
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import isolated_rng
