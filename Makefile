@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
+NATIVE := $(wildcard $(foreach depth,* */*,src/liquidtime/ops/$(depth)/*.cpp src/liquidtime/ops/$(depth)/*.h))
 
 .PHONY: demo test lint types layers tests sanitize clean
 
