@@ -112,6 +112,7 @@ def test_a_cell_that_is_not_itself_any_more_runs_the_plain_loop(meddle):
     assert len(seen) == (10 if meddle == "hook" else 0)
 
 
+@pytest.mark.slow
 @needs_kernel
 @pytest.mark.parametrize("mixed_memory", [False, True])
 def test_compile_and_export_take_a_layer_whole(mixed_memory):
