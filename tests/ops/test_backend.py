@@ -35,6 +35,7 @@ def test_the_run_that_should_have_the_kernel_has_it():
         assert live_backend() == ("native" if library.is_built() else "reference")
 
 
+@pytest.mark.slow
 def test_the_environment_chooses_the_backend():
     code = "import liquidtime.ops as o; print(o.backend(), o.live_backend())"
     assert start("reference", code).stdout.split() == ["reference", "reference"]
