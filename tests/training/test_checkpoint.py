@@ -153,6 +153,7 @@ def test_a_folder_with_a_run_is_not_overwritten(tmp_path):
         train(network(), objective, batches_of(rows()), SETTINGS, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_second_run_in_the_folder_is_refused(tmp_path):
     code = (
         "import sys; from pathlib import Path; from liquidtime.training.run_folder import held_folder\n"

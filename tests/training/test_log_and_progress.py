@@ -45,6 +45,7 @@ def test_progress_shows_loss_metric_and_rate(capsys):
     assert "(best 0." in shown
 
 
+@pytest.mark.slow
 def test_what_is_slow_to_import_is_imported_late():
     code = "import sys, liquidtime.training; sys.exit(bool({'rich', 'sklearn', 'tensorboard'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
