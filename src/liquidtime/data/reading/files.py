@@ -34,7 +34,7 @@ def read_frame(path: str | os.PathLike[str]) -> polars.DataFrame:
     if not file.is_file():
         siblings = [item.name for item in file.parent.iterdir()] if file.parent.is_dir() else []
         raise FileNotFoundError(f"there is no file {str(file)!r}{nearest(file.name, siblings)}")
-    ending = next((part for part in reversed(file.suffixes) if part.lower() != ".gz"), "").lower()
+    ending = next((suffix for suffix in reversed(file.suffixes) if suffix.lower() != ".gz"), "").lower()
     if ending not in ENDINGS:
         raise ValueError(f"`path` must end in one of {', '.join(ENDINGS)}; got {file.name!r}")
 
