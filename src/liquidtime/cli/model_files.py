@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from typing import Any
 from liquidtime.cli.columns import Columns
 
 JOB, REPORT = "job.json", "report.html"
+_LARGEST_JOB, _MOST_VALUES = 1 << 22, 250_000
 
 
 @dataclass(frozen=True)
@@ -96,16 +96,18 @@ def read_record(folder: Path) -> JobRecord | None:
         DamagedFolder: a file of it is not as it was written.
 
     """
-    from liquidtime.training import DamagedFolder
-    from liquidtime.training.artifact import read_folder
+    from liquidtime.training.bounded import DamagedFolder, json_from_bytes
+    from liquidtime.training.sealed import SealedFolder
 
-    raw = read_folder(folder).get(JOB)
-    if raw is None:
+    sealed = SealedFolder(folder)
+    if JOB not in sealed.entries:
         return None
     try:
-        stored = json.loads(raw)
+        stored = json_from_bytes(sealed.read(JOB, _LARGEST_JOB), str(folder / JOB), _MOST_VALUES)
         if stored.pop("format") != 1:
             raise ValueError("it is of a newer format. Update liquidtime.")
         return JobRecord(**{**stored, "columns": Columns.from_dict(stored["columns"])})
+    except DamagedFolder:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFolder(f"{folder / JOB} does not describe a job: {error}") from error
