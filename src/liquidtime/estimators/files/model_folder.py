@@ -6,7 +6,6 @@ the weights' file holds before anything is built.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 _MOST_CHANNELS = 100_000
+_SHARED, _SPARE = 16, 1 << 22
+"""No network reads its inputs with fewer weights than a sixteenth of inputs times units, small ones aside."""
 _PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".bin", ".joblib", ".ckpt", ".npy", ".npz")
 _PICKLE_STARTS = (b"\x80", b"PK\x03\x04")
 _LARGEST_CONFIG, _LARGEST_WEIGHTS, _LARGEST_OTHERS = 1 << 22, 1 << 34, 1 << 26
@@ -183,7 +184,8 @@ def _estimator(
 def _refuse_misfits(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, TensorEntry]], network: Any) -> None:
     """Compare what a configuration asks for with what the header of the weights' file lists, before either is made.
 
-    The networks are built without memory, of two layers at most: further layers are like the second.
+    Networks of two layers at most are built for it, since further layers are like the second; their widths have been
+    compared with the number of weights before.
     """
     E, members, pieces = len(config["encoders"]), config["members"], config["pieces"]
     listed = [parts[f"encoder-{place}"] for place in range(E)]
@@ -195,6 +197,11 @@ def _refuse_misfits(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, 
     elements = sum(entry.elements for part in own for entry in part.values())
     check_sizes(model.get_params(deep=False), members, model.encoder_.input_size_, min(pieces), outputs, elements)
     check_sizes(model.get_params(deep=False), 1, model.encoder_.input_size_, max(pieces), outputs, elements)
+    D, H = model.encoder_.input_size_, model.hidden_size
+    if isinstance(model.network, str) and _SHARED * elements + _SPARE < D * H:
+        raise ModelFolderError(
+            f"config.json asks for {D:,} inputs of {H:,} units; {WEIGHTS} holds {elements:,} numbers"
+        )
     layers = model.num_layers
     for place in range(E):
         shapes = _shapes(model, outputs, pieces[place], min(layers, 2))
@@ -213,10 +220,10 @@ def _refuse_misfits(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, 
 
 
 def _shapes(model: SeriesEstimator, outputs: int, pieces: int, layers: int) -> dict[str, Any]:
-    """Return a network's tensors on a device without memory; a caller's own function is run as it is."""
+    """Return the tensors of a network of so many layers."""
     probe = copy.copy(model)
     probe.num_layers = layers
-    with isolated_rng(0), torch.device("meta") if isinstance(model.network, str) else contextlib.nullcontext():
+    with isolated_rng(0):
         return dict(model_tensors(probe._make_network(outputs, model.encoder_, PiecewiseLinear(pieces))))
 
 
