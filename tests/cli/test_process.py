@@ -50,7 +50,7 @@ def stop(tmp_path, asked):
     run.send_signal(asked)
     _, err = run.communicate(timeout=60)
     assert f"training stopped by {asked.name}" in err
-    assert "Go on with the same command and --resume." in err
+    assert "Resume with the same command and --resume." in err
     assert "Traceback" not in err
     assert not (tmp_path / "stopped").exists()
     return run.returncode

@@ -90,7 +90,7 @@ def test_what_is_not_a_runs_is_refused_whatever_is_asked(tmp_path, kind, options
     with pytest.raises(FileExistsError, match=r"m\.run exists and was not made by a run"):
         run.refuse(resume=resume, discard=discard)
     with (
-        pytest.raises(FileExistsError, match="move it away, or choose another --out"),
+        pytest.raises(FileExistsError, match="move it away, or choose another `folder`"),
         run.held(PRINT, resume=resume, discard=discard),
     ):
         pass
@@ -99,7 +99,9 @@ def test_what_is_not_a_runs_is_refused_whatever_is_asked(tmp_path, kind, options
 
 def test_a_stopped_run_and_one_at_work_are_told_apart(tmp_path):
     run = stopped(tmp_path / "m")
-    with pytest.raises(FileExistsError, match=r"a run that was stopped\. Add --resume to continue it, or --force"):
+    with pytest.raises(
+        FileExistsError, match=r"a run that was stopped\. Add resume=True to continue it, or restart=True"
+    ):
         run.refuse(resume=False, discard=False)
     code = (
         "import sys; from pathlib import Path; from liquidtime.training.run_folder import RunFolder\n"

@@ -19,7 +19,7 @@ BIN_WIDTH, BATCH_SIZE, NETWORKS, TEST_SHARE = 60.0, 64, 3, 0.3
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.")] = Path("demo-model"),
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training part.")] = 6,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     force: Annotated[
         bool,
         typer.Option("--force", help="Replace a model at --out that is not the demo's, and discard a stopped run."),
@@ -67,12 +67,12 @@ def demo(
 
 def _refuse_others(job: Job) -> None:
     """Refuse a model folder that holds another model than the demo's; it would become `<out>.previous`."""
-    from liquidtime.cli.model_files import read_record
+    from liquidtime.cli.model_files import columns_of, read_record
 
     if not job.out.is_dir() or not any(job.out.iterdir()):
         return
     record = read_record(job.out)
-    if record is None or (record.columns, record.target) != (job.columns, job.target):
+    if record is None or (columns_of(record), record.target) != (job.columns, job.target):
         raise FileExistsError(
             f"--out {job.out} holds another model than the demo's; choose another name, or replace it with --force"
         )

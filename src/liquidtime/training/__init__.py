@@ -1,7 +1,7 @@
 """Training: one loop, its settings, metrics with intervals, and checkpoints that survive."""
 
 from liquidtime.training.artifact import FallbackWarning, SaveFailed
-from liquidtime.training.bootstrap import Interval, bootstrap_interval
+from liquidtime.training.bootstrap import ConfidenceInterval, bootstrap_interval, mean_interval
 from liquidtime.training.bounded import DamagedFolder
 from liquidtime.training.divergence import TrainingDiverged
 from liquidtime.training.locks import FolderInUse
@@ -11,7 +11,6 @@ from liquidtime.training.metrics import METRICS, Metric
 from liquidtime.training.objective import (
     Loss,
     absolute_error,
-    balanced_class_weights,
     cross_entropy,
     squared_error,
 )
@@ -21,10 +20,10 @@ from liquidtime.training.signals import TrainingInterrupted
 
 __all__ = [
     "METRICS",
+    "ConfidenceInterval",
     "DamagedFolder",
     "FallbackWarning",
     "FolderInUse",
-    "Interval",
     "Loss",
     "Metric",
     "SaveFailed",
@@ -33,10 +32,10 @@ __all__ = [
     "TrainingDiverged",
     "TrainingInterrupted",
     "absolute_error",
-    "balanced_class_weights",
     "bootstrap_interval",
     "cross_entropy",
     "isolated_rng",
+    "mean_interval",
     "read_log",
     "squared_error",
     "train",

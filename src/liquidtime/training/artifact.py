@@ -57,8 +57,8 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
     known = (*files, MANIFEST)
     if not owned:
         refuse_foreign(path)
-    for name in (path, previous):
-        _remove_dead(name, known)
+    for folder in (path, previous):
+        _remove_dead(folder, known)
     manifest = _manifest_bytes(files)
     try:
         remove_folder(temporary, known)

@@ -155,12 +155,13 @@ def load_checkpoint(
         run = RunState.from_json(state["run"], parts.get("best", {}))
         random_state = RandomState.of(state["random"], parts["random"])
         random_state.check()
+        stored = state["optimizer"]
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RuntimeError) as error:
         raise DamagedFolder(f"{home} is not the checkpoint of a run: {type(error).__name__} {error}") from error
     if run.best:
         compare_tensors(model_tensors(model), run.best, str(home))
     load_model_tensors(model, parts.get("model", {}), str(home))
-    _join_optimizer(optimizer, state["optimizer"], parts.get("optimizer", {}), home)
+    _join_optimizer(optimizer, stored, parts.get("optimizer", {}), home)
     return run, random_state
 
 

@@ -89,12 +89,13 @@ class RunFolder:
         if not is_marked(self.path):
             raise FileExistsError(
                 f"{self.path} exists and was not made by a run of this version: it has no {MARKER}. It is left as it "
-                "is; move it away, or choose another --out"
+                "is; move it away, or choose another `folder`"
             )
         with self._locked():
             if not (resume or discard):
                 raise FileExistsError(
-                    f"{self.path} has a run that was stopped. Add --resume to continue it, or --force to start over."
+                    f"{self.path} has a run that was stopped. Add resume=True to continue it, or restart=True to start "
+                    "over."
                 )
 
     @contextmanager
@@ -125,7 +126,7 @@ class RunFolder:
             if resume and stored is not None and stored != fingerprint:
                 raise ValueError(
                     f"{self.path} has a stopped run with other data or settings. Repeat them to continue it, or add "
-                    "--force, without --resume, to discard it and start over."
+                    "restart=True, without resume=True, to discard it and start over."
                 )
             write_file(self.path / FINGERPRINT, fingerprint.encode())
             yield
@@ -149,7 +150,7 @@ class RunFolder:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        busy = f"a run is at work in {self.path} (process {{pid}}). Wait for it to end, or choose another --out."
+        busy = f"a run is at work in {self.path} (process {{pid}}). Wait for it to end, or choose another `folder`."
         try:
             with lock_file(self.path / JOB_LOCK, busy):
                 yield
