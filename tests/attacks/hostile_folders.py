@@ -1,4 +1,4 @@
-"""Make hostile model folders from a good one, load each, and print what it cost as JSON.
+"""Make hostile model folders from a good one, load each, and print what it cost as JSON, in seconds of the processor.
 
 usage: hostile_folders.py GOOD SCRATCH
 """
@@ -251,7 +251,7 @@ def main():
         shutil.copytree(GOOD, folder)
         spoil(folder)
         Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-        before, handles, begun = status("VmRSS"), len(os.listdir("/proc/self/fd")), time.perf_counter()
+        before, handles, begun = status("VmRSS"), len(os.listdir("/proc/self/fd")), time.process_time()
         resource.setrlimit(resource.RLIMIT_AS, (int(status("VmSize") + 1500) << 20, limits[1]))
         try:
             lt.load(folder)
@@ -261,7 +261,7 @@ def main():
         resource.setrlimit(resource.RLIMIT_AS, limits)
         report[name] = {
             "error": error,
-            "seconds": round(time.perf_counter() - begun, 3),
+            "seconds": round(time.process_time() - begun, 3),
             "megabytes": round(status("VmHWM") - before),
             "descriptors": len(os.listdir("/proc/self/fd")) - handles,
         }
