@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from liquidtime._checks import check_choice
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.future_times import gaps_to, split_rows
 
@@ -50,6 +51,11 @@ def summary_features(data: SeriesSet) -> Values:
     return np.concatenate([features.reshape(S, -1), data.static.astype(np.float64)], axis=1)
 
 
+_TREES = {"classify": HistGradientBoostingClassifier, "regress": HistGradientBoostingRegressor}
+_GUESSES = {"classify": DummyClassifier, "regress": DummyRegressor}
+"""By the kind of target; both guesses are the mean, of classes or of values."""
+
+
 class SummaryBoosting:
     """Gradient boosting on `summary_features`, whatever the time order was; each split chooses from random features.
 
@@ -60,8 +66,8 @@ class SummaryBoosting:
     """
 
     def __init__(self, task: str = "classify", random_state: int = 0, trees: int = 300) -> None:
-        kind = HistGradientBoostingClassifier if task == "classify" else HistGradientBoostingRegressor
-        self.trees = kind(max_iter=trees, learning_rate=RATE, early_stopping=False, random_state=random_state)
+        check_choice("task", task, _TREES)
+        self.trees = _TREES[task](max_iter=trees, learning_rate=RATE, early_stopping=False, random_state=random_state)
 
     def fit(self, data: SeriesSet, y: Any) -> SummaryBoosting:
         """Grow the trees."""
@@ -90,7 +96,8 @@ class Guess:
     """
 
     def __init__(self, task: str = "classify") -> None:
-        self.guess = DummyClassifier(strategy="prior") if task == "classify" else DummyRegressor()
+        check_choice("task", task, _GUESSES)
+        self.guess = _GUESSES[task]()
 
     def fit(self, data: SeriesSet, y: Any) -> Guess:
         """Count."""
