@@ -6,8 +6,8 @@ interval; and which share of an epoch goes into encoding and batching. With `--f
 the ensemble and gradient boosting inside set a instead, without a look at set b. Each of the two is written beside what
 the file has of the other.
 
-    LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json
-    LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json --folds 5
+    LIQUIDTIME_DATA=folder python -m benchmarks.physionet_defaults --out results/physionet_defaults.json
+    LIQUIDTIME_DATA=folder python -m benchmarks.physionet_defaults --out results/physionet_defaults.json --folds 5
 """
 
 from __future__ import annotations

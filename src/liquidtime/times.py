@@ -11,7 +11,10 @@ from torch import Tensor
 
 from liquidtime._checks import check_choice, check_lengths, check_size
 
+__all__ = ["SECONDS", "elapsed", "equidistant"]
+
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "D": 86400.0}
+"""Seconds of each unit of time."""
 
 
 def elapsed(

@@ -29,7 +29,7 @@ CASES = [
     (lambda: exact(HELD, 4.0, 0.0, f=np.tanh, **AT), ValueError, "the lemma needs 0 ≤ f ≤ 1; f(-3) is -0.995"),
     (lambda: approximate(wave, 2.0, 0.0, f=np.tanh, **AT), ValueError, "the lemma needs 0 ≤ f ≤ 1; f(-0.909297) is -0.7207"),
     (lambda: approximate(wave, 2.0, 0.0, f=lambda x: x * np.nan, **AT), ValueError, "f(0.909297) is nan"),
-    (lambda: exact(lambda s: np.stack([s, s]), 2.0, 0.0, **AT), ValueError, "`signal` must return one number a time, shape (N,) = (640,); got (2, 640)"),
+    (lambda: exact(lambda s: np.stack([s, s]), 2.0, 0.0, **AT), ValueError, "`signal` must return one number per time, shape (N,) = (640,); got (2, 640)"),
     (lambda: approximate(lambda s: s * np.inf, 2.0, 0.0, **AT), ValueError, "`signal` must be finite; it is inf at t = 2"),
     (lambda: exact(lambda s: 9 * np.sin(1e9 * s), 4.0, 0.0, **AT), ValueError, "`signal` varies too fast to be integrated to `tolerance` = 1e-10"),
     (lambda: exact(wave, 1.0, 0.0, tolerance=0.0, **AT), ValueError, "`tolerance` must be finite and greater than 0; got 0.0"),
@@ -37,7 +37,7 @@ CASES = [
     (lambda: PiecewiseConstant([1.0, 2.0], [0, 0]), ValueError, "`times` must have shape (N,) and start at 0; got shape (2,), starting at 1"),
     (lambda: PiecewiseConstant([], []), ValueError, "got shape (0,), no times"),
     (lambda: PiecewiseConstant([0.0, 2.0, 2.0], [0, 0, 0]), ValueError, "`times` must increase; 1 do not, the first at position 2 (2 then 2)"),
-    (lambda: PiecewiseConstant([0.0, 2.0], [1.0]), ValueError, "`values` must have shape (N,) = (2,); got (1,). One value a time."),
+    (lambda: PiecewiseConstant([0.0, 2.0], [1.0]), ValueError, "`values` must have shape (N,) = (2,); got (1,). One value per time."),
     (lambda: PiecewiseConstant([0.0], [np.nan]), ValueError, "`values` must be finite"),
     (lambda: HELD(-1.0), ValueError, "`t` must be at least 0"),
 ]  # fmt: skip

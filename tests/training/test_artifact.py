@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 import warnings
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -198,15 +199,19 @@ def refuse_links(*paths):
     raise PermissionError("no links on this disk")
 
 
-@pytest.fixture
+@contextmanager
 def small_files():
+    """Refuse to write long files inside a test, and no longer: pytest may be writing its report to one."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_full_disk_leaves_the_last_good_one(tmp_path, small_files):
+@small_files()
+def test_a_full_disk_leaves_the_last_good_one(tmp_path):
     path = generations(tmp_path)
     with pytest.raises(
         SaveFailed, match=r"could not write .*model: File too large. The last good one stays: .*model$"
@@ -220,7 +225,8 @@ def test_a_full_disk_leaves_the_last_good_one(tmp_path, small_files):
         write_folder(tmp_path / "first", {"a": bytes(100_000)})
 
 
-def test_a_single_file_is_whole_or_as_before(tmp_path, small_files):
+@small_files()
+def test_a_single_file_is_whole_or_as_before(tmp_path):
     path = tmp_path / "log"
     write_file(path, b"first")
     with pytest.raises(SaveFailed, match="It is as before"):

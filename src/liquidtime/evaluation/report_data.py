@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from liquidtime._provenance import versions
 from liquidtime.data import SeriesSet
-from liquidtime.estimators.files.model_config import versions
 from liquidtime.evaluation.gate_times import model_gate_times
 from liquidtime.evaluation.report import Curve, ReportData
 from liquidtime.tasks import Comparison, Task, task_of

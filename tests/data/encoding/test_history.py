@@ -38,21 +38,6 @@ def test_rows_are_the_statistics_of_the_samples_so_far(width):
         np.testing.assert_allclose(ends[place], expected(history, encoder, series.values), atol=2e-6)
 
 
-@pytest.mark.parametrize("width", [None, 4.0])
-def test_the_stream_gives_the_rows_of_the_whole(width):
-    data = random_set(4, LENGTHS)
-    encoder = SeriesEncoder(bin_width=width).fit(data)
-    history = History(encoder)
-    ends = history.at_ends(encoder.steps(data))
-    for place, series in enumerate(data):
-        samples, stream = encoder.stream(), history.stream()
-        row = np.zeros(len(history.names))
-        for time, values in zip(series.times, series.values, strict=True):
-            samples.update(time, values)
-            row = stream.update(samples.now, samples.revises)
-        np.testing.assert_allclose(row, ends[place], atol=2e-6)
-
-
 def test_a_constant_channel_has_no_deviation_at_all():
     from liquidtime.data import SeriesSet
 

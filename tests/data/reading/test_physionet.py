@@ -12,9 +12,13 @@ from liquidtime.data import SeriesEncoder, SeriesSet, align_labels, read_frame
 ROOT = (
     Path(os.environ.get("LIQUIDTIME_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")) / "physionet2012"
 )
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "records-a.parquet").exists(), reason="PhysioNet 2012 is not on this machine"
-)
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.skipif(
+        not (ROOT / "records-a.parquet").exists(),
+        reason="physionet2012/records-a.parquet is not in LIQUIDTIME_DATA or ../shared/data",
+    ),
+]
 LONG = {"id": "record_id", "time": "minutes", "channel": "parameter", "value": "value", "time_unit": "min"}
 DESCRIPTORS = ["Age", "Gender", "Height", "ICUType"]
 

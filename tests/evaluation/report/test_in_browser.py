@@ -12,7 +12,7 @@ from evaluation.report.example import report
 from liquidtime.evaluation.report import render
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs `chromium` on PATH")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="needs `chromium` on PATH")]
 
 PROBE = """<!doctype html><title>probe</title><body style="margin:0">
 <iframe id="page" style="width:{width}px;height:2000px;border:0" srcdoc="{page}"></iframe>

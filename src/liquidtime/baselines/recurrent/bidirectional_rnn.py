@@ -16,7 +16,8 @@ class BidirectionalRNNCell(Cell):
 
         (h', m') = LSTM([x ; v], (h, m));   v' = CT-RNN([x ; h'], v, dt);   y = W [v' ; h'] + b
 
-    Both run forward in time; the two directions are those between the networks. The state is (h, m, v).
+    Both run forward in time; the two directions are those between the networks. For both directions of time see
+    `baselines.series.BidirectionalRNN`, or `layers.Recurrent` with `bidirectional=True`. The state is (h, m, v).
 
     Args:
         input_size: D.

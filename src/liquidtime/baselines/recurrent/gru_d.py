@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.decay import InputDecay
+from liquidtime.baselines.recurrent.parts.decay import InputDecay
 from liquidtime.cells.cell import Cell
 
 

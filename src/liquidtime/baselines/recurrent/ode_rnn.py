@@ -6,7 +6,7 @@ from torch import Tensor
 
 from liquidtime._checks import named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.field import Field
+from liquidtime.baselines.recurrent.parts.field import Field
 from liquidtime.cells.gru import GRUCell
 from liquidtime.solvers import Solver
 

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime.baselines.series.model import WholeSeriesModel, perceptron
-from liquidtime.baselines.series.series import Observations, Series, group_softmax
-from liquidtime.baselines.series.time_encoding import TimeEncoding
+from liquidtime.baselines.series.parts.batch import Observations, SeriesBatch, group_softmax
+from liquidtime.baselines.series.parts.time_encoding import TimeEncoding
 
 
 class SeFT(WholeSeriesModel):
@@ -86,9 +86,9 @@ class SeFT(WholeSeriesModel):
         scores = (keys.reshape(-1, self.heads, self.key_size) * self.queries).sum(-1) / math.sqrt(self.key_size)
         return group_softmax(scores, series, len(context))[0]
 
-    def summarise(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+    def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return (B, H) the set function of each series."""
-        return self.of_set(series.observations(), len(series.dt)), None
+        return self.of_set(batch.observations(), len(batch.dt)), None
 
 
 def _means(h: Tensor, series: Tensor, B: int) -> Tensor:

@@ -59,8 +59,8 @@ class Findings:
 
 def first_words(names: Iterable[Any]) -> tuple[str, ...]:
     """Return the first few names as texts."""
-    found = [str(name) for name in itertools.islice(names, _SHOWN + 1)]
-    return (*found[:_SHOWN], "…") if len(found) > _SHOWN else tuple(found)
+    words = [str(name) for name in itertools.islice(names, _SHOWN + 1)]
+    return (*words[:_SHOWN], "…") if len(words) > _SHOWN else tuple(words)
 
 
 def first_places(

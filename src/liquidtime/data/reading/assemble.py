@@ -157,7 +157,7 @@ def scatter(
 
 
 def merge_column(steps: Steps, column: npt.NDArray[np.float32], categorical: bool) -> tuple[npt.NDArray[Any], Repeats]:
-    """Reduce a column of rows to one value a sample: the mean of those observed, or the last of a categorical one.
+    """Reduce a column of rows to one value per sample: the mean of those observed, or the last of a categorical one.
 
     Args:
         column: (R,) in the order of the steps, NaN = not observed.

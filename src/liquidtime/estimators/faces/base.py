@@ -28,10 +28,10 @@ from liquidtime.estimators.network.inputs import SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
-from liquidtime.estimators.network.reader import SeriesReader, layers_of, reads_whole_series
+from liquidtime.estimators.network.reader import SeriesReader
 from liquidtime.estimators.network.scales import SCALES, check_width, encoders_of
 from liquidtime.layers import Recurrent
-from liquidtime.networks import Network, cell_maker
+from liquidtime.networks import Network, check_network, reads_whole_series, recurrent_layer
 from liquidtime.training import TrainSettings
 from liquidtime.training.seeds import derive_seed
 
@@ -62,7 +62,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             number of inputs to a `Cell`.
         hidden_size: units of the recurrent layer.
         backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
-        num_layers: recurrent layers, each reading the outputs of the one below.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
         read_out_units: units of the hidden layer between the recurrent layer and the output.
         dropout: share of the read-out's units that are dropped in training, in [0, 1).
         channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
@@ -147,10 +147,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
         check_width(self.bin_width)
-        if reads_whole_series(self.network):
-            layers_of(self.network, self.num_layers)
-        else:
-            cell_maker(self.network, self.hidden_size, self.backbone_units)
+        check_network(self.network, self.num_layers)
 
     def _fit_encoders(self, data: SeriesSet) -> None:
         self._check_settings()
@@ -236,8 +233,14 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
             layer = SeriesReader(self.network, *sizes, encoder.layout_)
         else:
-            make = cell_maker(self.network, self.hidden_size, self.backbone_units, encoder.layout_.mask_of)
-            layer = Recurrent(make, encoder.input_size_, num_layers=self.num_layers)
+            layer = recurrent_layer(
+                self.network,
+                encoder.input_size_,
+                self.hidden_size,
+                self.backbone_units,
+                self.num_layers,
+                encoder.layout_.mask_of,
+            )
         return SeriesNetwork(
             layer,
             copy.deepcopy(pieces),

@@ -18,8 +18,7 @@ from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBa
 from liquidtime.estimators.network.members import PREDICT_BATCH, Part
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
-from liquidtime.estimators.network.reader import reads_whole_series
-from liquidtime.networks import Network
+from liquidtime.networks import Network, reads_whole_series
 from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]

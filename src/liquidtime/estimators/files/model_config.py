@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import platform
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import sklearn
-import torch
 
-from liquidtime.baselines import BASELINES
-from liquidtime.networks import NETWORKS, WITH_BACKBONE
+from liquidtime.networks import entry_of
 from liquidtime.training.artifact import DamagedFolder
 
 FORMAT = 2
@@ -38,17 +33,6 @@ _TEXTS = "a list of different texts"
 
 class ModelFolderError(DamagedFolder):
     """A model folder that is not what it says, or says what cannot be."""
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what computes a model's numbers."""
-    return {
-        "liquidtime": importlib.import_module("liquidtime").__version__,
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def stored_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,8 +116,10 @@ def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
     return params
 
 
-def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, outputs: int, elements: int) -> None:
-    """Refuse a configuration that needs more weights than its file holds, before anything is made of it.
+def check_sizes(
+    params: Mapping[str, Any], members: int, D: int, pieces: int, outputs: int, elements: int, tensors: int
+) -> None:
+    """Refuse a configuration that needs more weights or tensors than its file holds, before anything is made of it.
 
     Args:
         params: of the estimator.
@@ -142,20 +128,20 @@ def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, ou
         pieces: of its read-out.
         outputs: likewise.
         elements: numbers in the file.
+        tensors: that they are in.
     """
-    H, U, layers = params["hidden_size"], params["backbone_units"], params["num_layers"]
-    if not isinstance(params["network"], str):
-        H = U = 1
-    elif params["network"] in BASELINES:
-        D, U = 0, H
-    elif params["network"] not in NETWORKS:
-        return  # refused by name when the network is made
-    elif params["network"] in ("ltc", "lstm", "gru", "rnn"):
-        U = H
-    elif params["network"] not in WITH_BACKBONE:
-        U = 0
-    R = params["read_out_units"]
-    least = members * (U * (D + H) + (layers - 1) * H * U + R * (3 * H + pieces + outputs))
+    H, U, layers, R = (params[name] for name in ("hidden_size", "backbone_units", "num_layers", "read_out_units"))
+    if isinstance(params["network"], str):
+        entry = entry_of(params["network"])
+        least, least_tensors = entry.least_weights(D, H, U, layers), entry.least_tensors(layers)
+    else:
+        H, U, least, least_tensors = 1, 1, layers, layers  # a function sets its own sizes
+    least = members * (least + R * (3 * H + pieces + outputs))
+    if members * least_tensors > tensors:
+        raise ModelFolderError(
+            f"config.json asks for at least {members * least_tensors:,} tensors (`members` {members}, `num_layers` "
+            f"{layers}), but model.safetensors holds {tensors:,}"
+        )
     if least > elements:
         raise ModelFolderError(
             f"config.json asks for at least {least:,} weights (`members` {members}, `num_layers` {layers}, "

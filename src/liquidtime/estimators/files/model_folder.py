@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from liquidtime._provenance import versions
 from liquidtime.data import History, SeriesEncoder
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_card import model_card
@@ -25,7 +26,6 @@ from liquidtime.estimators.files.model_config import (
     read_config,
     read_params,
     stored_params,
-    versions,
 )
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import isolated_rng
@@ -171,8 +171,9 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
     outputs = model._relearn(config["learned"])
     D, G, F = model.encoder_.input_size_, len(History(model.encoder_).names), model.encoder_.static_size_
     elements = sum(tensor.numel() for part in parts.values() for tensor in part.values())
-    check_sizes(params, members, D, min(config["pieces"]), outputs, elements)
-    check_sizes(params, 1, D, max(config["pieces"]), outputs, elements)
+    count = sum(len(part) for part in parts.values())
+    check_sizes(params, members, D, min(config["pieces"]), outputs, elements, count)
+    check_sizes(params, 1, D, max(config["pieces"]), outputs, elements, count)
     model.networks_ = []
     for member in range(members):
         with isolated_rng(0):

@@ -30,7 +30,8 @@ class Pool(NamedTuple):
     def of_series(y: Tensor, lengths: Tensor) -> Pool:
         """Return (B, ...) the pool of whole series y (B, T, H), which are 0 past their `lengths` (B,)."""
         inside = (torch.arange(y.shape[1], device=y.device) < lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
-        return Pool(y.sum(dim=1), y.masked_fill(~inside, -torch.inf).amax(dim=1), lengths.unsqueeze(-1).to(y.dtype))
+        largest = y.masked_fill(~inside, -torch.inf).amax(dim=1)  # before the sum: gradients add up in this order
+        return Pool(y.sum(dim=1), largest, lengths.unsqueeze(-1).to(y.dtype))
 
     @staticmethod
     def of_prefixes(y: Tensor) -> Pool:
