@@ -294,6 +294,9 @@ class CfCForecaster(SeriesEstimator):
         columns = [self.encoder_.scaling_.invert(place, scaled[..., k]) for k, place in enumerate(self._places)]
         return np.stack(columns, axis=-1)
 
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        return {"forecasts": self.channels_}
+
     def _learned(self) -> dict[str, Any]:
         return {"channels": list(self.channels_)}
 

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesEncoder, SeriesSet, check_target
+from liquidtime.data import SeriesEncoder, SeriesSet, check_values
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
@@ -233,7 +233,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None: one value per series.")
         if not self.per_step:
-            return check_target(_numbers(y), len(data), "regress")
+            return check_values(_numbers(y), len(data))
         S, N = len(data), len(data.times)
         rows = [np.asarray(row, dtype=np.float64) for row in y] if isinstance(y, list) else None
         target = np.concatenate(rows) if rows and rows[0].ndim else np.asarray(y, dtype=np.float64)
