@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+from liquidtime.paper.datasets.driving import read_run
 from liquidtime.paper.datasets.physionet2012 import CHANNELS
 from liquidtime.paper.datasets.prepare.walker2d import split_order
 
@@ -16,8 +17,15 @@ REAL = Path(os.environ.get("LIQUIDTIME_DATA") or Path(__file__).resolve().parent
 
 
 def needs_real(file):
-    """Skip a module or test where a file of the real data sets is not on this machine."""
-    return pytest.mark.skipif(not (REAL / file).exists(), reason=f"{file} is not in LIQUIDTIME_DATA or ../shared/data")
+    """Mark a test that reads a file of the real data sets, and skip it where the file is not on this machine."""
+    reason = f"{file} is not in LIQUIDTIME_DATA or ../shared/data"
+    absent = pytest.mark.skipif(not (REAL / file).exists(), reason=reason)
+    return lambda test: pytest.mark.data(absent(test))
+
+
+def driving_run(root, number, **options):
+    """Return one whole drive of a data folder."""
+    return read_run(root / "driving_udacity_sim" / "frames.parquet", number, **options)
 
 
 def write_all(root, seed=0):

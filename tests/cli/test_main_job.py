@@ -248,7 +248,7 @@ def test_further_outcomes_are_learned_along_and_not_needed_to_predict(home, tmp_
     code, _, err = lt("predict", tmp_path / "along", new, "--out", tmp_path / "found.csv")
     assert code == 0, err
     assert len(pl.read_csv(tmp_path / "found.csv")) == 60
-    assert json.loads(lt("info", tmp_path / "along", "--json")[1])["learned along"] == ["score"]
+    assert json.loads(lt("info", tmp_path / "along", "--json")[1])["auxiliary targets"] == ["score"]
     leave = ["--values", "hr,temp"] if where == "data" else []
     assert lt("train", *given, *leave, "--out", tmp_path / "plain", "--json")[0] == 0
     along, plain = (liquidtime.load(tmp_path / name).networks_[0].state_dict() for name in ("along", "plain"))

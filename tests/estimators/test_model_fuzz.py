@@ -7,6 +7,7 @@ import time
 import warnings
 
 import numpy as np
+import pytest
 
 import liquidtime as lt
 from estimators.forged import sign
@@ -63,6 +64,7 @@ def mutate_tree(tree, rng):
         node = node[key]
 
 
+@pytest.mark.slow
 def test_spoiled_folders_are_refused_or_load(tmp_path):
     data, labels, _ = series(20, longest=90)
     rng = random.Random(0)

@@ -17,7 +17,7 @@ def cut(data, k):
     """Return every series' first k samples."""
     kept = [np.arange(low, min(high, low + k)) for low, high in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
     rows = np.concatenate(kept)
-    return data._with(
+    return data.replace_unchecked(
         offsets=np.concatenate([[0], np.cumsum([len(row) for row in kept])]),
         times=data.times[rows],
         values=data.values[rows],

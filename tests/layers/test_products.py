@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 import liquidtime as lt
-from liquidtime.bench.cases import PHYSIONET, WALKER2D, XOR
-from liquidtime.bench.precision import precision
+from benchmarks.precision import precision
+from benchmarks.side_by_side.shape import PHYSIONET, WALKER2D, XOR
 from liquidtime.cells import CfCCell, MixedMemory
 from liquidtime.ops import using_backend
 from liquidtime.ops.native import library

@@ -8,18 +8,18 @@ import torch
 from torch import nn
 
 import liquidtime as lt
+from benchmarks.side_by_side.contenders import CONTENDERS
+from benchmarks.side_by_side.networks import CELLS
 from estimators.small import TINY, series
 from liquidtime import baselines, cells
 from liquidtime.baselines import recurrent
 from liquidtime.baselines.series import SequenceModel, Transformer
-from liquidtime.bench.contenders import CONTENDERS
-from liquidtime.bench.networks import CELLS
 from liquidtime.networks import ALIASES, NETWORKS, canonical, check_network, entry_of, recurrent_layer, whole_series
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.experiments.physionet import TASK
+from liquidtime.paper.fitting import Settings
 from liquidtime.paper.models import MODELS
-from liquidtime.paper.network import Discrete
-from liquidtime.paper.settings import Settings
+from liquidtime.paper.models.network import Discrete
 from subjects import SUBJECTS
 
 STEPS = {name: entry for name, entry in NETWORKS.items() if not entry.reads_series}

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 import torch
+from liquidtime.ops.fitness import Way, way_for
 from torch import nn
 
 import liquidtime as lt
 from liquidtime.cells import CfCCell
 from liquidtime.ops import backend, live_backend, set_backend, using_backend
-from liquidtime.ops.fitness import Way, way_for
 from liquidtime.ops.native import library
 
 needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")

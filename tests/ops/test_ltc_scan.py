@@ -6,14 +6,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from liquidtime.ops.ltc_scan.problem import Problem
+from liquidtime.ops.ltc_scan.reference import Graph
 from torch.autograd.graph import saved_tensors_hooks
 
 import liquidtime as lt
 from liquidtime.cells import Cell, LTCCell
 from liquidtime.ops import using_backend
 from liquidtime.ops.ltc_scan import graph_of, ltc_scan_native, ltc_scan_ref, problem
-from liquidtime.ops.ltc_scan.problem import Problem
-from liquidtime.ops.ltc_scan.reference import Graph
 from liquidtime.ops.native import library
 from ops.scans import TOLERANCE, assert_same, gradients_of, row_by_row, weighing
 

@@ -265,7 +265,9 @@ def test_nothing_in_the_folder_is_a_pickle(tmp_path):
     names = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
     parts = ["manifest.json", "state.json", "tensors.safetensors"]
     folders = ["checkpoint", "checkpoint.previous"]
-    assert names == sorted([f"{f}/{p}" for f in folders for p in parts] + ["lock", "metrics.jsonl"])
+    assert names == sorted(
+        [f"{f}/{p}" for f in folders for p in parts] + ["liquidtime-run.txt", "lock", "metrics.jsonl"]
+    )
 
 
 def test_a_state_that_is_not_a_tensor_is_refused(tmp_path):

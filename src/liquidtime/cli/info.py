@@ -24,7 +24,7 @@ def info(
         width = max(map(len, facts))
         for name, value in facts.items():
             if name == "test":
-                printer.scores(value, "on the test part, with 95 % intervals")
+                printer.scores(_figures(value), "on the test part, with 95 % confidence intervals")
             elif value is not None:
                 printer.line(f"{name:{width}}  {_text(value)}")
     printer.result(facts)
@@ -90,11 +90,19 @@ def _model(folder: Path) -> dict[str, Any]:
     if record is not None:
         facts |= {
             "target": record.target,
-            "learned along": list(record.auxiliary) or None,
-            "columns": record.columns.to_dict(),
+            "auxiliary targets": list(record.auxiliary) or None,
+            "columns": record.columns,
             "test": record.test,
         }
     return facts
+
+
+def _figures(stored: dict[str, Any]) -> dict[str, Any]:
+    from liquidtime.training import ConfidenceInterval
+
+    return {
+        model: {metric: ConfidenceInterval(**figure) for metric, figure in row.items()} for model, row in stored.items()
+    }
 
 
 def _text(value: Any) -> str:

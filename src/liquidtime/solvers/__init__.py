@@ -1,4 +1,4 @@
-"""Steps of ordinary differential equations, one file a method."""
+"""Steps of ordinary differential equations, one file per method."""
 
 from liquidtime._checks import check_choice
 from liquidtime.solvers.dopri5 import Dopri5

@@ -96,7 +96,7 @@ def save_checkpoint(
         "average_count": average.count,
         "random": random_state.to_json(),
     }
-    write_folder(path, {STATE: json_to_bytes(state), TENSORS: tensors_to_bytes(tensors)})
+    write_folder(path, {STATE: json_to_bytes(state), TENSORS: tensors_to_bytes(tensors)}, owned=True)
 
 
 def load_checkpoint(

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.errors import nearest
-from liquidtime.training.artifact import SaveFailed, previous_of, remove_leftovers
+from liquidtime.training.artifact import SaveFailed, previous_of
 from liquidtime.training.average import WeightAverage
 from liquidtime.training.checkpoint import (
     RunState,
@@ -32,7 +32,7 @@ from liquidtime.training.divergence import LastGood, TrainingDiverged, first_not
 from liquidtime.training.log import RunLog
 from liquidtime.training.objective import Loss
 from liquidtime.training.progress import ProgressLine
-from liquidtime.training.run_folder import CHECKPOINT, held_folder
+from liquidtime.training.run_folder import CHECKPOINT, held_folder, remove_leftovers
 from liquidtime.training.schedule import rate_factor
 from liquidtime.training.seeds import RandomState, derive_seed, isolated_rng, seed_everything
 from liquidtime.training.settings import AUTOCAST, OPTIMIZERS, WITH_MOMENTUM, TrainSettings
@@ -159,7 +159,7 @@ class _Run:
 
     def open(self, checkpoint: Path, resume: bool) -> None:
         self.checkpoint = checkpoint
-        remove_leftovers(checkpoint)
+        remove_leftovers(checkpoint.parent)
         present = checkpoint.exists() or previous_of(checkpoint).exists()
         if present and not resume:
             raise FileExistsError(

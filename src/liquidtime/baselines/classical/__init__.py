@@ -1,7 +1,6 @@
 """What a practitioner would otherwise take: a guess, gradient boosting on summary features, the last value."""
 
 from liquidtime.baselines.classical.boosting import RATE, SummaryBoosting
-from liquidtime.baselines.classical.forecast_errors import Skill, compare_forecasts
 from liquidtime.baselines.classical.forecasts import LastValue, MeanSoFar
 from liquidtime.baselines.classical.guess import Guess
 from liquidtime.baselines.classical.summary import SUMMARY, summary_features
@@ -12,8 +11,6 @@ __all__ = [
     "Guess",
     "LastValue",
     "MeanSoFar",
-    "Skill",
     "SummaryBoosting",
-    "compare_forecasts",
     "summary_features",
 ]

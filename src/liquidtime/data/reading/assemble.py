@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.reading.notes import Findings, Note, first_places
-from liquidtime.data.reading.time_units import Ticks, unknown
+from liquidtime.data.container import Findings, Note, Ticks, first_places, unknown
 
 _BLOCK = 2**18  # rows handled at once, to keep what is made on the way small
 
@@ -158,7 +157,7 @@ def scatter(
 
 
 def merge_column(steps: Steps, column: npt.NDArray[np.float32], categorical: bool) -> tuple[npt.NDArray[Any], Repeats]:
-    """Reduce a column of rows to one value a sample: the mean of those observed, or the last of a categorical one.
+    """Reduce a column of rows to one value per sample: the mean of those observed, or the last of a categorical one.
 
     Args:
         column: (R,) in the order of the steps, NaN = not observed.

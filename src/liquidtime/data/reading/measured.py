@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import Findings, Note, first_places
 from liquidtime.data.reading.columns import Column, is_number, is_text, numbers, parse_numbers, texts
-from liquidtime.data.reading.notes import Findings, Note, first_places
 
 
 class Measured:

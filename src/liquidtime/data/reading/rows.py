@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import Findings, Note, first_words
 from liquidtime.data.reading.assemble import Repeats, Steps
 from liquidtime.data.reading.columns import Frame, factorise
-from liquidtime.data.reading.notes import Findings, Note, first_words
 from liquidtime.data.reading.static_features import positions
 
 
-def is_names(given: Any) -> bool:
+def is_names(static: Any) -> bool:
     """Return whether an argument is a sequence of names rather than a table."""
-    if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
+    if isinstance(static, list | tuple) and all(isinstance(name, str) for name in static):
         return True
-    if isinstance(given, list | tuple):
-        raise TypeError(f"`static` must be names or a table; got {given!r}")
+    if isinstance(static, list | tuple):
+        raise TypeError(f"`static` must be names or a table; got {static!r}")
     return False
 
 

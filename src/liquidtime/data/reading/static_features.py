@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import Findings, Note, first_places, first_words
 from liquidtime.data.reading.columns import Column, as_frame, check_column, factorise, texts
 from liquidtime.data.reading.measured import Measured, first_known
-from liquidtime.data.reading.notes import Findings, Note, first_places, first_words
 
 
 @dataclass
@@ -34,7 +34,7 @@ class StaticFeatures:
 
         Args:
             name: of the feature.
-            values: (R,) one value a row.
+            values: (R,) one value per row.
             measured: knows the series of each row.
             labels: the categories, if it is categorical.
         """
@@ -48,7 +48,7 @@ class StaticFeatures:
             self.categories[name] = tuple(labels)
 
     def add_column(self, column: Column, measured: Measured, categorical: bool) -> None:
-        """Take a column of a frame, one value a row."""
+        """Take a column of a frame, one value per row."""
         if categorical:
             values, labels = measured.categories(texts(column))
             self.add(column.name, values, measured, labels)
@@ -67,7 +67,7 @@ class StaticFeatures:
         categorical: Collection[str],
         missing: Sequence[float],
     ) -> None:
-        """Take every column of a table with one row a series; ids without a series are left out and noted."""
+        """Take every column of a table with one row per series; ids without a series are left out and noted."""
         frame = as_frame("static", table)
         check_column(frame, "id", id)
         codes, labels = factorise(frame[id])
@@ -77,11 +77,11 @@ class StaticFeatures:
         what = "rows of the static table without a series"
         first = first_words(f"id {name}" for name in others)
         self.findings.add(Note("dropped", what, int((~known).sum()), len(known), first))
-        kept = frame.filter(known.tolist())
+        known_rows = frame.filter(known.tolist())
         measured = Measured(places[codes][known], ids, self.findings, missing)
         for name in frame.columns:
             if name != id:
-                self.add_column(kept[name], measured, name in categorical)
+                self.add_column(known_rows[name], measured, name in categorical)
 
 
 def positions(wanted: npt.NDArray[Any], ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

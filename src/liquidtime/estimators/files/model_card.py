@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_TASKS = {
-    "CfCClassifier": "classifies irregular series",
-    "CfCRegressor": "predicts numbers from irregular series",
-    "CfCForecaster": "forecasts irregular series at any later time",
-}
 
-
-def model_card(config: Mapping[str, Any], weights: Sequence[int]) -> str:
+def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str) -> str:
     """Return the card.
 
     Args:
         config: the contents of config.json.
-        weights: of each network.
+        weights: number of weights of each network.
+        purpose: what the model does: "This model <purpose>.".
     """
     encoder, params = config["encoders"][0], config["params"]
     name = params["network"] if isinstance(params["network"], str) else params["network"]["callable"]
@@ -36,7 +31,7 @@ def model_card(config: Mapping[str, Any], weights: Sequence[int]) -> str:
     made_with = ", ".join(f"{package} {number}" for package, number in config["versions"].items())
     parts = [
         f"# A {config['kind']}",
-        f"This model {_TASKS.get(config['kind'], 'works on irregular series')}.",
+        f"This model {purpose}.",
         '```python\nimport liquidtime as lt\n\nmodel = lt.load("this folder")\n```',
         "\n".join(f"- {fact}" for fact in facts if fact),
         "## Figures\n\n" + ("| figure | value |\n|---|---|\n" + "\n".join(figures) if figures else "None were stored."),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import platform
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import sklearn
-import torch
 
 from liquidtime.networks import entry_of
 from liquidtime.training.artifact import DamagedFolder
@@ -37,17 +33,6 @@ _TEXTS = "a list of different texts"
 
 class ModelFolderError(DamagedFolder):
     """A model folder that is not what it says, or says what cannot be."""
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what computes a model's numbers."""
-    return {
-        "liquidtime": importlib.import_module("liquidtime").__version__,
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def stored_params(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from liquidtime._provenance import versions
 from liquidtime.data import History, SeriesEncoder
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_card import model_card
@@ -25,7 +26,6 @@ from liquidtime.estimators.files.model_config import (
     read_config,
     read_params,
     stored_params,
-    versions,
 )
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import isolated_rng
@@ -49,16 +49,23 @@ _PICKLE_STARTS = (b"\x80", b"PK\x03\x04")
 _LARGEST_CONFIG, _LARGEST_WEIGHTS = 1 << 26, 1 << 34
 
 
-def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | None = None) -> None:
+def save(
+    model: SeriesEstimator,
+    path: str | Path,
+    metrics: Mapping[str, Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
+) -> None:
     """Write a fitted estimator, whole or not at all; a model that is there already is kept as `<name>.previous`.
 
     Args:
         model: fitted.
         path: the folder.
         metrics: figures to store with it, ready for JSON.
+        files: further files for the folder, by name.
 
     Raises:
         NotFittedError: it is not fitted.
+        ValueError: a further file has a name that is the model's own, is not plain or would not be read again.
         FileExistsError: `path` holds other files.
         SaveFailed: the disk is full or refuses.
 
@@ -66,6 +73,10 @@ def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | 
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model, "networks_")
+    extra = dict(files or {})
+    for name in extra:
+        if name in (CONFIG, WEIGHTS, CARD, MANIFEST) or Path(name).suffix.lower() in _PICKLES:
+            raise ValueError(f"`files` must have other names than the model's own files and pickles; got {name!r}")
     encoders = [encoder.to_dict() for encoder in model.encoders_]
     config = {
         "format": FORMAT,
@@ -93,12 +104,12 @@ def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | 
         weights.append(sum(tensor.numel() for tensor in own.values()))
     home = Path(path)
     home.absolute().parent.mkdir(parents=True, exist_ok=True)
-    files = {
+    own_files = {
         CONFIG: json_to_bytes(config),
         WEIGHTS: tensors_to_bytes(tensors),
-        CARD: model_card(config, weights).encode(),
+        CARD: model_card(config, weights, model._purpose).encode(),
     }
-    write_folder(home.absolute(), files)
+    write_folder(home.absolute(), own_files | extra)
 
 
 def load(path: str | Path, *, network: Any = None) -> Any:
@@ -135,17 +146,12 @@ def load(path: str | Path, *, network: Any = None) -> Any:
 
 
 def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -> SeriesEstimator:
-    from liquidtime.estimators.faces.classifier import CfCClassifier
-    from liquidtime.estimators.faces.forecaster import CfCForecaster
-    from liquidtime.estimators.faces.regressor import CfCRegressor
+    from liquidtime.estimators.faces import ESTIMATORS
 
-    kinds: dict[str, type[SeriesEstimator]] = {
-        kind._kind: kind for kind in (CfCClassifier, CfCRegressor, CfCForecaster)
-    }
-    if config["kind"] not in kinds:
-        raise unknown_choice("kind", config["kind"], kinds)
+    if config["kind"] not in ESTIMATORS:
+        raise unknown_choice("kind", config["kind"], ESTIMATORS)
     params = read_params(config["params"], network)
-    model = kinds[config["kind"]]()
+    model: SeriesEstimator = ESTIMATORS[config["kind"]]()
     known = model.get_params(deep=False)
     if set(params) != set(known):
         missing, surplus = sorted(set(known) - set(params)), sorted(set(params) - set(known))
@@ -181,7 +187,7 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
         made.pieces.check(D + G + F)
         model.networks_.append(made)
     model.results_, model.seed_, model.n_series_ = [], config["seed"], config["series"]
-    model.metrics_, model._live = config["metrics"], {}
+    model.metrics_ = config["metrics"]
     if config["features"] is not None:
         model.n_features_in_ = config["features"]
     if config["feature_names"] is not None:

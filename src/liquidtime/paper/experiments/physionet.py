@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from liquidtime.paper import published, settings
 from liquidtime.paper.datasets import physionet2012
+from liquidtime.paper.experiments import printed, published
 from liquidtime.paper.experiments.experiment import Experiment, Row
+from liquidtime.paper.fitting import PYTORCH, Settings, Task
 from liquidtime.paper.models import MODELS
-from liquidtime.paper.settings import Settings
-from liquidtime.paper.task import PYTORCH, Task
 
-PRINTED = settings.PHYSIONET
+PRINTED = printed.PHYSIONET
 DISCRETE = Settings(
     optimizer="adamw",
     batch_size=128,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from liquidtime.paper import published, settings
 from liquidtime.paper.datasets import walker2d
+from liquidtime.paper.experiments import printed, published
 from liquidtime.paper.experiments.experiment import UNSAID, Experiment, Row
+from liquidtime.paper.fitting import TENSORFLOW, Settings, Task
 from liquidtime.paper.models import MODELS
-from liquidtime.paper.settings import Settings
-from liquidtime.paper.task import TENSORFLOW, Task
 
-PRINTED = settings.WALKER2D
+PRINTED = printed.WALKER2D
 SHORT = Settings(
     optimizer="adam",
     batch_size=128,
