@@ -6,7 +6,7 @@ import torch
 torch.set_num_threads(1)
 
 # Folders whose tests run whole programs, experiments or benchmarks: all of them are slow.
-SLOW_FOLDERS = {"bench", "benchmarks", "cli", "paper", "tools"}
+SLOW_FOLDERS = {"bench", "benchmarks", "cli", "docs", "evaluation", "paper", "tools"}
 
 
 @pytest.hookimpl(tryfirst=True)

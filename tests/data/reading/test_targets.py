@@ -67,7 +67,7 @@ def test_time_stamped_sets_take_empty_series_too():
         ([0.0, np.nan, 1.0], "regress", ValueError, "1 of 3 are NaN, infinite or None. The first is nan at position 1"),
         (["a", None, "b"], "classify", ValueError, "1 of 3 .* The first is None at position 1"),
         (["a", "c", "b"], "regress", TypeError, "`y` must be numbers"),
-        ([[0], [1], [1]], "classify", ValueError, "One label a series"),
+        ([[0], [1], [1]], "classify", ValueError, "One label per series"),
         ([0, 1, 1], "sort", ValueError, "`task` must be one of 'classify', 'regress'; got 'sort'"),
     ],
 )

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from liquidtime.data.container.concatenate import concatenate
 from liquidtime.data.container.describe import Description, describe
 from liquidtime.data.container.notes import Note
+from liquidtime.data.container.show import series_set_html
 from liquidtime.data.container.time_units import check_unit, conversion
 from liquidtime.errors import wrong_shape
 
@@ -248,6 +249,9 @@ class SeriesSet:
             f"SeriesSet({len(self):,} series, {spread}{len(self.times):,} samples{unit}, "
             f"{len(self.channels)} channels{static}{notes})"
         )
+
+    def _repr_html_(self) -> str:
+        return series_set_html(self)
 
     def __array__(self, *args: Any, **kwargs: Any) -> npt.NDArray[Any]:
         raise TypeError("a SeriesSet is ragged and has no array; use .values (N, C), .times (N,) and .offsets (S + 1,)")

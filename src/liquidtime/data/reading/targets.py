@@ -123,7 +123,7 @@ def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
     """Return the target as an array, or refuse it.
 
     Args:
-        y: (S,) one label a series; for "regress" also (S, K).
+        y: (S,) one label per series; for "regress" also (S, K).
         S: number of series.
         task: "classify" or "regress".
 
@@ -131,10 +131,37 @@ def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
         ValueError: another length, NaN or infinite targets (counted, the first named), or a single class.
 
     """
-    check_choice("task", task, ("classify", "regress"))
+    check_choice("task", task, _CHECKS)
+    return _CHECKS[task](y, S)
+
+
+def check_classes(y: Any, S: int) -> npt.NDArray[Any]:
+    """Return (S,) classes, at least two different ones, or refuse them as `check_target` does."""
+    target = _known(y, S, 1)
+    classes = np.unique(target)
+    if len(classes) < 2:
+        raise ValueError(
+            f"`y` must have at least two classes; all {S} labels are {classes[0]!r}" if S else "`y` is empty"
+        )
+    return target
+
+
+def check_values(y: Any, S: int) -> npt.NDArray[np.float64]:
+    """Return (S,) or (S, K) numbers, or refuse them as `check_target` does."""
+    target = _known(y, S, 2)
+    if target.dtype.kind not in "fiub":
+        raise TypeError(f"`y` must be numbers to regress on; got {target.dtype}")
+    return target.astype(np.float64)
+
+
+_CHECKS = {"classify": check_classes, "regress": check_values}
+
+
+def _known(y: Any, S: int, axes: int) -> npt.NDArray[Any]:
+    """Return a target of S rows and at most so many axes, known for every series."""
     target = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if target.ndim == 0 or len(target) != S or target.ndim > (1 if task == "classify" else 2):
-        raise wrong_shape("y", "(S,)", [S], target.shape, "One label a series.")
+    if target.ndim == 0 or len(target) != S or target.ndim > axes:
+        raise wrong_shape("y", "(S,)", [S], target.shape, "One label per series.")
     if target.dtype.kind == "f":
         bad = ~np.isfinite(target)
     elif target.dtype.kind == "O":
@@ -148,13 +175,4 @@ def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
             f"`y` must be known for every series; {int(bad.sum())} of {S} are NaN, infinite or None. The first is "
             f"{target[row]} at position {row}. Leave those series out."
         )
-    if task == "classify":
-        classes = np.unique(target)
-        if len(classes) < 2:
-            raise ValueError(
-                f"`y` must have at least two classes; all {S} labels are {classes[0]!r}" if S else "`y` is empty"
-            )
-        return target
-    if target.dtype.kind not in "fiub":
-        raise TypeError(f"`y` must be numbers to regress on; got {target.dtype}")
-    return target.astype(np.float64)
+    return target

@@ -53,7 +53,7 @@ def load() -> ctypes.CDLL:
 
 
 def _open(path: Path) -> ctypes.CDLL:
-    from liquidtime import __version__
+    from liquidtime._version import __version__
 
     if not path.exists():
         raise NativeMissingError(f"the native kernels are not built: there is no {path.name} in the package. {_HOW}")
