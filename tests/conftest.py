@@ -1,7 +1,23 @@
 import pytest
 import torch
 
+from real_data import missing
+
 torch.set_num_threads(1)
+
+
+def pytest_collection_modifyitems(items):
+    """A mark `data` names the files that its test needs; without one the mark would not say what is missing."""
+    for item in items:
+        unnamed = [mark for mark in item.iter_markers("data") if not mark.args]
+        if unnamed:
+            raise pytest.UsageError(f"{item.nodeid}: `pytest.mark.data` must name the files that the test needs")
+
+
+def pytest_runtest_setup(item):
+    """Skip a test whose real data is not on this machine."""
+    if reason := missing(item.iter_markers("data")):
+        pytest.skip(reason)
 
 
 @pytest.fixture(autouse=True)
