@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MODULES := build/modules.txt
-NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
+NATIVE := $(wildcard $(foreach depth,* */*,src/liquidtime/ops/$(depth)/*.cpp src/liquidtime/ops/$(depth)/*.h))
 
 .PHONY: demo test quick lint types layers tests quick-tests models sanitize bench clean FORCE
 
@@ -25,7 +25,7 @@ types: $(READY)
 	$(BIN)/mypy
 
 layers: $(READY)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 # All with the kernels, which must be there; then, on the plain loops, what both of them compute.
 tests: $(READY)

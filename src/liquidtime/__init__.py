@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import CfCForecaster as CfCForecaster
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import load as load
-    from liquidtime.evaluation import train_and_test as train_and_test
+    from liquidtime.evaluation.train_and_test import train_and_test as train_and_test
     from liquidtime.layers import LTC as LTC
     from liquidtime.layers import CfC as CfC
     from liquidtime.layers import Recurrent as Recurrent

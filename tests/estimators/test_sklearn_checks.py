@@ -38,6 +38,7 @@ def checks():
                 yield pytest.param(estimator, check, id=f"{type(estimator).__name__}-{name_of(check)}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

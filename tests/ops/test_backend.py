@@ -6,12 +6,12 @@ import sys
 
 import pytest
 import torch
+from liquidtime.ops.fitness import Way, way_for
 from torch import nn
 
 import liquidtime as lt
 from liquidtime.cells import CfCCell
 from liquidtime.ops import backend, live_backend, set_backend, using_backend
-from liquidtime.ops.fitness import Way, way_for
 from liquidtime.ops.native import library
 
 needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
@@ -35,6 +35,7 @@ def test_the_run_that_should_have_the_kernel_has_it():
         assert live_backend() == ("native" if library.is_built() else "reference")
 
 
+@pytest.mark.slow
 def test_the_environment_chooses_the_backend():
     code = "import liquidtime.ops as o; print(o.backend(), o.live_backend())"
     assert start("reference", code).stdout.split() == ["reference", "reference"]
@@ -112,6 +113,7 @@ def test_a_cell_that_is_not_itself_any_more_runs_the_plain_loop(meddle):
     assert len(seen) == (10 if meddle == "hook" else 0)
 
 
+@pytest.mark.slow
 @needs_kernel
 @pytest.mark.parametrize("mixed_memory", [False, True])
 def test_compile_and_export_take_a_layer_whole(mixed_memory):

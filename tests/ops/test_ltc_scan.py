@@ -6,14 +6,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from liquidtime.ops.ltc_scan.problem import Problem
+from liquidtime.ops.ltc_scan.reference import Graph
 from torch.autograd.graph import saved_tensors_hooks
 
 import liquidtime as lt
 from liquidtime.cells import Cell, LTCCell
 from liquidtime.ops import using_backend
 from liquidtime.ops.ltc_scan import graph_of, ltc_scan_native, ltc_scan_ref, problem
-from liquidtime.ops.ltc_scan.problem import Problem
-from liquidtime.ops.ltc_scan.reference import Graph
 from liquidtime.ops.native import library
 from ops.scans import TOLERANCE, assert_same, gradients_of, row_by_row, weighing
 
@@ -139,6 +139,7 @@ def test_a_state_dict_brings_its_own_synapses():
     assert torch.equal(*ys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapped", ["compile", "export"])
 def test_tracers_take_a_layer_whole(mapped):
     torch.manual_seed(0)

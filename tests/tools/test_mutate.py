@@ -82,7 +82,6 @@ def test_every_kind_of_change_is_made_and_each_changes_one_thing():
     assert not any('"int' in lines[mutant.line - 1] and mutant.kind == "arithmetic" for mutant in mutants)
 
 
-@pytest.mark.slow
 def test_tells_what_the_tests_notice_from_what_they_do_not(project):
     said = []
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
@@ -102,7 +101,6 @@ def test_tells_what_the_tests_notice_from_what_they_do_not(project):
     assert any(survivor in line for line in said)
 
 
-@pytest.mark.slow
 def test_resumes_and_ends_what_hangs(project, tmp_path, monkeypatch):
     out = tmp_path / "out.json"
     options = {"seed": 1, "timeout": 60, "root": project, "say": lambda line: None}

@@ -8,9 +8,10 @@ from torch import Tensor
 from liquidtime._checks import check_choice, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
-from liquidtime.cells.fused import Fused, is_linear, is_plain, joined
+from liquidtime.cells.fused import Fused, is_linear, joined
 from liquidtime.cells.headed import HeadedCell
 from liquidtime.cells.lstm import LSTMCell
+from liquidtime.cells.plain import is_plain
 from liquidtime.cells.wired_cfc import WiredCfCCell
 
 STRUCTURES = ("hidden", "input")
@@ -94,9 +95,9 @@ class MixedMemory(Cell):
         maps = (self.lstm.input_map, self.lstm.recurrent_map)
         if inner is None or type(self) is not MixedMemory or type(self.lstm) is not LSTMCell or not is_plain(self):
             return None
-        if not all(is_linear(part, self.products) for part in maps):
+        if not all(is_linear(part, self.products) for part in maps) or maps[1].bias is not None or maps[0].bias is None:
             return None
-        form = dataclasses.replace(inner.form, memory=self.structure, forget_bias=self.lstm.forget_bias)
+        form = inner.form._replace(memory=self.structure, forget_bias=self.lstm.forget_bias)
         return dataclasses.replace(inner, form=form, weights=[*inner.weights, joined(*maps), maps[0].bias])
 
     def extra_repr(self) -> str:

@@ -24,7 +24,9 @@ def info(
         width = max(map(len, facts))
         for name, value in facts.items():
             if name == "test":
-                printer.scores(_figures(value), "on the test part, with 95 % confidence intervals")
+                from liquidtime.evaluation.job_record import figures_of
+
+                printer.scores(figures_of(value), "on the test part, with 95 % confidence intervals")
             elif value is not None:
                 printer.line(f"{name:{width}}  {_text(value)}")
     printer.result(facts)
@@ -95,14 +97,6 @@ def _model(folder: Path) -> dict[str, Any]:
             "test": record.test,
         }
     return facts
-
-
-def _figures(stored: dict[str, Any]) -> dict[str, Any]:
-    from liquidtime.training import ConfidenceInterval
-
-    return {
-        model: {metric: ConfidenceInterval(**figure) for metric, figure in row.items()} for model, row in stored.items()
-    }
 
 
 def _text(value: Any) -> str:

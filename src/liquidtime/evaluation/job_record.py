@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from liquidtime.errors import unknown_choice
+from liquidtime.training import ConfidenceInterval
 from liquidtime.training.artifact import json_to_bytes
+from liquidtime.training.bounded import json_from_bytes
 
 JOB, REPORT = "job.json", "report.html"
 """Files of a model folder besides the model itself."""
-_FORMAT = 1
+_FORMAT, _MOST_VALUES = 1, 250_000
+_COLUMNS = ("id", "time", "channel", "value", "values", "static", "categorical", "missing", "time_unit")
+"""What can be said of a table's columns; `id` and `time` must be."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,15 @@ class JobRecord:
     test: Mapping[str, Any]
     auxiliary: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        if self.columns is None:
+            return
+        for name in self.columns:
+            if name not in _COLUMNS:
+                raise unknown_choice("columns", name, _COLUMNS)
+        if "id" not in self.columns or "time" not in self.columns:
+            raise ValueError(f"`columns` must name `id` and `time`; got {', '.join(self.columns) or 'none'}")
+
     def to_bytes(self) -> bytes:
         """Return the record as a file."""
         return json_to_bytes({**asdict(self), "format": _FORMAT})
@@ -50,9 +63,28 @@ class JobRecord:
 
         """
         try:
-            stored = json.loads(raw)
+            stored = json_from_bytes(raw, JOB, _MOST_VALUES)
             if stored.pop("format") != _FORMAT:
                 raise ValueError("it is of a newer format. Update liquidtime.")
-            return JobRecord(**stored)
+            record = JobRecord(**stored)
+            figures_of(record.test)
+            return record
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(str(error)) from error
+
+
+def figures_of(stored: Mapping[str, Any]) -> dict[str, dict[str, ConfidenceInterval]]:
+    """Return figures of merit by model and metric from those that a record stores.
+
+    Raises:
+        ValueError: a figure that is not a number.
+        TypeError: what is no figure at all.
+
+    """
+    figures = {}
+    for model, row in stored.items():
+        figures[model] = {metric: ConfidenceInterval(**figure) for metric, figure in row.items()}
+        for metric, figure in figures[model].items():
+            if not all(isinstance(number, int | float) for number in (figure.value, figure.low, figure.high)):
+                raise ValueError(f"`test` has a {metric!r} of {model!r} that is not a number")
+    return figures

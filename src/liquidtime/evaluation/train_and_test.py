@@ -66,8 +66,8 @@ def train_and_test(
         restart: discard such a run and start over.
         target_name: name of the target, for the report and the model folder.
         auxiliary_names: names of the auxiliary targets, likewise.
-        columns: what the columns of the table mean that `data` was read from, such as {"id": "patient", "time":
-            "minutes", "channel": "name", "value": "value"}, for `liquidtime predict` to read other tables with.
+        columns: the arguments of `from_long` or `from_wide` that `data` was read with, such as {"id": "patient",
+            "time": "minutes", "channel": "name", "value": "value"}, for `liquidtime predict` to read other tables.
         labels_id: column of ids in the table of labels, likewise.
         title: title of the report.
         command: what was typed to make the result, for the report.

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.baselines.classical import Guess, SummaryBoosting
-from liquidtime.data import SeriesSet, check_target
+from liquidtime.data import SeriesSet, check_classes
 from liquidtime.data.reading.columns import label_of
 from liquidtime.estimators import CfCClassifier
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared
@@ -42,7 +42,7 @@ class Classification(Task):
         return ""
 
     def check_target(self, target: Any, S: int) -> npt.NDArray[Any]:  # noqa: D102
-        return check_target(target, S, self.name)
+        return check_classes(target, S)
 
     def strata(self, target: Any) -> npt.NDArray[Any]:
         """Return the classes: both parts get their share of each."""

@@ -51,14 +51,14 @@ def as_text(rows: Sequence[Sequence[str]]) -> str:
 def as_html(figures: Figures, caption: str) -> str:
     """Return the figures as an HTML table that needs nothing from outside; the best of each metric is bold."""
     best = best_of(figures)
-    head = "".join(f'<th style="text-align:left">{escape(model)}</th>' for model in ("", *figures))
+    head = "".join(f'<th style="text-align:left;padding-right:1em">{escape(model)}</th>' for model in ("", *figures))
     lines = []
     for metric in metrics_of(figures):
-        cells = [f'<th style="text-align:left">{escape(heading(metric))}</th>']
+        cells = [f'<th style="text-align:left;padding-right:1em">{escape(heading(metric))}</th>']
         for row in figures.values():
             text = escape(str(row[metric])) if metric in row else "–"
             bold = metric in row and best.get(metric) == row[metric].value
-            cells.append(f'<td style="text-align:left">{f"<b>{text}</b>" if bold else text}</td>')
+            cells.append(f'<td style="text-align:left;padding-right:1em">{f"<b>{text}</b>" if bold else text}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return (
         f'<table><caption style="caption-side:bottom;text-align:left">{escape(caption)}</caption>'

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.baselines.classical import Guess, SummaryBoosting
-from liquidtime.data import SeriesSet, check_target
+from liquidtime.data import SeriesSet, check_values
 from liquidtime.estimators import CfCRegressor
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared
 from liquidtime.tasks.prediction_table import Columns
@@ -29,7 +29,7 @@ class Regression(Task):
         return "the targets are numbers"
 
     def check_target(self, target: Any, S: int) -> npt.NDArray[np.float64]:  # noqa: D102
-        return check_target(target, S, self.name)
+        return check_values(target, S)
 
     def check_estimator(self, model: Any) -> None:
         """Refuse targets per sample: the test, the rivals and the tables are of one target per series."""

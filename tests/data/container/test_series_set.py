@@ -151,7 +151,7 @@ def test_wrong_keys_are_refused():
     for key in (2, -3, [0, 2]):
         with pytest.raises(IndexError, match="set of 2 series"):
             data[key]
-    with pytest.raises(ValueError, match="one truth value a series"):
+    with pytest.raises(ValueError, match="one truth value per series"):
         data[np.array([True])]
     with pytest.raises(TypeError, match="whole numbers"):
         data[np.array([0.5])]

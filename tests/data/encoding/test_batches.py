@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from liquidtime.data import Batches, SeriesEncoder, pad
+from liquidtime.data.encoding import plan_batches
 from oracles.series import random_set
 
 
@@ -12,10 +13,10 @@ def encoded_set(lengths):
     return SeriesEncoder().fit_transform(random_set(0, lengths))
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=20), st.integers(1, 7), st.integers(1, 3), st.booleans())
-def test_every_series_comes_once_and_whole(lengths, size, pool, shuffled):
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=20), st.integers(1, 7), st.booleans())
+def test_every_series_comes_once_and_whole(lengths, size, shuffled):
     encoded = encoded_set(lengths)
-    batches = Batches(encoded, size, rng=np.random.default_rng(1) if shuffled else None, pool=pool)
+    batches = Batches(encoded, size, rng=np.random.default_rng(1) if shuffled else None)
     seen = []
     steps = 0
     for batch in batches:
@@ -47,7 +48,7 @@ def test_one_seed_gives_one_order_and_each_pass_another():
     encoded = encoded_set(list(range(40)))
 
     def passes(seed):
-        batches = Batches(encoded, 4, rng=np.random.default_rng(seed), pool=2)
+        batches = Batches(encoded, 4, rng=np.random.default_rng(seed))
         return [[batch.rows.tolist() for batch in batches] for _ in range(2)]
 
     assert passes(0) == passes(0)
@@ -58,14 +59,12 @@ def test_one_seed_gives_one_order_and_each_pass_another():
 def test_buckets_waste_less_than_chance():
     lengths = np.random.default_rng(0).integers(1, 200, 640).tolist()
     encoded = encoded_set(lengths)
-
-    def waste(pool):
-        batches = Batches(encoded, 32, rng=np.random.default_rng(0), pool=pool)
-        batches.plan()
-        return batches.waste
-
-    assert waste(1) > 0.4
-    assert waste(16) < 0.1
+    batches = Batches(encoded, 32, rng=np.random.default_rng(0))
+    batches.plan()
+    assert batches.waste < 0.1
+    chance = plan_batches(encoded.lengths, np.arange(640), 32, np.random.default_rng(0), pool=1)
+    steps = sum(len(rows) * encoded.lengths[rows].max() for rows in chance)
+    assert 1 - sum(lengths) / steps > 0.4
 
 
 def test_only_some_rows_can_be_taken():

@@ -1,3 +1,4 @@
+import copy
 import json
 
 import numpy as np
@@ -243,3 +244,26 @@ def test_misuse_is_named():
         SeriesEncoder().fit(column("a", [1])[:0])
     with pytest.raises(ValueError, match=r"`log` must name channels .*'aa' is neither; did you mean `a`"):
         SeriesEncoder(log=["aa"]).fit(column("a", [1]))
+
+
+def test_the_layout_is_made_once_and_follows_what_was_fitted():
+    encoder = SeriesEncoder().fit(random_set(0, [5]))
+    layout = encoder.layout_
+    assert encoder.layout_ is layout
+    assert encoder.sample_step is encoder.sample_step
+    again = SeriesEncoder.from_dict(encoder.to_dict())
+    assert again.layout_ is again.layout_
+    assert again.layout_.inputs == layout.inputs
+    encoder.blocks = ("values",)  # a setting, read by the next fit
+    assert encoder.transform(random_set(0, [5])).x.shape[1] == len(layout.inputs)
+    encoder.fit(random_set(0, [5], C=2))
+    assert encoder.layout_.inputs == ("a", "b", "k=low", "k=mid", "k=top")
+    assert encoder.stream().update(0.0, {"b": 1.0})[0].shape == (5,)
+    other = copy.copy(encoder)
+    other.time_scale_ = encoder.time_scale_ / 2
+    for one in (encoder, other):
+        stream = one.stream()
+        stream.update(0.0, {"b": 1.0})
+        assert stream.update(1.0, {"b": 1.0})[1] == np.float32(1.0 / one.time_scale_)
+    with pytest.raises(ValueError, match="this encoder is not fitted"):
+        _ = SeriesEncoder().layout_

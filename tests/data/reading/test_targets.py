@@ -44,7 +44,7 @@ def test_whole_labels_with_gaps_stay_whole():
 
 
 def test_labels_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"one row a series; 1 ids have several, the first is 10"):
+    with pytest.raises(ValueError, match=r"one row per series; 1 ids have several, the first is 10"):
         align_labels(DATA, pl.DataFrame({"who": [10, 10], "y": [0, 1]}), id="who", target="y")
     with pytest.raises(ValueError, match=r"none of 1 does. The series' ids begin 30, 10, 20; those of the labels 7"):
         align_labels(DATA, pl.DataFrame({"who": [7], "y": [0]}), id="who", target="y")
@@ -67,7 +67,7 @@ def test_time_stamped_sets_take_empty_series_too():
         ([0.0, np.nan, 1.0], "regress", ValueError, "1 of 3 are NaN, infinite or None. The first is nan at position 1"),
         (["a", None, "b"], "classify", ValueError, "1 of 3 .* The first is None at position 1"),
         (["a", "c", "b"], "regress", TypeError, "`y` must be numbers"),
-        ([[0], [1], [1]], "classify", ValueError, "One label a series"),
+        ([[0], [1], [1]], "classify", ValueError, "One label per series"),
         ([0, 1, 1], "sort", ValueError, "`task` must be one of 'classify', 'regress'; got 'sort'"),
     ],
 )
@@ -90,5 +90,5 @@ def test_further_outcomes_find_their_series_by_id(make):
         align_outcomes(DATA, table, id="who", columns=["word"])
     with pytest.raises(ValueError, match="`auxiliary` must name a column; there is none called 'day'; did you mean"):
         align_outcomes(DATA, table, id="who", columns=["day"])
-    with pytest.raises(ValueError, match="`table` must have one row a series; 1 ids have several, the first is 10"):
+    with pytest.raises(ValueError, match="`table` must have one row per series; 1 ids have several, the first is 10"):
         align_outcomes(DATA, make({"who": [10, 10], "days": [1, 2]}), id="who", columns=["days"])

@@ -192,7 +192,6 @@ def test_what_one_scale_refuses_no_scale_takes(model):
     far = 3e38 * model.encoders_[0].time_scale_ / 2
     second = narrow.encoders_[1]
     second.time_scale_ = model.encoders_[0].time_scale_ / 1e3
-    second._settle()
     series = copy.copy(model._live["a"])
     assert len(series._steps) == 2
     series._steps[1]._encode = second.sample_step

@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+from liquidtime._checks import check_choice
 from liquidtime.baselines.classical.summary import Values, summary_features
 from liquidtime.data import SeriesSet
 
 RATE, SHARE, LEAST = 0.05, 0.2, 16
 """Of gradient boosting, by cross-validation inside set a of PhysioNet 2012 (docs/log.md): the rate, the share of the
 features that a split chooses from, and how many these are at least."""
+_TREES = {"classify": HistGradientBoostingClassifier, "regress": HistGradientBoostingRegressor}
 
 
 class SummaryBoosting:
@@ -26,8 +28,8 @@ class SummaryBoosting:
     """
 
     def __init__(self, task: str = "classify", random_state: int = 0, trees: int = 300) -> None:
-        kind = HistGradientBoostingClassifier if task == "classify" else HistGradientBoostingRegressor
-        self.trees = kind(max_iter=trees, learning_rate=RATE, early_stopping=False, random_state=random_state)
+        check_choice("task", task, _TREES)
+        self.trees = _TREES[task](max_iter=trees, learning_rate=RATE, early_stopping=False, random_state=random_state)
 
     def fit(self, data: SeriesSet, y: Any) -> SummaryBoosting:
         """Grow the trees."""

@@ -8,8 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from liquidtime._checks import check_choice
 from liquidtime.baselines.classical.summary import Values
 from liquidtime.data import SeriesSet
+
+_GUESSES = {"classify": DummyClassifier, "regress": DummyRegressor}
+"""Their defaults are the share of each class and the mean."""
 
 
 class Guess:
@@ -20,7 +24,8 @@ class Guess:
     """
 
     def __init__(self, task: str = "classify") -> None:
-        self.guess = DummyClassifier(strategy="prior") if task == "classify" else DummyRegressor()
+        check_choice("task", task, _GUESSES)
+        self.guess = _GUESSES[task]()
 
     def fit(self, data: SeriesSet, y: Any) -> Guess:
         """Count."""

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.cells.fused import is_plain
 from liquidtime.cells.hoisted import HoistedCell
+from liquidtime.cells.plain import is_plain
 from liquidtime.solvers import EXPLICIT, Flow, Solver, solver_of
 
 

@@ -59,8 +59,8 @@ class Findings:
 
 def first_words(names: Iterable[Any]) -> tuple[str, ...]:
     """Return the first few names as texts."""
-    found = [str(name) for name in itertools.islice(names, _SHOWN + 1)]
-    return (*found[:_SHOWN], "…") if len(found) > _SHOWN else tuple(found)
+    words = [str(name) for name in itertools.islice(names, _SHOWN + 1)]
+    return (*words[:_SHOWN], "…") if len(words) > _SHOWN else tuple(words)
 
 
 def first_places(
@@ -77,10 +77,10 @@ def first_places(
         ids: (S,) the ids.
         say: what is wrong with a row, put in front of its place.
     """
-    places = []
+    offenders = []
     for row in np.flatnonzero(bad)[:_SHOWN]:
         code = codes[row]
         position = int(np.count_nonzero(codes[:row] == code))
         words = f"{say(int(row))} in " if say else ""
-        places.append(f"{words}series {ids[code]} at position {position}")
-    return (*places, "…") if np.count_nonzero(bad) > _SHOWN else tuple(places)
+        offenders.append(f"{words}series {ids[code]} at position {position}")
+    return (*offenders, "…") if np.count_nonzero(bad) > _SHOWN else tuple(offenders)

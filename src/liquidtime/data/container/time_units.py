@@ -63,9 +63,9 @@ def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
                 "`time` has time stamps outside 1678…2262, which nanoseconds cannot hold. Shift them, or give the "
                 "times as numbers with `time_unit`."
             )
-        wanted = unit or "s"
+        unit = unit or "s"
         stamps = times.astype("datetime64[ns]").view(np.int64)
-        return Ticks(stamps, wanted, conversion("ns", wanted), "stamp")
+        return Ticks(stamps, unit, conversion("ns", unit), "stamp")
     if times.dtype.kind in "iu":
         if len(times) and max(abs(int(times.min())), abs(int(times.max()))) > EXACT:
             if times.dtype.kind == "u" and int(times.max()) > np.iinfo(np.int64).max:
@@ -78,10 +78,10 @@ def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
 def unknown(ticks: Ticks) -> npt.NDArray[np.bool_]:
     """Return (R,) True where a time is NaN, NaT or infinite."""
     if ticks.kind == "stamp":
-        missing: npt.NDArray[np.bool_] = ticks.values == np.iinfo(np.int64).min
-        return missing
-    lost: npt.NDArray[np.bool_] = ~np.isfinite(ticks.values)
-    return lost
+        unknown_stamps: npt.NDArray[np.bool_] = ticks.values == np.iinfo(np.int64).min
+        return unknown_stamps
+    not_finite: npt.NDArray[np.bool_] = ~np.isfinite(ticks.values)
+    return not_finite
 
 
 def to_times(ticks: Ticks, offsets: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
@@ -91,7 +91,7 @@ def to_times(ticks: Ticks, offsets: npt.NDArray[np.int64]) -> tuple[npt.NDArray[
     sample of their series, subtracted in whole numbers, so that differences are exact to the nanosecond for 104 days.
 
     Args:
-        ticks: one value a step, sorted within each series.
+        ticks: one value per step, sorted within each series.
         offsets: (S + 1,) where each series starts.
     """
     if ticks.kind == "number":

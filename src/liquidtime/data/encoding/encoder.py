@@ -152,6 +152,8 @@ class SeriesEncoder:
     def sample_step(self) -> SampleStep:
         """The encoding of one sample more."""
         self._check_fitted()
+        if self._sample_step.encoder is not self:  # this is a shallow copy
+            self._sample_step = SampleStep(self)
         return self._sample_step
 
     @property
@@ -254,7 +256,7 @@ class SeriesEncoder:
         self._check_fitted()
         config = {
             "format": _FORMAT,
-            "blocks": list(self.blocks),
+            "blocks": list(self.layout_.blocks),
             "clip": self.clip,
             "log": self.log if isinstance(self.log, bool) else list(self.log),
             "bin_width": self.bin_width,

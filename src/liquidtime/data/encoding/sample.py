@@ -15,7 +15,7 @@ from liquidtime.errors import nearest, wrong_shape
 
 if TYPE_CHECKING:
     from liquidtime.data.encoding.encoder import SeriesEncoder
-    from liquidtime.data.encoding.step import Step
+    from liquidtime.data.encoding.step import Step, StepState
 
 Row = npt.NDArray[np.float32]
 _LARGEST = float(np.finfo(np.float32).max)
@@ -143,9 +143,9 @@ def read_static(encoder: SeriesEncoder, static: Mapping[str, Any] | None) -> Row
     return _by_name(encoder, static or {}, encoder.static_names_, "static")
 
 
-def refuse_overflow(encoder: SeriesEncoder, step: Step, t: Any) -> None:
-    """Refuse the open step of one series whose numbers float32 cannot hold."""
-    if not np.isfinite(step.dt).all():
+def refuse_overflow(encoder: SeriesEncoder, state: StepState, step: Step, t: Any) -> None:
+    """Refuse a sample at `t` after which the open step of one series has numbers that float32 cannot hold."""
+    if not (np.isfinite(state.step).all() and np.isfinite(step.dt).all()):
         raise ValueError(
             f"`t` must be within {_LARGEST:.3g} median intervals ({encoder.time_scale_:g}) of the last step; got {t!r}"
         )

@@ -76,7 +76,7 @@ def fit_scaling(
     """Measure the scaling of each column on its observed values.
 
     The ends are the `clip` and 1 - `clip` quantiles, each moved outwards by half their distance: normal values all
-    stay, values far outside are cut. Where the two quantiles are one value (a rare event), nothing is cut.
+    stay, values far outside are clipped. Where the two quantiles are one value (a rare event), nothing is clipped.
 
     Args:
         values: (N, C) training data, NaN = not observed.
@@ -95,16 +95,16 @@ def fit_scaling(
             continue
         if heavy_tailed(column) if isinstance(log, bool) and log else not isinstance(log, bool) and name in log:
             unit[position] = _log_unit(column)
-        bent = _bend(column, unit[position]) if unit[position] > 0 else column
+        logged_or_raw = _bend(column, unit[position]) if unit[position] > 0 else column
         if clip is not None:
-            q_low, q_high = np.quantile(bent, [clip, 1 - clip])
+            q_low, q_high = np.quantile(logged_or_raw, [clip, 1 - clip])
             if q_low < q_high:
                 margin = (q_high - q_low) / 2
                 low[position], high[position] = q_low - margin, q_high + margin
-        cut = np.clip(bent, low[position], high[position])
-        mean[position] = cut.mean()
-        if cut.min() < cut.max():
-            scale[position] = cut.std()
+        clipped = np.clip(logged_or_raw, low[position], high[position])
+        mean[position] = clipped.mean()
+        if clipped.min() < clipped.max():
+            scale[position] = clipped.std()
     return Scaling(unit, low, high, mean, scale)
 
 

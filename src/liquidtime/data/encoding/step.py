@@ -85,9 +85,7 @@ class SampleStep:
     """
 
     def __init__(self, encoder: SeriesEncoder) -> None:
-        self._width = encoder.bin_width
-        self._time_scale = encoder.time_scale_
-        self._scaling = encoder.scaling_
+        self.encoder = encoder
         self._layout = encoder.layout_
         self._history = History(encoder)
         self._categorical = np.array([name in encoder.categories_ for name in encoder.channels_], dtype=bool)
@@ -106,12 +104,17 @@ class SampleStep:
     def advance(self, state: StepState, times: Floats, values: Scaled) -> StepState:
         """Return the state after one sample more of each series; `state` itself is left as it is.
 
+        Nothing is checked: a caller refuses what `read` then shows to be infinite.
+
         Args:
             state: before the samples.
             times: (B,) finite, none before the series' newest sample.
             values: (B, C) finite, NaN = not observed; categories by their position.
         """
-        steps = bin_of(times, self._width) * self._width if self._width else times
+        steps, width = times, self.encoder.bin_width
+        if width:
+            with np.errstate(over="ignore"):
+                steps = bin_of(times, width) * width
         later = (state.time != times)[:, None]  # the newest time so far is complete
         opens = (state.step != steps)[:, None]  # and so is the open step
         closed = opens & ~np.isnan(state.values)
@@ -132,7 +135,7 @@ class SampleStep:
             values=_mean(*self._add(bin_total, bin_count, _mean(time_total, time_count))),
             carried=np.where(closed, state.values, state.carried),
             carried_at=np.where(closed, state.step[:, None], state.carried_at),
-            moments=state.moments.add(self._scaling.rows(state.values), closed),
+            moments=state.moments.add(self.encoder.scaling_.rows(state.values), closed),
         )
 
     def read(self, state: StepState) -> Step:
@@ -140,7 +143,7 @@ class SampleStep:
         layout, (B, C) = self._layout, state.values.shape
         seen = ~np.isnan(state.values)
         carried = np.where(seen, state.values, state.carried)
-        scaled = self._scaling.rows(carried)
+        scaled = self.encoder.scaling_.rows(carried)
         x = np.zeros((B, len(layout.inputs)), dtype=np.float32)
         if self._numeric:
             known = ~np.isnan(carried)
@@ -153,17 +156,17 @@ class SampleStep:
             if "since" in layout.blocks:
                 last = np.where(np.isnan(state.carried_at), state.first[:, None], state.carried_at)
                 elapsed = np.where(seen, 0.0, state.step[:, None] - last)
-                x[:, layout.since : layout.since + C] = since_feature(elapsed, self._time_scale)
+                x[:, layout.since : layout.since + C] = since_feature(elapsed, self.encoder.time_scale_)
             elapsed = np.where(np.isnan(state.before), 0.0, state.step - state.before)
-            dt = (elapsed / self._time_scale).astype(np.float32)
+            dt = (elapsed / self.encoder.time_scale_).astype(np.float32)
             history = self._history.rows(state.moments.add(scaled, seen))
         return Step(x, dt, history)
 
     def _add(self, total: Floats, count: Floats, values: Scaled) -> tuple[Floats, Floats]:
         """Return sum and number with (B, C) values added, NaN = none; of a categorical channel the last replaces."""
         seen = ~np.isnan(values)
-        kept = ~(seen & self._categorical)
-        return np.where(kept, total, 0.0) + np.where(seen, values, 0.0), np.where(kept, count, 0.0) + seen
+        adds_up = ~(seen & self._categorical)
+        return np.where(adds_up, total, 0.0) + np.where(seen, values, 0.0), np.where(adds_up, count, 0.0) + seen
 
 
 def _mean(total: Floats, count: Floats) -> Scaled:

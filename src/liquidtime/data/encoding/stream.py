@@ -67,7 +67,7 @@ class SeriesStream:
         clock, time, row = read_sample(encoder, clock, state, t, values)
         after = encoder.sample_step.advance(state, time, row)
         step = encoder.sample_step.read(after)
-        refuse_overflow(encoder, step, t)
+        refuse_overflow(encoder, after, step, t)
         self._position = _Position(clock, after, revises=bool(after.step[0] == state.step[0]))
         return step.x[0], step.dt[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -21,6 +21,8 @@ from torch import Tensor
 from liquidtime._checks import check_rate, check_size
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
+from liquidtime.estimators.faces.finite import finite
+from liquidtime.estimators.faces.show import facts_html
 from liquidtime.estimators.live import LiveSeries, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.inputs import SeriesBatches, as_series
@@ -285,7 +287,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
                             outputs = output.new_empty(len(self.networks_), len(series), output.shape[1])
                         outputs[member, sample.rows] = output
         assert outputs is not None
-        return outputs.mean(dim=0).double().numpy()
+        return finite(outputs.mean(dim=0).double().numpy())
 
     def _evolution(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> Evolution:
         """Return the members' mean output after every step of the first encoder."""
@@ -304,7 +306,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
                     outputs[member] = output
         assert outputs is not None
         encoded = prepared.encoded
-        return Evolution(encoded.times, encoded.offsets, outputs.mean(dim=0).double().numpy())
+        return Evolution(encoded.times, encoded.offsets, finite(outputs.mean(dim=0).double().numpy()))
 
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
@@ -340,6 +342,15 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         from liquidtime.estimators.files.model_folder import save
 
         save(self, path, metrics, files)
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""
+        diagram: str = super()._html_repr()
+        return diagram + facts_html(self)
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        """Return what a notebook shows of this kind besides what all kinds have: names by title."""
+        return {}
 
     def _learned(self) -> dict[str, Any]:
         """Return what this kind has learned besides encoder and weights, ready for JSON."""

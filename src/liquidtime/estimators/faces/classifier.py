@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesEncoder, SeriesSet, check_target
+from liquidtime.data import SeriesEncoder, SeriesSet, check_classes
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.network.auxiliary import standardised
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
@@ -192,6 +192,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         """
         return _probabilities(self._update(id, t, values, static)).mean(dim=0).double().numpy()
 
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        return {"classes": self.classes_.tolist()}
+
     def _learned(self) -> dict[str, Any]:
         check_is_fitted(self, "classes_")
         return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
@@ -234,7 +237,7 @@ def _labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:
     check_classification_targets(labels)
     if len(set(labels.tolist())) == 1:
         raise ValueError(f"`y` must have at least two classes; got one class, {str(labels[0])!r}, {len(labels)} times")
-    return check_target(labels, len(data), "classify")
+    return check_classes(labels, len(data))
 
 
 def _one_dimensional(y: Any, S: int) -> npt.NDArray[Any]:

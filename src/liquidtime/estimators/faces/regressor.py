@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesEncoder, SeriesSet, check_target
+from liquidtime.data import SeriesEncoder, SeriesSet, check_values
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
@@ -23,6 +23,9 @@ from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
+
+_LARGEST = 1e30
+"""Of a target: networks compute with 32 bits, in which squares of larger numbers have no place."""
 
 
 class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
@@ -144,6 +147,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
         table = target.reshape(len(target), -1)
         known = np.isfinite(table)
+        if (np.abs(table[known]) > _LARGEST).any():
+            raise ValueError(f"`y` must be numbers of at most {_LARGEST:g}; some are larger. Scale them first.")
         if not known.any(axis=0).all():
             raise ValueError("`y` must be known somewhere for each output; one has NaN only")
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
@@ -228,7 +233,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None: one value per series.")
         if not self.per_step:
-            return check_target(_numbers(y), len(data), "regress")
+            return check_values(_numbers(y), len(data))
         S, N = len(data), len(data.times)
         rows = [np.asarray(row, dtype=np.float64) for row in y] if isinstance(y, list) else None
         target = np.concatenate(rows) if rows and rows[0].ndim else np.asarray(y, dtype=np.float64)

@@ -8,9 +8,7 @@ from torch import Tensor
 
 from liquidtime.data import SeriesSet
 from liquidtime.estimators.live.step import ScaleStep
-from liquidtime.estimators.network.inputs import Prepared, SeriesBatches
-from liquidtime.estimators.network.members import PREDICT_BATCH
-from liquidtime.estimators.network.network import SeriesNetwork
+from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
 
 _SERIES = 1024  # taken side by side
 

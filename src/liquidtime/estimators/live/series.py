@@ -11,7 +11,7 @@ from torch import Tensor
 
 from liquidtime.data.encoding import Clock, SeriesEncoder, read_sample, read_static, refuse_overflow
 from liquidtime.estimators.live.step import ScaleState, ScaleStep
-from liquidtime.estimators.network.network import SeriesNetwork
+from liquidtime.estimators.network import SeriesNetwork
 
 
 class LiveState(NamedTuple):
@@ -66,8 +66,8 @@ class LiveSeries:
             clock, scales = self._state
             clock, time, row = read_sample(self._steps[0].encoder, clock, scales[0].samples, t, values)
             encoded = [step.encode(state, time, row) for step, state in zip(self._steps, scales, strict=True)]
-            for step, (_, open_step) in zip(self._steps, encoded, strict=True):
-                refuse_overflow(step.encoder, open_step, t)
+            for step, parts in zip(self._steps, encoded, strict=True):
+                refuse_overflow(step.encoder, *parts, t)
             taken = [
                 step.advance(state, *parts, static)
                 for step, state, parts, static in zip(self._steps, scales, encoded, self._static, strict=True)

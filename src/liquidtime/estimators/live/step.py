@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from liquidtime.data.encoding import SampleStep, SeriesEncoder, Step, StepState
-from liquidtime.estimators.network.network import NetworkState, SeriesNetwork
+from liquidtime.estimators.network import NetworkState, SeriesNetwork
 
 
 class ScaleState(NamedTuple):

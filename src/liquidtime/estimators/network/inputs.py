@@ -51,7 +51,9 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
 
 
 class SeriesBatch(NamedTuple):
-    """A batch with its history, in the order in which `SeriesNetwork.forward` takes the first five.
+    """Several series padded side by side, with their history; `SeriesNetwork.forward` takes the first five fields.
+
+    It is a `liquidtime.data.Batch` and what the read-out sees besides.
 
     Args:
         x: (B, T, D).
@@ -61,7 +63,7 @@ class SeriesBatch(NamedTuple):
         history: (B, G), or (B, T, G) where every step is asked for.
         rows: (B,) which series of the set these are.
         ids: (B,) their ids.
-        first: (B,) where each one's first sample stands among all samples of the set.
+        first: (B,) the position of each series' first step among all steps of the set.
     """
 
     x: Tensor
@@ -79,8 +81,8 @@ class Prepared:
     """A set of series, encoded.
 
     Args:
-        encoded: the samples.
-        history: (S, G) after each series' last sample, or (N, G) after every sample.
+        encoded: the steps.
+        history: (S, G) after each series' last step, or (N, G) after every step.
         every_step: which of the two.
     """
 

@@ -56,9 +56,9 @@ class SeriesNetwork(nn.Module):
         z_k = drop([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; pieces([ x_k ; history_k ; static ]) ])
         out_k = V·drop(silu(W·z_k + b)) + c
 
-    The output after sample k depends on samples up to k alone: `forward` gives that after the last sample of each
-    series, `prefixes` that after every sample, and `step` takes one sample at a time; their numbers agree. A series
-    without samples has zeros for everything but its static features. Around a `SeriesReader` there is no `step`, and
+    The output after step k depends on steps up to k alone: `forward` gives that after the last step of each series,
+    `prefixes` that after every step, and `step` takes one step at a time; their numbers agree. A series without steps
+    has zeros for everything but its static features. Around a `SeriesReader` there is no `step`, and
     where its outputs know later samples `prefixes` runs it on every prefix.
 
     Args:
@@ -67,7 +67,7 @@ class SeriesNetwork(nn.Module):
         outputs: K.
         read_out_units: width of the read-out's hidden layer.
         dropout: of the read-out's two layers, in training.
-        channel_dropout: the share of channels whose every input is 0 for a whole series, in training.
+        channel_dropout: the fraction of channels whose every input is 0 for a whole series, in training.
         channel_of: (D,) the channel of each input.
     """
 
@@ -88,27 +88,27 @@ class SeriesNetwork(nn.Module):
         self.pieces = pieces
         self.dropout = nn.Dropout(check_rate("dropout", dropout))
         self.channel_dropout = check_rate("channel_dropout", channel_dropout)
-        places = torch.tensor(list(channel_of) or range(recurrent.input_size))
-        self.register_buffer("channel_of", places, persistent=False)
+        channels = torch.tensor(list(channel_of) or range(recurrent.input_size))
+        self.register_buffer("channel_of", channels, persistent=False)
         self.hidden = nn.Linear(3 * recurrent.output_size + pieces.pieces, check_size("read_out_units", read_out_units))
         self.read_out = nn.Linear(self.hidden.out_features, outputs)
         self._own_loss: Tensor | None = None
 
     def forward(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
-        """Return (B, K), the outputs after each series' last sample.
+        """Return (B, K), the outputs after each series' last step.
 
         Args:
-            x: (B, T, D) encoded samples.
-            dt: (B, T) time since the previous sample.
-            lengths: (B,) number of samples, perhaps 0.
+            x: (B, T, D) encoded steps.
+            dt: (B, T) time since the previous step.
+            lengths: (B,) number of steps, perhaps 0.
             static: (B, F).
-            history: (B, G) after the last sample.
+            history: (B, G) after the last step.
         """
         out: Tensor = self.read_out(self.units_after(x, dt, lengths, static, history))
         return out
 
     def units_after(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
-        """Return (B, R), the read-out's hidden units after each series' last sample; arguments as `forward`."""
+        """Return (B, R), the read-out's hidden units after each series' last step; arguments as `forward`."""
         return self._after(self._thinned(x), x, dt, lengths, static, history)
 
     def _after(
@@ -123,7 +123,7 @@ class SeriesNetwork(nn.Module):
         return self._units(y[rows, last], pool, x[rows, last] * some, history, static)
 
     def prefixes(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
-        """Return (B, T, K), the outputs after every sample; arguments as `forward`, but history (B, T, G)."""
+        """Return (B, T, K), the outputs after every step; arguments as `forward`, but history (B, T, G)."""
         if isinstance(self.recurrent, SeriesReader) and not self.recurrent.causal:
             return self._each_prefix(x, dt, lengths, static, history)
         y = self._run(self._thinned(x), dt, lengths)
@@ -176,7 +176,7 @@ class SeriesNetwork(nn.Module):
         return outputs
 
     def _each_prefix(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
-        """Return (B, T, K) by one run for every k, on the first k samples of each series."""
+        """Return (B, T, K) by one run for every k, on the first k steps of each series."""
         thinned, outs = self._thinned(x), []
         for k in range(1, x.shape[1] + 1):
             seen = lengths.clamp(max=k)
@@ -198,8 +198,8 @@ class SeriesNetwork(nn.Module):
         if not self.training or self.channel_dropout == 0.0:
             return x
         channels = int(self.channel_of.max()) + 1
-        kept = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
-        return x * kept[:, self.channel_of].unsqueeze(1)
+        present = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
+        return x * present[:, self.channel_of].unsqueeze(1)
 
     def _read(self, last: Tensor, pool: Pool, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
         out: Tensor = self.read_out(self._units(last, pool, x, history, static))

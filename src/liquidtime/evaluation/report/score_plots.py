@@ -130,7 +130,7 @@ def value_calibration(data: ReportData) -> str:
             axes.plot(*np.transpose(means), marker="o", markersize=4, color=SERIES[place], label=model)
         low = axes.get_xlim()[0]
         axes.axline((low, low), slope=1.0, color=FAINT, linewidth=1, linestyle=":", label="perfect")
-        axes.set(xlabel=f"predicted {name}, mean of a group", ylabel=f"true {name}, mean")
+        axes.set(xlabel=f"predicted {name}, mean of a group", ylabel="truth, mean")
         figure.legend_below()
     return figure.svg
 

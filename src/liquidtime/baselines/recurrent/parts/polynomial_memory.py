@@ -9,8 +9,8 @@ from torch import Tensor
 
 from liquidtime._checks import values_are_known
 from liquidtime._types import State
-from liquidtime.cells.fused import is_plain
 from liquidtime.cells.hoisted import HoistedCell
+from liquidtime.cells.plain import is_plain
 
 TABLE = 2**24
 """Entries that the matrices of a batch of sequences may have together."""

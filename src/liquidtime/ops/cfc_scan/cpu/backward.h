@@ -2,7 +2,7 @@
 // weights' gradients over some samples at a time, while these are still in the second cache (outer.h).
 #pragma once
 
-#include "../native/outer.h"
+#include "../../native/outer.h"
 #include "activations.h"
 #include "layout.h"
 

@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "../native/parallel.h"
-#include "../native/simd.h"
+#include "../../native/aligned.h"
+#include "../../native/parallel.h"
+#include "../../native/simd.h"
 #include "problem.h"
 
 #define LT_MEMBER inline __attribute__((always_inline))
@@ -53,7 +54,7 @@ template <class T> struct LtcRun {
   void group(int64_t index) {
     const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count;
     const int64_t rows = backward ? 2 * D + 6 * H + S + stage_count * (4 * H + R) : D + 6 * H;
-    T* memory = static_cast<T*>(std::aligned_alloc(64, (rows * V * sizeof(T) + 63) / 64 * 64 + 64));
+    T* memory = static_cast<T*>(aligned_memory(64, (rows * V * sizeof(T) + 63) / 64 * 64 + 64));
     if (!memory) {
       __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
       return;
@@ -64,7 +65,7 @@ template <class T> struct LtcRun {
       else
         ahead(strip, memory);
     }
-    std::free(memory);
+    free_aligned(memory);
   }
 
   struct Strip {
@@ -353,12 +354,12 @@ template <class T> int forward(const LtcProblem* p, const int64_t* order) {
 template <class T> int backward(const LtcProblem* p, const int64_t* order) {
   LtcRun<T> run(*p, order, true);
   const size_t bytes = (run.groups * run.sums_size * sizeof(T) + 63) / 64 * 64 + 64;
-  run.sums = static_cast<T*>(std::aligned_alloc(64, bytes));
+  run.sums = static_cast<T*>(aligned_memory(64, bytes));
   if (!run.sums) return 1;
   std::memset(run.sums, 0, bytes);
   run_pieces(p->threads, run.groups, one_group<T>, &run);
   run.finish();
-  std::free(run.sums);
+  free_aligned(run.sums);
   return run.failed;
 }
 

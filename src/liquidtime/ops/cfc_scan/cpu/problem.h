@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "../../native/rows.h"
+
 namespace liquidtime {
 
 enum Kind : int64_t { gated = 0, no_gate = 1, cf_s = 2, cf_s_paper = 3 };
@@ -18,8 +20,7 @@ struct CfcProblem {
   int64_t B, T, D, H, U, layers, heads;
   int64_t kind, activation, head_activation, memory, state_amplitude;
   int64_t threads, save, need_dx, need_ddt;
-  int64_t check;  // whether intervals are looked at before a forward run
-  int64_t bf16;   // whether the operands of products are rounded to bf16; float32 only
+  int64_t bf16;  // whether the operands of products are rounded to bf16; float32 only
   double forget_bias;
 
   int64_t x_row, x_step, dt_row, dt_step, dy_row, dy_step;  // strides; the last axis is dense
@@ -50,23 +51,18 @@ struct CfcProblem {
 // One sample for every layer of a stack: eight bytes a field, in the order in which step.py packs them.
 struct CfcStep {
   const CfcProblem* const* layers;
-  int64_t count, wide, B;
+  const struct CfcSource* sources;
+  int64_t count, source_count, wide, B;
   const void *x, *h, *m;   // (B,D) (layers,B,H), and the memory likewise or null
   const void* dt;          // (B,), or null where every row has `every_dt`
   double every_dt;
   void *y, *hn, *mn;       // (B,H) (layers,B,H)
 };
 
-// Rows of the batch that one thread takes through all steps, longest first: `rows` of `order`, from `first` on.
-struct Group {
-  int64_t rows, first;
-};
-
-// How the batch is divided, and where its samples lie: sample (b, t) is starts[t] + rank[b].
-struct Rows {
-  const Group* groups;
-  int64_t count;
-  const int64_t *order, *lengths, *starts, *rank;  // the last three are null where every row has T steps
+// A weight that a step was packed from: its bytes now, and as they were then.
+struct CfcSource {
+  const void *now, *then;
+  int64_t bytes;
 };
 
 // One build target's functions, for float32, float64, and float32 with bf16 operands.

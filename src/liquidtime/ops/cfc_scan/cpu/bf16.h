@@ -1,7 +1,7 @@
 // Which target multiplies bf16 operands, and whether the instruction for them may be trusted.
 #pragma once
 
-#include "../cfc_scan/problem.h"
+#include "problem.h"
 
 namespace liquidtime {
 

@@ -13,12 +13,10 @@ from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import ACTIVATIONS, KINDS, MAX_LAYERS, MEMORIES, Form
 from liquidtime.ops.native import library
-from liquidtime.ops.products import check_products
 
-BAD_INTERVAL = 2
 _MATRICES = MAX_LAYERS + 2
 _SIZES = ("B", "T", "D", "H", "U", "layers", "heads", "kind", "activation", "head_activation", "memory")
-_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt", "check", "bf16")
+_FLAGS = ("state_amplitude", "threads", "save", "need_dx", "need_ddt", "bf16")
 _STRIDES = ("x_row", "x_step", "dt_row", "dt_step", "dy_row", "dy_step")
 
 
@@ -52,7 +50,7 @@ def kernel() -> ctypes.CDLL:
     for name in ("lt_cfc_forward", "lt_cfc_backward"):
         getattr(lib, name).argtypes = [c_void_p, c_int64]
     lib.lt_cfc_packed_size.argtypes = lib.lt_cfc_pack.argtypes = [c_void_p, c_int64]
-    lib.lt_cfc_packed_size.restype, lib.lt_cfc_pack.restype = c_int64, None
+    lib.lt_cfc_packed_size.restype = c_int64
     lib.lt_cfc_step.argtypes = [c_char_p]
     lib.lt_cfc_problem_size.restype = c_int64
     if lib.lt_cfc_problem_size() != ctypes.sizeof(Problem):
@@ -86,9 +84,8 @@ def kept_by(form: Form, B: int, T: int, H: int, U: int, itemsize: int, need_ddt:
     return Kept(z, z if form.activation in ("silu", "gelu") else 0, N * values * Hp, N * Hp if form.remembers else 0)
 
 
-def point_to_kept(p: Problem, form: Form, kept: Kept, saved: Tensor) -> None:
-    """Point the structure into `saved`, which has room for what is kept."""
-    item, at = saved.element_size(), saved.data_ptr()
+def point_to_kept(p: Problem, form: Form, kept: Kept, at: int, item: int) -> None:
+    """Point the structure into the memory at an address, which has room for what is kept, numbers of `item` bytes."""
     for layer in range(form.layers):
         p.z[layer] = at
         at += kept.z * item
@@ -110,41 +107,41 @@ def point_to_weights(p: Problem, form: Form, weights: Sequence[Tensor], keep: li
     p.head_activation, p.memory = ACTIVATIONS.index(form.head_activation), MEMORIES.index(form.memory)
     p.state_amplitude, p.forget_bias = form.state_amplitude, form.forget_bias
     if form.products == "bf16":
-        check_products(form.products, weights[0].dtype)
         library.bf16_unit()  # which warns where it is not to be trusted
         p.bf16 = True
-    keep += (weights := [w.contiguous() for w in weights])
-    _point(p.weight, p.bias, form, weights)
-    for name, vector in zip(("A", "rate", "B_"), _vectors(form, weights), strict=False):
-        setattr(p, name, vector.data_ptr())
+    _point(p.weight, p.bias, p, ("A", "rate", "B_"), form, [library.dense_address("weights", w, keep) for w in weights])
 
 
 def point_to_gradients(p: Problem, form: Form, weights: Sequence[Tensor]) -> list[Tensor]:
     """Return room for the gradients of the weights, and point the structure to it."""
     grads = [torch.empty_like(w, memory_format=torch.contiguous_format) for w in weights]
-    _point(p.dweight, p.dbias, form, grads)
-    for name, vector in zip(("dA", "drate", "dB"), _vectors(form, grads), strict=False):
-        setattr(p, name, vector.data_ptr())
+    _point(p.dweight, p.dbias, p, ("dA", "drate", "dB"), form, [grad.data_ptr() for grad in grads])
     return grads
 
 
-def _point(matrices: ctypes.Array[c_void_p], biases: ctypes.Array[c_void_p], form: Form, of: list[Tensor]) -> None:
+def _point(
+    matrices: ctypes.Array[c_void_p],
+    biases: ctypes.Array[c_void_p],
+    p: Problem,
+    vectors: tuple[str, ...],
+    form: Form,
+    addresses: list[int],
+) -> None:
     for index in range(form.layers + 1):
-        matrices[index], biases[index] = of[2 * index].data_ptr(), of[2 * index + 1].data_ptr()
-    if form.remembers:
-        matrices[form.layers + 1], biases[form.layers + 1] = of[-2].data_ptr(), of[-1].data_ptr()
-
-
-def _vectors(form: Form, of: list[Tensor]) -> list[Tensor]:
+        matrices[index], biases[index] = addresses[2 * index], addresses[2 * index + 1]
     first = 2 * form.layers + 2
-    return of[first : first + form.vectors]
+    for name, address in zip(vectors, addresses[first : first + form.vectors], strict=False):
+        setattr(p, name, address)
+    if form.remembers:
+        matrices[form.layers + 1], biases[form.layers + 1] = addresses[-2], addresses[-1]
 
 
-def pack(p: Problem, like: Tensor) -> Tensor:
+def pack(p: Problem, form: Form, like: Tensor) -> Tensor:
     """Pack the weights once for several forward runs; the structure points into the tensor that is returned."""
     wide = int(like.dtype is torch.float64)
     size = kernel().lt_cfc_packed_size(ctypes.addressof(p), wide)
     packed = torch.empty(size + 64, dtype=torch.uint8)
     p.packed = -(-packed.data_ptr() // 64) * 64
-    kernel().lt_cfc_pack(ctypes.addressof(p), wide)
+    if not size or kernel().lt_cfc_pack(ctypes.addressof(p), wide):
+        raise RuntimeError(f"the native kernel refused the weights of {form}")
     return packed

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
 from ctypes import c_double, c_int64, c_void_p
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from liquidtime.ops.ltc_scan.reference import SOLVERS, Graph
+from liquidtime.ops.ltc_scan.backend import Gradients, Inputs, Outputs
+from liquidtime.ops.ltc_scan.graph import SOLVERS
 from liquidtime.ops.native import library
+from liquidtime.ops.shapes import check_part
 
 
 class _Synapses(ctypes.Structure):
@@ -52,88 +52,75 @@ def kernel() -> ctypes.CDLL:
     return lib
 
 
-class Inputs(NamedTuple):
-    """What a scan is given."""
-
-    x: Tensor
-    v0: Tensor
-    dt: Tensor
-    lengths: Tensor | None
-    parameters: Sequence[Tensor]
-    sensory: Graph
-    recurrent: Graph
-    unfolds: int
-    solver: str
-
-
-def states_shape(B: int, T: int, H: int, unfolds: int, itemsize: int) -> tuple[int, ...]:
+def states_shape(inputs: Inputs) -> tuple[int, ...]:
     """Return the shape of what a forward run saves: the potentials before each unfold, rows in strips."""
-    lanes = library.padded(1, itemsize)
-    return -(-B // lanes), T, unfolds, H, lanes
+    x, H = inputs.x, inputs.v0.shape[1]
+    lanes = library.padded(1, x.element_size())
+    return -(-x.shape[0] // lanes), x.shape[1], inputs.unfolds, H, lanes
 
 
 def _describe(p: Problem, inputs: Inputs, keep: list[Tensor]) -> None:
-    def pointer(t: Tensor) -> int:
-        keep.append(t := t.contiguous())
-        return t.data_ptr()
+    def pointer(name: str, t: Tensor) -> int:
+        return library.dense_address(name, t, keep)
 
     x, v0, dt, lengths, parameters, sensory, recurrent, unfolds, solver = inputs
     p.B, p.T, p.D = x.shape
     p.H, p.unfolds, p.threads = v0.shape[1], unfolds, torch.get_num_threads()
     p.solver = SOLVERS.index(solver)
-    if x.stride(-1) != 1 and x.shape[-1] != 1:
-        x = x.contiguous()
-    keep += [x, dt]
-    p.x, (p.x_row, p.x_step, _) = x.data_ptr(), x.stride()
-    p.dt, (p.dt_row, p.dt_step) = dt.data_ptr(), dt.stride()
-    p.v0 = pointer(v0)
+    keep += (x := library.dense_last(x), dt := library.settled(dt))
+    p.x, (p.x_row, p.x_step, _) = library.address("x", x), x.stride()
+    p.dt, (p.dt_row, p.dt_step) = library.address("dt", dt), dt.stride()
+    p.v0 = pointer("v0", v0)
     if lengths is not None:
-        p.lengths = pointer(lengths)
+        p.lengths = pointer("lengths", lengths)
     for synapses, graph, values in ((p.sensory, sensory, parameters[:4]), (p.recurrent, recurrent, parameters[4:8])):
-        synapses.count, synapses.first, synapses.pre = len(graph.pre), pointer(graph.first), pointer(graph.pre)
-        synapses.w, synapses.gamma, synapses.mu, synapses.E = (pointer(value) for value in values)
-    p.leak, p.leak_current, p.capacitance = (pointer(value) for value in parameters[8:])
+        synapses.count = len(graph.pre)
+        synapses.first, synapses.pre = pointer("first", graph.first), pointer("pre", graph.pre)
+        synapses.w, synapses.gamma, synapses.mu, synapses.E = (pointer("parameters", value) for value in values)
+    p.leak, p.leak_current, p.capacitance = (pointer("parameters", value) for value in parameters[8:])
 
 
-def _call(function: str, p: Problem, dtype: torch.dtype) -> None:
-    if getattr(kernel(), function)(ctypes.addressof(p), int(dtype is torch.float64)):
-        raise MemoryError("the native scan could not get its working memory")
+def _call(function: str, p: Problem, inputs: Inputs) -> None:
+    code = getattr(kernel(), function)(ctypes.addressof(p), int(inputs.x.dtype is torch.float64))
+    library.raise_for(code, inputs.dt, inputs.lengths)
 
 
-def run_forward(inputs: Inputs, save: bool) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Run the kernel forward: (B, T, H) potentials, (B, H) the last ones and, with `save`, what backward needs."""
-    x, v0 = inputs.x, inputs.v0
+def run_forward(inputs: Inputs, save: bool, zeroed: bool) -> Outputs:
+    """Run the kernel forward; see `Backend.forward`."""
+    x, v0, lengths = inputs.x, inputs.v0, inputs.lengths
     B, T, _ = x.shape
     H = v0.shape[1]
     p = Problem()
     keep: list[Tensor] = []
     _describe(p, inputs, keep)
-    y = x.new_empty(B, T, H) if inputs.lengths is None else x.new_zeros(B, T, H)
+    y = x.new_empty(B, T, H) if lengths is None else x.new_zeros(B, T, H)
     vn = x.new_empty(B, H)
     p.y, p.vn, p.save = y.data_ptr(), vn.data_ptr(), save
     states = None
     if save:
-        states = library.empty(x, states_shape(B, T, H, inputs.unfolds, x.element_size()))
+        states = library.empty(x, states_shape(inputs))
+        if zeroed and lengths is not None:
+            states.zero_()
         p.states = states.data_ptr()
-    _call("lt_ltc_forward", p, x.dtype)
-    return y, vn, states
+    _call("lt_ltc_forward", p, inputs)
+    return Outputs(y, vn, states)
 
 
 def run_backward(
     inputs: Inputs, states: Tensor, dy: Tensor | None, dvn: Tensor | None, need_dx: bool, need_ddt: bool
-) -> tuple[Tensor | None, Tensor, Tensor | None, list[Tensor]]:
-    """Run the kernel backward: the gradients of x and dt (None where not wanted), v0 and every parameter."""
+) -> Gradients:
+    """Run the kernel backward; see `Backend.backward`."""
     x, v0 = inputs.x, inputs.v0
     p = Problem()
     keep: list[Tensor] = []
     _describe(p, inputs, keep)
-    p.states = states.data_ptr()
+    check_part("saved", states, states_shape(inputs), x)
+    p.states = library.dense_address("saved", states, keep)
     if dy is not None:
-        dy = dy if dy.stride(-1) == 1 else dy.contiguous()
-        p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
+        keep.append(dy := library.dense_last(dy))
+        p.dy, (p.dy_row, p.dy_step, _) = library.address("dy", dy), dy.stride()
     if dvn is not None:
-        dvn = dvn.contiguous()
-        p.dvn = dvn.data_ptr()
+        p.dvn = library.dense_address("dvn", dvn, keep)
     dx = x.new_zeros(x.shape) if need_dx else None
     ddt = x.new_zeros(inputs.dt.shape) if need_ddt else None
     dv0 = x.new_empty(v0.shape)
@@ -143,5 +130,5 @@ def run_backward(
     for synapses, of in ((p.sensory, grads[:4]), (p.recurrent, grads[4:8])):
         synapses.dw, synapses.dgamma, synapses.dmu, synapses.dE = (grad.data_ptr() for grad in of)
     p.dleak, p.dleak_current, p.dcapacitance = (grad.data_ptr() for grad in grads[8:])
-    _call("lt_ltc_backward", p, x.dtype)
-    return dx, dv0, ddt, grads
+    _call("lt_ltc_backward", p, inputs)
+    return Gradients(dx, dv0, ddt, grads)

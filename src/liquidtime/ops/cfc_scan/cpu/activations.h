@@ -1,7 +1,7 @@
 // The activations of backbones and heads, and their slopes.
 #pragma once
 
-#include "../native/simd.h"
+#include "../../native/simd.h"
 #include "problem.h"
 
 namespace LT_TARGET {

@@ -1,7 +1,7 @@
 // Products with bf16 operands by themselves, so that one target's can be held to another's.
 #pragma once
 
-#include "../native/outer.h"
+#include "../../native/outer.h"
 #include "layout.h"
 
 namespace LT_TARGET {

@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "../native/gemm.h"
+#include "../../native/aligned.h"
+#include "../../native/gemm.h"
 #include "problem.h"
 
 namespace LT_TARGET {
@@ -79,7 +80,7 @@ class Room {
     void* data = nullptr;
     size_t size = 0;
     bool taken = false;
-    ~Kept() { std::free(data); }
+    ~Kept() { free_aligned(data); }
   };
   static Kept& kept() {
     static thread_local Kept room;
@@ -94,12 +95,12 @@ class Room {
     bytes = (bytes + 4095) / 4096 * 4096;
     own = room.taken || bytes > kept_at_most;
     if (own) {
-      data = std::aligned_alloc(64, bytes);
+      data = aligned_memory(64, bytes);
       return;
     }
     if (room.size < bytes) {
-      std::free(room.data);
-      room.data = std::aligned_alloc(64, bytes);
+      free_aligned(room.data);
+      room.data = aligned_memory(64, bytes);
       room.size = room.data ? bytes : 0;
     }
     room.taken = true;
@@ -107,7 +108,7 @@ class Room {
   }
   ~Room() {
     if (own)
-      std::free(data);
+      free_aligned(data);
     else
       kept().taken = false;
   }

@@ -1,5 +1,5 @@
 // The scan of the CfC family, forward and backward, for one build target. See README.md for the equations.
-#include "../native/parallel.h"
+#include "../../native/parallel.h"
 #include "backward.h"
 #include "forward.h"
 #include "products.h"
