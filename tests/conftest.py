@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from real_data import missing
+
 torch.set_num_threads(1)
 
 # Folders whose tests run whole programs, experiments or benchmarks: all of them are slow.
@@ -15,6 +17,20 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if root in item.path.parents and item.path.relative_to(root).parts[0] in SLOW_FOLDERS:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_modifyitems(items):
+    """A mark `data` names the files that its test needs; without one the mark would not say what is missing."""
+    for item in items:
+        unnamed = [mark for mark in item.iter_markers("data") if not mark.args]
+        if unnamed:
+            raise pytest.UsageError(f"{item.nodeid}: `pytest.mark.data` must name the files that the test needs")
+
+
+def pytest_runtest_setup(item):
+    """Skip a test whose real data is not on this machine."""
+    if reason := missing(item.iter_markers("data")):
+        pytest.skip(reason)
 
 
 @pytest.fixture(autouse=True)
