@@ -49,7 +49,7 @@ class CfCForecaster(SeriesEstimator):
             number of inputs to a `Cell`.
         hidden_size: units of the recurrent layer.
         backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
-        num_layers: recurrent layers, each reading the outputs of the one below.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
         read_out_units: units of the hidden layer between the recurrent layer and the output.
         dropout: share of the read-out's units that are dropped in training, in [0, 1).
         channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
