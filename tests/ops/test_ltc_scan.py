@@ -6,8 +6,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from liquidtime.ops.ltc_scan.problem import Problem
-from liquidtime.ops.ltc_scan.reference import Graph
 from torch.autograd.graph import saved_tensors_hooks
 
 import liquidtime as lt
