@@ -8,22 +8,17 @@ from real_data import missing
 torch.set_num_threads(1)
 
 # Folders whose tests run whole programs, experiments or benchmarks: all of them are slow.
-SLOW_FOLDERS = {"bench", "benchmarks", "cli", "docs", "evaluation", "paper", "tools"}
+SLOW_FOLDERS = {"benchmarks", "cli", "docs", "evaluation", "paper", "tools"}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    """Mark the slow folders; refuse a mark `data` that does not name the files that its test needs."""
     root = Path(__file__).parent
     for item in items:
         if root in item.path.parents and item.path.relative_to(root).parts[0] in SLOW_FOLDERS:
             item.add_marker(pytest.mark.slow)
-
-
-def pytest_collection_modifyitems(items):
-    """A mark `data` names the files that its test needs; without one the mark would not say what is missing."""
-    for item in items:
-        unnamed = [mark for mark in item.iter_markers("data") if not mark.args]
-        if unnamed:
+        if any(not mark.args for mark in item.iter_markers("data")):
             raise pytest.UsageError(f"{item.nodeid}: `pytest.mark.data` must name the files that the test needs")
 
 
