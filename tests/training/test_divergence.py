@@ -6,6 +6,7 @@ from torch import nn
 
 from liquidtime.training import Loss, TrainingDiverged, TrainSettings, squared_error, train
 from liquidtime.training.artifact import read_folder, tensors_from_bytes
+from liquidtime.training.divergence import MOST_SKIPPED
 from training.task import batches_of, equal_bits, network, objective, rows, weights
 
 
@@ -61,16 +62,60 @@ def test_a_parameter_that_is_not_finite_is_named():
         train(model, objective, batches_of(rows()))
 
 
-def test_a_gradient_that_is_not_finite_stops_before_the_update():
+def root(model: nn.Module, batch) -> Loss:
+    return Loss((model(batch.x) * 0.0).square().sum().sqrt(), 1.0)  # 0 with the slope 0/0
+
+
+def test_gradients_that_stay_infinite_end_the_run_without_an_update():
     model = nn.Linear(5, 1)
     before = weights(model)
-
-    def root(model: nn.Module, batch) -> Loss:
-        return Loss((model(batch.x) * 0.0).square().sum().sqrt(), 1.0)  # 0 with the slope 0/0
-
-    with pytest.raises(TrainingDiverged, match=r"the norm of the gradient is nan .*the gradient of `weight`"):
+    with pytest.raises(TrainingDiverged, match=r"the norm of the gradient is nan.*the gradient of `weight`") as caught:
         train(model, root, batches_of(rows()))
+    assert caught.value.step == MOST_SKIPPED - 1
     assert equal_bits(weights(model), before)
+
+
+def sometimes(skipped: set[int]):
+    """Return an objective whose gradient is not finite at some calls, and the weights before each call."""
+    seen: list[torch.Tensor] = []
+
+    def loss_of(model: nn.Module, batch) -> Loss:
+        seen.append(weights(model))
+        return root(model, batch) if len(seen) - 1 in skipped else objective(model, batch)
+
+    return loss_of, seen
+
+
+def test_a_step_whose_gradient_is_not_finite_is_skipped_and_counted():
+    skipped = {0, 3, 4, 9}
+    loss_of, seen = sometimes(skipped)
+    model = network(dropout=0.0)
+    result = train(model, loss_of, batches_of(rows(), 16), TrainSettings(epochs=2, seed=3))
+    assert result.steps == len(seen) == 12
+    assert result.skipped == 4
+    assert [record.get("skipped") for record in result.history] == [3, 1]
+    for step, (before, after) in enumerate(zip(seen, [*seen[1:], weights(model)], strict=True)):
+        assert equal_bits(before, after) == (step in skipped)
+
+
+def test_fewer_in_a_row_than_the_most_are_skipped_again_and_again():
+    skipped = set(range(100)) - set(range(0, 100, MOST_SKIPPED))
+    result = train(network(), sometimes(skipped)[0], batches_of(rows(), 16), TrainSettings(epochs=15))
+    assert result.skipped == 90 - 9  # of the 90 steps 9 updated the weights
+
+
+def test_a_resumed_run_remembers_the_steps_it_skipped(tmp_path):
+    settings = TrainSettings(epochs=1, checkpoint_every=1)
+
+    def then_stopped(epoch: int, generator: torch.Generator):
+        yield from batches_of(rows(160), 16)(epoch, generator)[:9]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(nn.Linear(5, 1), root, then_stopped, settings, folder=tmp_path)
+    with pytest.raises(TrainingDiverged) as caught:
+        train(nn.Linear(5, 1), root, batches_of(rows(160), 16), settings, folder=tmp_path, resume=True)
+    assert caught.value.step == MOST_SKIPPED - 1
 
 
 def test_the_checkpoint_stays_good(tmp_path):
@@ -79,7 +124,7 @@ def test_the_checkpoint_stays_good(tmp_path):
     def batches(epoch: int, generator: torch.Generator):
         given = batches_of(data)(epoch, generator)
         if epoch == 2:
-            given[3].x[0, 0] = float("inf")
+            given[3].x[0, 0] = float("nan")
         return given
 
     model, undisturbed = network(), network()

@@ -48,6 +48,8 @@ class RunState:
         epoch: the epoch at work, from 0.
         step: optimiser steps taken in it.
         total_steps: optimiser steps taken in all.
+        skipped: steps of this epoch that changed no weight, since their gradient was not finite.
+        skipped_in_a_row: how many of them are the last ones.
         loss_total: sum of the losses of this epoch so far.
         loss_weight: and of their weights.
         first_loss: the mean loss of the run's first step.
@@ -62,6 +64,8 @@ class RunState:
     epoch: int = 0
     step: int = 0
     total_steps: int = 0
+    skipped: int = 0
+    skipped_in_a_row: int = 0
     loss_total: float = 0.0
     loss_weight: float = 0.0
     first_loss: float | None = None
@@ -90,9 +94,15 @@ class RunState:
             kind = _OPTIONAL.get(name, type(getattr(fresh, name)))
             if isinstance(value, bool) or not isinstance(value, kind):
                 raise TypeError(f"`{name}` of type {type(value).__name__}")
-        if min(state.epoch, state.step, state.total_steps, state.without_better) < 0 or not all(
-            isinstance(record, dict) for record in state.history
-        ):
+        counts = (
+            state.epoch,
+            state.step,
+            state.total_steps,
+            state.without_better,
+            state.skipped,
+            state.skipped_in_a_row,
+        )
+        if min(counts) < 0 or not all(isinstance(record, dict) for record in state.history):
             raise TypeError("a number below 0, or a `history` that is not of records")
         return state
 

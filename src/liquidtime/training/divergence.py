@@ -1,4 +1,4 @@
-"""What to do when a loss is NaN or explodes: say where, and give back the last good weights."""
+"""What to do when a loss is NaN or explodes, or gradients stay infinite: say where, and give back good weights."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from torch import Tensor, nn
 
 _EXPLODED = 1e6
 """A loss over this times that of the first step, or times 1 if that was less, has diverged."""
+MOST_SKIPPED = 10
+"""So many steps in a row whose gradients are not finite have diverged; fewer are skipped."""
 
 
 class TrainingDiverged(ArithmeticError):
-    """The loss or a gradient became NaN, infinite or far too large; the model has its last good weights again.
+    """The loss became NaN, infinite or far too large, or gradients stayed so; the model has good weights again.
 
     Args:
         what: the fault, e.g. "the loss is nan".

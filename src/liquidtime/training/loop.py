@@ -27,7 +27,14 @@ from liquidtime.training.checkpoint import (
     save_checkpoint,
 )
 from liquidtime.training.clipping import CLIPPING, total_norm
-from liquidtime.training.divergence import LastGood, TrainingDiverged, first_not_finite, loss_fault, row_ids
+from liquidtime.training.divergence import (
+    MOST_SKIPPED,
+    LastGood,
+    TrainingDiverged,
+    first_not_finite,
+    loss_fault,
+    row_ids,
+)
 from liquidtime.training.log import RunLog
 from liquidtime.training.objective import Loss
 from liquidtime.training.progress import ProgressLine
@@ -57,6 +64,7 @@ class TrainResult:
         best_epoch: the epoch (from 0) with the best validation metric; None without validation.
         best_metric: that metric.
         stopped: "finished", "early" by patience, or "target" where the metric was good enough.
+        skipped: steps without an update, since their gradient was not finite.
     """
 
     history: list[dict[str, Any]]
@@ -65,6 +73,7 @@ class TrainResult:
     best_epoch: int | None
     best_metric: float | None
     stopped: str
+    skipped: int = 0
 
 
 def train(
@@ -84,6 +93,7 @@ def train(
     Each step minimises total / weight of one batch. With `validate` the model ends with the weights
     of the best epoch, without it with the last. Everything random follows from `settings.seed`; the caller's random
     state is as before. The same call twice gives the same bits on the same machine with the same number of threads.
+    A step whose loss is finite and whose gradient is not changes no weight; many of them in a row end the run.
 
     Args:
         model: its parameters with `requires_grad` are trained; it ends in the mode (train or eval) it came in.
@@ -97,7 +107,8 @@ def train(
         tensorboard: write the log for TensorBoard as well.
 
     Raises:
-        TrainingDiverged: a loss or gradient became NaN, infinite or far too large.
+        TrainingDiverged: a loss became NaN, infinite or far too large, or the gradients of many steps in a row were
+            not finite.
         TrainingInterrupted: SIGTERM or Ctrl-C came during a run with a folder; it is saved.
         FolderInUse: another run is at work in the folder.
         FileExistsError: the folder has a run and `resume` is False.
@@ -227,14 +238,18 @@ class _Run:
                 if parameter.grad is not None:
                     parameter.grad.add_(parameter, alpha=2.0 * settings.l2_penalty)
         norm = float(total_norm(gradients))
-        if fault is None and not math.isfinite(norm):
-            fault = f"the norm of the gradient is {norm}"
+        state.skipped_in_a_row = 0 if math.isfinite(norm) else state.skipped_in_a_row + 1
+        if fault is None and state.skipped_in_a_row >= MOST_SKIPPED:
+            fault = f"the norm of the gradient is {norm}, and was not finite for {MOST_SKIPPED} steps in a row,"
         if fault is not None:
             raise self.diverged(fault, row_ids(batch))
-        if settings.clip_norm > 0:
-            CLIPPING[settings.clip](gradients, settings.clip_norm)
-        self.good.keep()
-        self.optimizer.step()
+        if state.skipped_in_a_row:
+            state.skipped += 1
+        else:
+            if settings.clip_norm > 0:
+                CLIPPING[settings.clip](gradients, settings.clip_norm)
+            self.good.keep()
+            self.optimizer.step()
         if state.first_loss is None:
             state.first_loss = mean
         state.loss_total += total
@@ -256,11 +271,13 @@ class _Run:
         }
         if self.penalised:
             record["penalty"] = settings.l2_penalty * sum(float(p.detach().square().sum()) for p in self.penalised)
+        if state.skipped:
+            record["skipped"] = state.skipped
         if self.validate is not None:
             record |= self._validated(self.validate)
         state.history.append(record)
         self.log.write(record)
-        state.epoch, state.step, state.loss_total, state.loss_weight = state.epoch + 1, 0, 0.0, 0.0
+        state.epoch, state.step, state.skipped, state.loss_total, state.loss_weight = state.epoch + 1, 0, 0, 0.0, 0.0
         if settings.patience and state.without_better >= settings.patience:
             state.stopped = "early"
         elif self._on_target():
@@ -317,9 +334,9 @@ class _Run:
         state = self.state
         if state.best:
             load_model_tensors(self.model, state.best, "the best epoch")
-        return TrainResult(
-            state.history, state.epoch, state.total_steps, state.best_epoch, state.best_metric, state.stopped
-        )
+        skipped = sum(record.get("skipped", 0) for record in state.history)
+        best = state.best_epoch, state.best_metric
+        return TrainResult(state.history, state.epoch, state.total_steps, *best, state.stopped, skipped)
 
     def _mean_loss(self) -> float:
         return self.state.loss_total / self.state.loss_weight if self.state.loss_weight else math.nan
