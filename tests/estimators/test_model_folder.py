@@ -80,7 +80,7 @@ def test_the_folder_says_what_the_model_is(saved):
         "model.safetensors",
     ]
     config = json.loads((path / "config.json").read_text())
-    assert config["format"] == 2
+    assert config["format"] == 3
     assert config["seed"] == model.seed_
     assert config["learned"]["classes"] == ["a", "b", "c"]
     assert [encoder["time_unit"] for encoder in config["encoders"]] == ["h", "h"]
@@ -159,7 +159,7 @@ def test_tensors_that_do_not_fit_are_refused(folder, change, text):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda c: c.update(format=3), "has format 3; this version reads up to 2. Update liquidtime"),
+        (lambda c: c.update(format=4), "has format 4; this version reads up to 3. Update liquidtime"),
         (lambda c: c.update(kind="CfCClassifer"), "did you mean `CfCClassifier`"),
         (lambda c: c["params"].update(hidden_size=10**12), "asks for at least .* weights"),
         (lambda c: c["params"].update(backbone_units=10**9), "asks for at least .* weights"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
@@ -50,6 +51,7 @@ def recurrent_layer(
     backbone_units: int | None = None,
     num_layers: int = 1,
     masks: Sequence[int] = (),
+    bidirectional: bool = False,
     **options: Any,
 ) -> Recurrent:
     """Return a layer of a network that takes one step after another.
@@ -62,6 +64,7 @@ def recurrent_layer(
         num_layers: layers on top of each other.
         masks: (K,) for each of the first K inputs the column that says whether it was observed; empty if there are
             none. They are the first layer's: later ones read outputs, all observed.
+        bidirectional: whether each layer also runs backwards in time; then no layer reads masks.
         **options: further arguments of the constructor of a cell of the table.
 
     Raises:
@@ -72,7 +75,8 @@ def recurrent_layer(
     """
     check_network(network, num_layers)
     if not isinstance(network, str):
-        return Recurrent(lambda width: _own_cell(network, width), input_size, num_layers=num_layers)
+        make = functools.partial(_own_cell, network)
+        return Recurrent(make, input_size, num_layers=num_layers, bidirectional=bidirectional)
     entry = entry_of(network)
     if entry.reads_series:
         raise ValueError(
@@ -83,11 +87,12 @@ def recurrent_layer(
             f"`network` {network!r} needs inputs that say which values were observed, and these have none. "
             "Encode the series with the blocks 'values' and 'mask', or take a network without masks such as 'gru'."
         )
-    first = iter([masks])
+    first = iter([() if bidirectional else masks])
     return Recurrent(
         lambda width: entry.cell(width, hidden_size, backbone_units, next(first, ()), **options),
         input_size,
         num_layers=num_layers,
+        bidirectional=bidirectional,
     )
 
 

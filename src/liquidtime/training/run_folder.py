@@ -25,7 +25,7 @@ _FILES = (FINGERPRINT, LOG, LOCK, JOB_LOCK)
 _CHECKPOINTS = (CHECKPOINT, previous_of(Path(CHECKPOINT)).name)
 _CHECKPOINT_FILES = (STATE, TENSORS, MANIFEST)
 _NAMES = (*_CHECKPOINTS, TENSORBOARD, *_FILES)
-_EVENTS, _MEMBER = "events.out.tfevents.*", re.compile(r"member-\d+")
+_EVENTS, _MEMBER = "events.out.tfevents.*", re.compile(r"(member|trial)-\d+")
 
 
 @contextmanager
@@ -161,7 +161,7 @@ class RunFolder:
 
 
 def clear_run(folder: Path) -> list[Path]:
-    """Remove what runs wrote into a folder and its members' folders, and each that is then empty.
+    """Remove what runs wrote into a folder and into those of its members and trials, and each that is then empty.
 
     Returns:
         What is left, sorted: files that no run wrote. A folder without a marker is left as it is.
@@ -201,7 +201,7 @@ def _make(folder: Path, *, new: bool = False) -> None:
 
 
 def _members(folder: Path) -> list[Path]:
-    """Return the folders of an ensemble's members that are marked."""
+    """Return the folders of an ensemble's members, and of trials before them, that are marked."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     return sorted(item for item in folder.iterdir() if _MEMBER.fullmatch(item.name) and is_marked(item))

@@ -4,40 +4,37 @@ from __future__ import annotations
 
 import copy
 import functools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from liquidtime._checks import check_rate, check_size
+from liquidtime._checks import check_choice, check_rate, check_size
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.finite import finite
+from liquidtime.estimators.faces.fitting import Fitting, Problem
 from liquidtime.estimators.faces.show import facts_html
 from liquidtime.estimators.live import LiveSeries, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
-from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
+from liquidtime.estimators.network.budget import BUDGETS, QUICK, Choice, Trial
+from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, ConvolutionalReader, takes_front_end
 from liquidtime.estimators.network.inputs import SeriesBatches, as_series
-from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
-from liquidtime.estimators.network.network import SeriesNetwork
+from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, Part, PartsOf, Rows, held_loss
+from liquidtime.estimators.network.network import SeriesNetwork, channel_dropout_of
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
-from liquidtime.estimators.network.reader import SeriesReader
+from liquidtime.estimators.network.reader import SeriesReader, WholeSeriesReader
 from liquidtime.estimators.network.scales import SCALES, check_width, encoders_of
 from liquidtime.layers import Recurrent
 from liquidtime.networks import Network, check_network, reads_whole_series, recurrent_layer
-from liquidtime.training import TrainSettings
-from liquidtime.training.seeds import derive_seed
-
-STEPS, EPOCHS = 200, 6
-"""With `epochs=None`: the optimiser steps that a small set gets, and the passes over a large one."""
+from liquidtime.training import TrainResult
 
 
 @dataclass(frozen=True)
@@ -67,18 +64,28 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         read_out_units: units of the hidden layer between the recurrent layer and the output.
         dropout: share of the read-out's units that are dropped in training, in [0, 1).
         channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
-            each series, in [0, 1).
+            each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
         bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
             unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
             median intervals.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
+            unless a search chooses them.
         batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
-        learning_rate: highest learning rate of the one-cycle schedule.
+        learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
+            search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
         validation_fraction: share of the training series held back to choose the best epoch, other series for each
             network of an ensemble. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
+            rates 1e-3 and 3e-3, as long as that helps on a held-out quarter of the training series and does not read
+            too many samples, and trains on all series by the best. There is no search where `epochs`, `learning_rate`
+            or series to choose the best epoch are given, nor with fewer than 24 series.
+        front_end: None, "convolution" or "convolution-own": strided convolutions before the recurrent layer, which then
+            runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
+            beside None where series are long and dense (half of them have 48 samples, half of the values observed);
+            without a search it is None. Such a network reads whole series: `update` is refused.
         random_state: random seed, numpy RandomState, or None for a different result each time.
         verbose: whether to show a progress line while training.
     """
@@ -88,6 +95,12 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     _purpose: ClassVar[str]
     """What a model does, for its card: "This model <purpose>."."""
     _deviation: ClassVar[float] = 1.0
+    _learning_rate: ClassVar[float] = 1e-3
+    """Where `learning_rate` is None and none was searched for."""
+    choice_: Choice
+    front_end_: str | None
+    trials_: list[Trial]
+    results_: list[TrainResult]
     encoder_: SeriesEncoder
     encoders_: list[SeriesEncoder]
     networks_: list[SeriesNetwork]
@@ -100,15 +113,17 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         num_layers: int = 1,
         read_out_units: int = 128,
         dropout: float = 0.5,
-        channel_dropout: float = 0.3,
+        channel_dropout: float | None = None,
         bin_width: float | str | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 1e-3,
+        learning_rate: float | None = None,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
         n_estimators: int = 1,
+        budget: str = QUICK,
+        front_end: str | None = None,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -127,6 +142,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         self.validation_fraction = validation_fraction
         self.patience = patience
         self.n_estimators = n_estimators
+        self.budget = budget
+        self.front_end = front_end
         self.random_state = random_state
         self.verbose = verbose
 
@@ -144,7 +161,16 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             if getattr(self, name) is not None:
                 check_size(name, getattr(self, name))
         check_rate("dropout", self.dropout)
-        check_rate("channel_dropout", self.channel_dropout)
+        if self.channel_dropout is not None:
+            check_rate("channel_dropout", self.channel_dropout)
+        check_choice("budget", self.budget, BUDGETS)
+        if self.front_end is not None:
+            check_choice("front_end", self.front_end, (AUTO, *FRONT_ENDS))
+        if self.front_end in FRONT_ENDS and not takes_front_end(self.network):
+            raise ValueError(
+                f"`front_end` must be None or {AUTO!r} for network={self.network!r}, which reads samples itself; "
+                f"got {self.front_end!r}"
+            )
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
         check_width(self.bin_width)
@@ -166,71 +192,27 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         strata: npt.NDArray[Any] | None,
         run: Mapping[str, Any],
         outcomes: Tensor | None = None,
+        groups: npt.NDArray[Any] | None = None,
     ) -> None:
-        """Train the networks.
+        """Train the networks; arguments as in `Problem`."""
+        Fitting(self, Problem(parts, outputs, loss_of, strata, groups, run, outcomes)).run()
 
-        Args:
-            parts: maps an encoder to the training series and those of the caller's own that choose the best epoch in
-                place of `validation_fraction`, or None.
-            outputs: K of the networks.
-            loss_of: the loss.
-            strata: classes for the folds.
-            run: `folder` and `resume`.
-            outcomes: (S, K) further outcomes to learn along, standardised, or None.
-        """
-        members, encoder = self.n_estimators, self.encoder_
-        part, validation = parts(encoder)
-        pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out(), self._deviation)
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        fraction = 0.0 if validation is not None else self.validation_fraction
-        self.networks_, self.results_ = [], []
-        for member, (rows, held) in enumerate(folds(len(part.prepared), fraction, members, strata, self.seed_)):
-            if self._encoder_of(member) is not encoder:
-                encoder = self._encoder_of(member)
-                part, validation = parts(encoder)
-                pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out(), self._deviation)
-            judged = (part, held) if len(held) else None
-            if validation is not None:
-                judged = (validation, np.arange(len(validation.prepared)))
-            batch_size = self.batch_size or 2 ** min(7, max(3, round(math.log2(len(rows) / 25))))
-            settings = TrainSettings(
-                epochs=self.epochs or min(100, max(EPOCHS, math.ceil(STEPS / math.ceil(len(rows) / batch_size)))),
-                seed=derive_seed(self.seed_, member) % 2**31,
-                learning_rate=self.learning_rate,
-                weight_decay=self.weight_decay,
-                schedule="one_cycle",
-                clip_norm=1.0,
-                patience=self.patience if judged is not None else 0,
-            )
-            network, result = train_member(
-                functools.partial(self._make_learner, outputs, encoder, pieces, outcomes),
-                part,
-                rows,
-                judged,
-                loss_of if outcomes is None else beside(loss_of),
-                settings,
-                batch_size,
-                folder=member_folder(run.get("folder"), member, members),
-                resume=bool(run.get("resume", False)),
-                progress=bool(self.verbose),
-            )
-            kept = network.network if isinstance(network, WithAuxiliary) else network
-            self.networks_.append(cast(SeriesNetwork, kept))
-            self.results_.append(result)
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
+        """Return the loss of a network on held-out series, by which budgets are compared, and the temperature of it."""
+        return held_loss(network, part, rows, problem.loss_of), 1.0
+
+    def _calibrate(self, temperature: float) -> None:
+        """Take the temperature of the chosen trial, 1 where there was none; only classifiers have a use for it."""
 
     def _encoder_of(self, member: int) -> SeriesEncoder:
         return self.encoders_[member % len(self.encoders_)]
 
-    def _make_learner(
-        self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear, outcomes: Tensor | None
-    ) -> SeriesNetwork | WithAuxiliary:
-        """Return a network as it is trained: with further outcomes it also guesses those."""
-        network = self._make_network(outputs, encoder, pieces)
-        return network if outcomes is None else WithAuxiliary(network, outcomes)
-
     def _make_network(self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear) -> SeriesNetwork:
-        layer: Recurrent | SeriesReader
-        if reads_whole_series(self.network):
+        layer: Recurrent | WholeSeriesReader
+        if self.front_end_ is not None:
+            units = (self.hidden_size, self.backbone_units, self.num_layers)
+            layer = ConvolutionalReader(self.network, self.front_end_, *units, encoder.input_size_, encoder.layout_)
+        elif reads_whole_series(self.network):
             sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
             layer = SeriesReader(self.network, *sizes, encoder.layout_)
         else:
@@ -248,7 +230,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             outputs,
             self.read_out_units,
             self.dropout,
-            self.channel_dropout,
+            channel_dropout_of(len(encoder.channels_)) if self.channel_dropout is None else self.channel_dropout,
             encoder.layout_.channel_of,
         )
 

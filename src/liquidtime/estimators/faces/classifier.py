@@ -16,10 +16,15 @@ from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet, check_classes
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.faces.fitting import Problem
 from liquidtime.estimators.network.auxiliary import standardised
-from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
-from liquidtime.estimators.network.members import Part
+from liquidtime.estimators.network.budget import SEARCH
+from liquidtime.estimators.network.front_end import AUTO
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches, as_series
+from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of
+from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.scales import SCALES
+from liquidtime.estimators.network.temperature import fit_temperature, log_shares, tempered
 from liquidtime.networks import Network
 from liquidtime.training import Loss, cross_entropy
 
@@ -40,18 +45,28 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         read_out_units: units of the hidden layer between the recurrent layer and the output.
         dropout: share of the read-out's units that are dropped in training, in [0, 1).
         channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
-            each series, in [0, 1).
+            each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
         bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
             unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
             median intervals.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
+            unless a search chooses them.
         batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
-        learning_rate: highest learning rate of the one-cycle schedule.
+        learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
+            search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
         validation_fraction: share of the training series held back to choose the best epoch, other series for each
             network of an ensemble. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
+            rates 1e-3 and 3e-3, as long as that helps on a held-out quarter of the training series and does not read
+            too many samples, and trains on all series by the best. There is no search where `epochs`, `learning_rate`
+            or series to choose the best epoch are given, nor with fewer than 24 series.
+        front_end: None, "convolution" or "convolution-own": strided convolutions before the recurrent layer, which then
+            runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
+            beside None where series are long and dense (half of them have 48 samples, half of the values observed);
+            without a search it is None. Such a network reads whole series: `update` is refused.
         class_weight: None weighs every series the same; "balanced" gives every class the same weight in all,
             n / (C·n_c); a mapping gives the weight of each class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
@@ -63,6 +78,10 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
         networks_: the trained networks.
         results_: one `TrainResult` per network.
+        temperature_: by which the logits are divided, towards the classes' shares; 1 where there was no search.
+        choice_: the epochs, the learning rate and the front end that the networks were trained with.
+        front_end_: that front end, or None.
+        trials_: what a search tried, each with its held-out loss; empty where there was none.
         seed_: the seed that everything random followed from.
     """
 
@@ -77,15 +96,17 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         num_layers: int = 1,
         read_out_units: int = 128,
         dropout: float = 0.5,
-        channel_dropout: float = 0.3,
+        channel_dropout: float | None = None,
         bin_width: float | str | None = SCALES,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 1e-3,
+        learning_rate: float | None = None,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
         n_estimators: int = 1,
+        budget: str = SEARCH,
+        front_end: str | None = AUTO,
         class_weight: str | Mapping[Any, float] | None = None,
         random_state: Any = None,
         verbose: bool = False,
@@ -95,7 +116,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            random_state=random_state, verbose=verbose,
+            budget=budget, front_end=front_end, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.class_weight = class_weight
 
@@ -105,6 +126,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         y: Any,
         *,
         auxiliary: Any = None,
+        groups: Any = None,
         validation: tuple[Any, Any] | None = None,
         folder: str | Path | None = None,
         resume: bool = False,
@@ -116,6 +138,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             y: (S,) one class per series, at least two different ones.
             auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
                 see `liquidtime.estimators.network.auxiliary`.
+            groups: (S,) of which group each series is, such as of one patient: held-out folds never split a group.
             validation: series and classes to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run.
             resume: resume the run in `folder`.
@@ -134,6 +157,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         if self.class_weight is not None:
             given = dict(self.class_weight) if isinstance(self.class_weight, Mapping) else self.class_weight
             weights = torch.tensor(compute_class_weight(given, classes=self.classes_, y=labels), dtype=torch.float32)
+        self._weights, self._shares = weights, log_shares(codes, C, weights)
 
         def loss_of(network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
             return cross_entropy(_logits(network(*sample[:5])), target[sample.rows], weights)
@@ -147,7 +171,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             return train, Part(Prepared.of(encoder, held[0]), torch.from_numpy(held[1]))
 
         run = {"folder": folder, "resume": resume}
-        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, run, outcomes)
+        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, run, outcomes, groups_of(groups, len(data)))
         return self
 
     def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, npt.NDArray[np.int64]]:
@@ -163,9 +187,25 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             )
         return data, places
 
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
+        batches = list(SeriesBatches(part.prepared, PREDICT_BATCH, rows))
+        logits = torch.cat([_logits(network(*sample[:5])) for sample in batches])
+        codes = torch.cat([part.target[sample.rows] for sample in batches])
+        return fit_temperature(logits, codes, self._shares, self._weights)
+
+    def _calibrate(self, temperature: float) -> None:
+        self.temperature_ = temperature
+
+    def _probabilities(self, out: Tensor) -> Tensor:
+        """Return (..., C) probabilities of a network's outputs."""
+        logits = _logits(out)
+        if self.temperature_ != 1.0:
+            logits = tempered(logits, self._shares, self.temperature_)
+        return logits.softmax(dim=-1)
+
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return (S, C) the probability of each class, the mean over the networks."""
-        return self._outputs(self.encode(X), _probabilities)
+        return self._outputs(self.encode(X), self._probabilities)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return (S,) the most probable classes."""
@@ -175,7 +215,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
     def evolve(self, X: Any) -> Evolution:
         """Return the probabilities after every step of every series, from the samples up to it alone."""
-        return self._evolution(self.encode(X), _probabilities)
+        return self._evolution(self.encode(X), self._probabilities)
 
     def update(
         self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None
@@ -190,14 +230,17 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             values: a mapping from channels to values, or (C,); NaN, None and channels left out are not observed.
             static: static features by name, with the first sample.
         """
-        return _probabilities(self._update(id, t, values, static)).mean(dim=0).double().numpy()
+        return self._probabilities(self._update(id, t, values, static)).mean(dim=0).double().numpy()
 
     def _facts(self) -> dict[str, Sequence[Any]]:
         return {"classes": self.classes_.tolist()}
 
     def _learned(self) -> dict[str, Any]:
         check_is_fitted(self, "classes_")
-        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+        learned = {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+        if self.temperature_ == 1.0:
+            return learned
+        return learned | {"temperature": self.temperature_, "log_shares": self._shares.tolist()}
 
     def _relearn(self, learned: Mapping[str, Any]) -> int:
         classes, kind = learned["classes"], learned["classes_dtype"]
@@ -206,6 +249,10 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         self.classes_ = np.array(classes, dtype=_plain_dtype(classes, str(kind)))
         if len(np.unique(self.classes_)) != len(classes):
             raise ValueError("`classes` must be different from each other")
+        self.temperature_ = float(learned.get("temperature", 1.0))
+        self._shares = torch.tensor(learned.get("log_shares", [0.0] * len(classes)), dtype=torch.float64)
+        if not self.temperature_ > 0 or self._shares.shape != (len(classes),):
+            raise ValueError("`temperature` must be over 0, with one of `log_shares` for each class")
         return len(classes) if len(classes) > 2 else 1
 
 
@@ -222,10 +269,6 @@ def _plain_dtype(classes: list[Any], kind: str) -> Any:
 def _logits(out: Tensor) -> Tensor:
     """Return (..., C) logits: of two classes the network gives the second one's, the first one's is 0."""
     return out if out.shape[-1] > 1 else torch.cat([torch.zeros_like(out), out], dim=-1)
-
-
-def _probabilities(out: Tensor) -> Tensor:
-    return _logits(out).softmax(dim=-1)
 
 
 def _labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:

@@ -53,12 +53,14 @@ class CfCForecaster(SeriesEstimator):
         read_out_units: units of the hidden layer between the recurrent layer and the output.
         dropout: share of the read-out's units that are dropped in training, in [0, 1).
         channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
-            each series, in [0, 1).
+            each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
         bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
             unit.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
+            unless a search chooses them.
         batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
-        learning_rate: highest learning rate of the one-cycle schedule.
+        learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
+            search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
         validation_fraction: share of the training series held back to choose the best epoch, other series for each
             network of an ensemble. 0 trains on all series and takes the last epoch.

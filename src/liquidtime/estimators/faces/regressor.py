@@ -17,8 +17,10 @@ from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.network.auxiliary import standardised
+from liquidtime.estimators.network.budget import SEARCH
+from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
-from liquidtime.estimators.network.members import Part
+from liquidtime.estimators.network.members import Part, groups_of
 from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
 
@@ -49,18 +51,28 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         read_out_units: units of the hidden layer between the recurrent layer and the output.
         dropout: share of the read-out's units that are dropped in training, in [0, 1).
         channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
-            each series, in [0, 1).
+            each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
         bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
             unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
             median intervals.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
+            unless a search chooses them.
         batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
-        learning_rate: highest learning rate of the one-cycle schedule.
+        learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
+            search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
         validation_fraction: share of the training series held back to choose the best epoch, other series for each
             network of an ensemble. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
+            rates 1e-3 and 3e-3, as long as that helps on a held-out quarter of the training series and does not read
+            too many samples, and trains on all series by the best. There is no search where `epochs`, `learning_rate`
+            or series to choose the best epoch are given, nor with fewer than 24 series.
+        front_end: None, "convolution" or "convolution-own": strided convolutions before the recurrent layer, which then
+            runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
+            beside None where series are long and dense (half of them have 48 samples, half of the values observed);
+            without a search it is None. Such a network reads whole series: `update` is refused.
         per_step: whether there is a target for each sample instead of each series.
         random_state: random seed, numpy RandomState, or None for a different result each time.
         verbose: whether to show a progress line while training.
@@ -71,11 +83,15 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
         networks_: the trained networks.
         results_: one `TrainResult` per network.
+        choice_: the epochs, the learning rate and the front end that the networks were trained with.
+        front_end_: that front end, or None.
+        trials_: what a search tried, each with its held-out loss; empty where there was none.
         seed_: the seed that everything random followed from.
     """
 
     _kind: ClassVar[str] = "CfCRegressor"
     _purpose: ClassVar[str] = "predicts numbers from irregular series"
+    _learning_rate: ClassVar[float] = 3e-3
     _deviation: ClassVar[float] = 1 / 3
     """Deviation of the read-out's piecewise-linear features. The default learning rate is three times that of the
     classifier, which the recurrent layer needs; the features are many and overfit at that rate. At a third of their
@@ -89,15 +105,17 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         num_layers: int = 1,
         read_out_units: int = 128,
         dropout: float = 0.5,
-        channel_dropout: float = 0.3,
+        channel_dropout: float | None = None,
         bin_width: float | str | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 3e-3,
+        learning_rate: float | None = None,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
         n_estimators: int = 1,
+        budget: str = SEARCH,
+        front_end: str | None = AUTO,
         per_step: bool = False,
         random_state: Any = None,
         verbose: bool = False,
@@ -107,7 +125,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            random_state=random_state, verbose=verbose,
+            budget=budget, front_end=front_end, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.per_step = per_step
 
@@ -120,6 +138,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         super()._check_settings()
         if self.per_step and self.bin_width is not None:
             raise ValueError("`per_step` needs every sample as it is; leave `bin_width` None")
+        if self.per_step and self.front_end in FRONT_ENDS:
+            raise ValueError("`per_step` needs a prediction from the samples up to each; leave out `front_end`")
 
     def fit(
         self,
@@ -127,6 +147,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         y: Any,
         *,
         auxiliary: Any = None,
+        groups: Any = None,
         validation: tuple[Any, Any] | None = None,
         folder: str | Path | None = None,
         resume: bool = False,
@@ -138,6 +159,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             y: (S,) or (S, K); with `per_step` one row per sample.
             auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
                 see `liquidtime.estimators.network.auxiliary`.
+            groups: (S,) of which group each series is, such as of one patient: held-out folds never split a group.
             validation: series and targets to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run.
             resume: resume the run in `folder`.
@@ -164,7 +186,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
             return self._part(encoder, data, table), None if held is None else self._part(encoder, *held)
 
-        self._fit_members(parts, table.shape[1], self._loss_of, None, run, outcomes)
+        self._fit_members(parts, table.shape[1], self._loss_of, None, run, outcomes, groups_of(groups, len(data)))
         return self
 
     def _part(self, encoder: SeriesEncoder, data: SeriesSet, table: Values) -> Part:

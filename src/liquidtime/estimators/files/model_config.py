@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
 from liquidtime._provenance import versions
+from liquidtime.estimators.network.front_end import least_weights as front_end_weights
 from liquidtime.networks import entry_of
 from liquidtime.training.bounded import DamagedFolder, json_from_bytes
 
-FORMAT = 2
-"""Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns either as format 2."""
+FORMAT = 3
+"""Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns it as a later one. Formats
+1 and 2 had fewer parameters: see `ADDED`."""
+ADDED: dict[str, Any] = {"budget": "quick", "front_end": None}
+"""Parameters that came with format 3, and what models of earlier formats were made with."""
 _FIELDS = {
     "format": int,
     "kind": str,
@@ -151,14 +155,16 @@ def _check_classes(classes: Any) -> None:
         )
 
 
-def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
+def read_params(config: Mapping[str, Any], known: Collection[str], network: Any) -> dict[str, Any]:
     """Return an estimator's parameters from those stored.
 
     Args:
-        stored: as `stored_params` returned them.
+        config: as `read_config` returned it; its `params` are as `stored_params` returned them.
+        known: the names of those that the estimator has.
         network: the caller's function, where the stored one was a function.
     """
-    params = dict(stored)
+    added = {name: value for name, value in ADDED.items() if name in known} if config["format"] < 3 else {}
+    params: dict[str, Any] = added | config["params"]
     if isinstance(params.get("network"), dict):
         if network is None:
             raise ModelFolderError(
@@ -175,7 +181,14 @@ def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
 
 
 def check_sizes(
-    params: Mapping[str, Any], members: int, D: int, pieces: int, outputs: int, elements: int, tensors: int
+    params: Mapping[str, Any],
+    members: int,
+    D: int,
+    pieces: int,
+    outputs: int,
+    elements: int,
+    tensors: int,
+    front_end: str | None = None,
 ) -> None:
     """Refuse a configuration that needs more weights or tensors than its file holds, before anything is made of it.
 
@@ -187,13 +200,16 @@ def check_sizes(
         outputs: likewise.
         elements: numbers in the file.
         tensors: that they are in.
+        front_end: of the networks.
     """
     H, U, layers, R = (params[name] for name in ("hidden_size", "backbone_units", "num_layers", "read_out_units"))
     if isinstance(params["network"], str):
-        entry = entry_of(params["network"])
+        entry, D = entry_of(params["network"]), D if front_end is None else 2 * H
         least, least_tensors = entry.least_weights(D, H, U, layers), entry.least_tensors(layers)
     else:
         H, U, least, least_tensors = 1, 1, layers, layers  # a function sets its own sizes
+    if front_end is not None:
+        least += front_end_weights(params["hidden_size"])
     least = members * (least + R * (3 * H + pieces + outputs))
     if members * least_tensors > tensors:
         raise ModelFolderError(

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from liquidtime._checks import check_choice
 from liquidtime._provenance import versions
 from liquidtime.data import History, SeriesEncoder
 from liquidtime.errors import unknown_choice
@@ -28,6 +29,7 @@ from liquidtime.estimators.files.model_config import (
     stored_params,
     tell_other_versions,
 )
+from liquidtime.estimators.network.front_end import FRONT_ENDS
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import isolated_rng
 from liquidtime.training.artifact import (
@@ -87,7 +89,7 @@ def save(
         "kind": model._kind,
         "params": stored_params(model.get_params(deep=False)),
         "encoders": [encoder["config"] for encoder in encoders],
-        "learned": model._learned(),
+        "learned": model._learned() | ({} if model.front_end_ is None else {"front_end": model.front_end_}),
         "members": len(model.networks_),
         "pieces": [network.pieces.pieces for network in model.networks_[: len(encoders)]],
         "features": getattr(model, "n_features_in_", None),
@@ -170,9 +172,9 @@ def _estimator(
 
     if config["kind"] not in ESTIMATORS:
         raise unknown_choice("kind", config["kind"], ESTIMATORS)
-    params = read_params(config["params"], network)
     model: SeriesEstimator = ESTIMATORS[config["kind"]]()
     known = model.get_params(deep=False)
+    params = read_params(config, known, network)
     if set(params) != set(known):
         missing, surplus = sorted(set(known) - set(params)), sorted(set(params) - set(known))
         raise ModelFolderError(f"config.json has other `params` than {config['kind']}: missing {missing}, {surplus}")
@@ -183,6 +185,9 @@ def _estimator(
         for described, own in zip(config["encoders"], arrays, strict=True)
     ]
     model.encoder_ = model.encoders_[0]
+    model.front_end_ = config["learned"].get("front_end")
+    if model.front_end_ is not None:
+        check_choice("front_end", model.front_end_, FRONT_ENDS)
     _check_alike(model.encoders_)
     return model, model._relearn(config["learned"])
 
@@ -203,8 +208,8 @@ def _refuse_misfits(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, 
     elements = sum(entry.elements for part in own for entry in part.values())
     count = sum(len(part) for part in own)
     D, H, params = model.encoder_.input_size_, model.hidden_size, model.get_params(deep=False)
-    check_sizes(params, members, D, min(pieces), outputs, elements, count)
-    check_sizes(params, 1, D, max(pieces), outputs, elements, count)
+    check_sizes(params, members, D, min(pieces), outputs, elements, count, model.front_end_)
+    check_sizes(params, 1, D, max(pieces), outputs, elements, count, model.front_end_)
     if isinstance(model.network, str) and _SHARED * elements + _SPARE < D * H:
         raise ModelFolderError(
             f"config.json asks for {D:,} inputs of {H:,} units; {WEIGHTS} holds {elements:,} numbers"

@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder
+from liquidtime.errors import wrong_shape
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches
 from liquidtime.training import Loss, TrainResult, TrainSettings, isolated_rng, train
 from liquidtime.training.seeds import derive_seed
@@ -42,7 +43,12 @@ PartsOf: TypeAlias = Callable[[SeriesEncoder], tuple[Part, Part | None]]
 
 
 def folds(
-    S: int, fraction: float, members: int, strata: npt.NDArray[Any] | None, seed: int
+    S: int,
+    fraction: float,
+    members: int,
+    strata: npt.NDArray[Any] | None,
+    seed: int,
+    groups: npt.NDArray[Any] | None = None,
 ) -> Iterator[tuple[Rows, Rows]]:
     """Yield (rows to train on, rows to validate on) for each member of an ensemble.
 
@@ -51,23 +57,41 @@ def folds(
 
     Args:
         S: number of series.
-        fraction: to validate on; with 0, or with fewer series than folds, every row trains.
+        fraction: to validate on; with 0, or with fewer series or groups than folds, every row trains.
         members: how many.
         strata: (S,) classes that each fold is to have its share of, where each has as many rows as there are folds.
         seed: of the cuts.
+        groups: (S,) rows of one group are all trained on or all validated on; None if there are none.
     """
     rows = np.arange(S)
     count = max(2, round(1.0 / fraction)) if fraction > 0 else 0
-    if count == 0 or count > S:
+    if count == 0 or count > (S if groups is None else len(np.unique(groups))):
         for _ in range(members):
             yield rows, rows[:0]
         return
     fair = strata is not None and np.unique(strata, return_counts=True)[1].min() >= count
     for turn in range(0, members, count):
         state = derive_seed(seed, 7, turn) % 2**32
-        splitter = (StratifiedKFold if fair else KFold)(count, shuffle=True, random_state=state)
-        cuts = list(splitter.split(rows, strata))
+        kinds = (KFold, StratifiedKFold) if groups is None else (GroupKFold, StratifiedGroupKFold)
+        splitter = kinds[int(fair)](count, shuffle=True, random_state=state)
+        cuts = list(splitter.split(rows, strata, groups))
         yield from cuts[: members - turn]
+
+
+def groups_of(groups: Any, S: int) -> npt.NDArray[Any] | None:
+    """Return (S,) the group of each series as a whole number from 0, or None where none are given.
+
+    Raises:
+        ValueError: another number of them than of series.
+
+    """
+    if groups is None:
+        return None
+    table = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
+    if table.shape != (S,):
+        raise wrong_shape("groups", "(S,)", [S], table.shape, "One group per series.")
+    codes: npt.NDArray[Any] = np.unique(table.astype(str) if table.dtype == object else table, return_inverse=True)[1]
+    return codes
 
 
 def train_member(
@@ -101,12 +125,7 @@ def train_member(
 
     def validate(model: nn.Module) -> dict[str, float]:
         assert validation is not None
-        held, held_rows = validation
-        losses = [
-            loss_of(model, sample, held.target) for sample in SeriesBatches(held.prepared, PREDICT_BATCH, held_rows)
-        ]
-        weight = sum(float(loss.weight) for loss in losses)
-        return {"loss": sum(float(loss.total) for loss in losses) / weight if weight else float("nan")}
+        return {"loss": held_loss(model, *validation, loss_of)}
 
     result = train(
         network,
@@ -117,6 +136,18 @@ def train_member(
         **run,
     )
     return network.eval(), result
+
+
+def held_loss(model: nn.Module, part: Part, rows: Rows, loss_of: LossOf) -> float:
+    """Return the mean loss of a network on some series of a part; NaN where none of them teaches anything."""
+    losses = [loss_of(model, sample, part.target) for sample in SeriesBatches(part.prepared, PREDICT_BATCH, rows)]
+    weight = sum(float(loss.weight) for loss in losses)
+    return sum(float(loss.total) for loss in losses) / weight if weight else float("nan")
+
+
+def trial_folder(folder: str | Path | None, trial: int) -> Path | None:
+    """Return where the run of one trial of a budget is kept: in a folder of its own inside that of the model."""
+    return None if folder is None else Path(folder) / f"trial-{trial}"
 
 
 def member_folder(folder: str | Path | None, member: int, members: int) -> Path | None:

@@ -14,7 +14,7 @@ from liquidtime._types import HiddenState
 from liquidtime.cells import Cell
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.estimators.network.pooling import Pool
-from liquidtime.estimators.network.reader import SeriesReader
+from liquidtime.estimators.network.reader import WholeSeriesReader
 from liquidtime.layers import Recurrent
 from liquidtime.training import Loss
 
@@ -49,6 +49,11 @@ class NetworkState(NamedTuple):
         return NetworkState(parts[0] if isinstance(self.h, Tensor) else parts, pool)
 
 
+def channel_dropout_of(channels: int) -> float:
+    """Return the default dropout of channels: 0 with up to 3, of which few would be left, to 0.3 with 16 and more."""
+    return 0.3 * min(max(channels - 3, 0) / 13, 1.0)
+
+
 class SeriesNetwork(nn.Module):
     """A recurrent layer whose states are pooled over time and read out.
 
@@ -58,11 +63,11 @@ class SeriesNetwork(nn.Module):
 
     The output after step k depends on steps up to k alone: `forward` gives that after the last step of each series,
     `prefixes` that after every step, and `step` takes one step at a time; their numbers agree. A series without steps
-    has zeros for everything but its static features. Around a `SeriesReader` there is no `step`, and
+    has zeros for everything but its static features. Around a `WholeSeriesReader` there is no `step`, and
     where its outputs know later samples `prefixes` runs it on every prefix.
 
     Args:
-        recurrent: the layer, batch first and forward in time only; or a `SeriesReader`.
+        recurrent: the layer, batch first and forward in time only; or a `WholeSeriesReader`.
         pieces: encodes what the read-out sees besides the states.
         outputs: K.
         read_out_units: width of the read-out's hidden layer.
@@ -75,7 +80,7 @@ class SeriesNetwork(nn.Module):
 
     def __init__(
         self,
-        recurrent: Recurrent | SeriesReader,
+        recurrent: Recurrent | WholeSeriesReader,
         pieces: PiecewiseLinear,
         outputs: int,
         read_out_units: int = 64,
@@ -116,15 +121,16 @@ class SeriesNetwork(nn.Module):
     ) -> Tensor:
         """Return the hidden units of `units_after`; the layer sees `thinned`, the read-out x."""
         y = self._run(thinned, dt, lengths)
+        steps = self.recurrent.steps_of(lengths) if isinstance(self.recurrent, WholeSeriesReader) else lengths
         some = (lengths > 0).unsqueeze(-1)  # (B, 1)
-        rows, last = torch.arange(len(x), device=x.device), (lengths - 1).clamp(min=0)
-        pool = Pool.of_series(y, lengths)
+        rows, last, end = torch.arange(len(x), device=x.device), (lengths - 1).clamp(min=0), (steps - 1).clamp(min=0)
+        pool = Pool.of_series(y, steps)
         pool = pool._replace(largest=pool.largest.masked_fill(~some, 0.0))
-        return self._units(y[rows, last], pool, x[rows, last] * some, history, static)
+        return self._units(y[rows, end], pool, x[rows, last] * some, history, static)
 
     def prefixes(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
         """Return (B, T, K), the outputs after every step; arguments as `forward`, but history (B, T, G)."""
-        if isinstance(self.recurrent, SeriesReader) and not self.recurrent.causal:
+        if isinstance(self.recurrent, WholeSeriesReader) and not self.recurrent.causal:
             return self._each_prefix(x, dt, lengths, static, history)
         y = self._run(self._thinned(x), dt, lengths)
         spread = static.unsqueeze(1).expand(-1, x.shape[1], -1)
@@ -170,7 +176,7 @@ class SeriesNetwork(nn.Module):
     def _run(self, x: Tensor, dt: Tensor, lengths: Tensor) -> Tensor:
         """Return the layer's outputs (B, T, H), and keep the own loss of a model that has one."""
         y, rest = self.recurrent(x, dt=dt, lengths=lengths)
-        if isinstance(self.recurrent, SeriesReader):
+        if isinstance(self.recurrent, WholeSeriesReader):
             self._own_loss = rest
         outputs: Tensor = y
         return outputs
@@ -186,11 +192,8 @@ class SeriesNetwork(nn.Module):
 
     def _steps(self) -> Recurrent:
         """Return the layer, or refuse one that takes no single samples."""
-        if isinstance(self.recurrent, SeriesReader):
-            raise ValueError(
-                f"`network` {self.recurrent.name!r} reads whole series and takes no single samples: predict the series "
-                "so far again, or take a recurrent network such as 'cfc'."
-            )
+        if isinstance(self.recurrent, WholeSeriesReader):
+            raise ValueError(self.recurrent.refusal)
         return self.recurrent
 
     def _thinned(self, x: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
@@ -10,7 +12,33 @@ from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.networks import check_network, entry_of
 
 
-class SeriesReader(nn.Module):
+class WholeSeriesReader(nn.Module, ABC):
+    """What stands in the place of a recurrent layer and reads whole series, without single steps.
+
+    Attributes:
+        input_size: D of the encoded samples.
+        output_size: width of the outputs.
+    """
+
+    input_size: int
+    output_size: int
+
+    @property
+    @abstractmethod
+    def causal(self) -> bool:
+        """Whether an output depends on the samples up to it alone."""
+
+    @property
+    @abstractmethod
+    def refusal(self) -> str:
+        """Why it takes no single samples, and what to do instead."""
+
+    def steps_of(self, lengths: Tensor) -> Tensor:
+        """Return (B,) the number of outputs for series of these lengths (B,)."""
+        return lengths
+
+
+class SeriesReader(WholeSeriesReader):
     """A model of whole series on encoded samples, of which it is given the columns that it can read.
 
     A model that knows which values were observed gets the values, each with its channel's mask; another gets all.
@@ -43,6 +71,14 @@ class SeriesReader(nn.Module):
     def causal(self) -> bool:
         """Whether an output depends on the samples up to it alone."""
         return self.model.causal
+
+    @property
+    def refusal(self) -> str:
+        """Why it takes no single samples."""
+        return (
+            f"`network` {self.name!r} reads whole series and takes no single samples: predict the series so far again, "
+            "or take a recurrent network such as 'cfc'."
+        )
 
     def forward(self, x: Tensor, *, dt: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor | None]:
         """Return (B, T, output_size) of samples x (B, T, D), and in training the model's own loss, if it has one."""

@@ -1,0 +1,195 @@
+"""The training of an estimator's networks: choose how, then train every member so."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.utils.validation import check_random_state
+from torch import Tensor
+
+from liquidtime.data import SeriesEncoder
+from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
+from liquidtime.estimators.network.budget import (
+    HELD_OUT,
+    LEAST_SERIES,
+    SEARCH,
+    Choice,
+    Trial,
+    batch_size_of,
+    quick_epochs,
+    search,
+)
+from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, suits, takes_front_end
+from liquidtime.estimators.network.members import (
+    LossOf,
+    Part,
+    PartsOf,
+    Rows,
+    folds,
+    member_folder,
+    train_member,
+    trial_folder,
+)
+from liquidtime.estimators.network.network import SeriesNetwork
+from liquidtime.estimators.network.piecewise import PiecewiseLinear
+from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings
+from liquidtime.training.seeds import derive_seed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from liquidtime.estimators.faces.base import SeriesEstimator
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the networks of an estimator are trained on.
+
+    Args:
+        parts: maps an encoder to the training series and those of the caller's own that choose the best epoch in
+            place of `validation_fraction`, or None.
+        outputs: K of the networks.
+        loss_of: the loss.
+        strata: (S,) classes for the folds, or None.
+        groups: (S,) series of one group are never split between folds; None if there are none.
+        run: `folder` and `resume`.
+        outcomes: (S, K) auxiliary targets, standardised, or None.
+    """
+
+    parts: PartsOf
+    outputs: int
+    loss_of: LossOf
+    strata: npt.NDArray[Any] | None
+    groups: npt.NDArray[Any] | None
+    run: Mapping[str, Any]
+    outcomes: Tensor | None
+
+
+class Fitting:
+    """One call of `fit`.
+
+    Args:
+        model: the estimator, its encoders fitted.
+        problem: what to train on.
+    """
+
+    def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
+        self.model, self.problem = model, problem
+        self._read_by(model.encoder_)
+        model.seed_ = int(check_random_state(model.random_state).randint(2**31 - 1))
+
+    def _read_by(self, encoder: SeriesEncoder) -> None:
+        self.encoder = encoder
+        self.part, self.validation = self.problem.parts(encoder)
+        self.pieces = PiecewiseLinear.fitted(self.part.prepared.seen_by_read_out(), self.model._deviation)
+
+    def run(self) -> None:
+        """Choose how to train, and train every member."""
+        model, problem = self.model, self.problem
+        model.trials_ = self._trials()
+        S, members = len(self.part.prepared), model.n_estimators
+        fraction = 0.0 if self.validation is not None else model.validation_fraction
+        best = min(model.trials_, key=lambda trial: trial.loss, default=None)
+        chosen = best.choice if best is not None and math.isfinite(best.loss) else None
+        model._calibrate(1.0 if best is None else best.temperature)
+        if (chosen or self._quick(np.arange(S))).front_end is not None:
+            model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
+        model.networks_, model.results_ = [], []
+        cuts = folds(S, fraction, members, problem.strata, model.seed_, problem.groups)
+        for member, (rows, held) in enumerate(cuts):
+            if model._encoder_of(member) is not self.encoder:
+                self._read_by(model._encoder_of(member))
+            judged = (self.part, held) if len(held) else None
+            if self.validation is not None:
+                judged = (self.validation, np.arange(len(self.validation.prepared)))
+            choice = chosen or self._quick(rows)
+            folder = member_folder(problem.run.get("folder"), member, members)
+            network, result = self._trained(member, rows, judged, choice, folder)
+            model.networks_.append(network)
+            model.results_.append(result)
+            if member == 0:
+                model.choice_ = choice
+
+    def _quick(self, rows: Rows) -> Choice:
+        """Return how to train by the estimator's own settings."""
+        model = self.model
+        batch_size = model.batch_size or batch_size_of(len(rows))
+        rate = model._learning_rate if model.learning_rate is None else model.learning_rate
+        front_end = None if model.front_end == AUTO else model.front_end
+        return Choice(model.epochs or quick_epochs(len(rows), batch_size), rate, front_end)
+
+    def _front_ends(self) -> tuple[str | None, ...]:
+        """Return the front ends to choose from, the first to be tried first."""
+        model = self.model
+        if model.front_end != AUTO:
+            return (model.front_end,)
+        offered = takes_front_end(model.network) and not self.part.prepared.every_step
+        return (None, *FRONT_ENDS) if offered and suits(self.part.prepared.encoded, self.encoder.layout_) else (None,)
+
+    def _trials(self) -> list[Trial]:
+        """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
+        model, problem = self.model, self.problem
+        own = self.validation is not None or model.validation_fraction > 0
+        asked = model.budget == SEARCH and model.epochs is None and model.learning_rate is None
+        S = len(self.part.prepared)
+        if own or not asked or S < LEAST_SERIES:
+            return []
+        seed = derive_seed(model.seed_, 13)
+        rows, held = next(folds(S, HELD_OUT, 1, problem.strata, seed, problem.groups))
+        if not len(held):
+            return []
+        samples = int(self.part.prepared.encoded.lengths.sum())
+
+        def attempt(number: int, choice: Choice) -> Trial:
+            folder = trial_folder(problem.run.get("folder"), number)
+            try:
+                network, _ = self._trained(0, rows, None, choice, folder)
+            except TrainingDiverged:
+                return Trial(choice, math.inf)
+            with torch.inference_mode():
+                loss, temperature = model._judged(network, self.part, held, problem)
+            return Trial(choice, loss if math.isfinite(loss) else math.inf, temperature)
+
+        quick = self._quick(np.arange(S)).epochs
+        return search(quick, samples, model.n_estimators, self._front_ends(), attempt)
+
+    def _trained(
+        self, member: int, rows: Rows, judged: tuple[Part, Rows] | None, choice: Choice, folder: Path | None
+    ) -> tuple[SeriesNetwork, TrainResult]:
+        model, problem = self.model, self.problem
+        settings = TrainSettings(
+            epochs=choice.epochs,
+            seed=derive_seed(model.seed_, member) % 2**31,
+            learning_rate=choice.learning_rate,
+            weight_decay=model.weight_decay,
+            schedule="one_cycle",
+            clip_norm=1.0,
+            patience=model.patience if judged is not None else 0,
+        )
+        learner, result = train_member(
+            functools.partial(self._learner, choice),
+            self.part,
+            rows,
+            judged,
+            problem.loss_of if problem.outcomes is None else beside(problem.loss_of),
+            settings,
+            model.batch_size or batch_size_of(len(rows)),
+            folder=folder,
+            resume=bool(problem.run.get("resume", False)),
+            progress=bool(model.verbose),
+        )
+        network = learner.network if isinstance(learner, WithAuxiliary) else learner
+        return cast(SeriesNetwork, network), result
+
+    def _learner(self, choice: Choice) -> SeriesNetwork | WithAuxiliary:
+        """Return a network as it is trained: with auxiliary targets it also predicts those."""
+        self.model.front_end_ = choice.front_end
+        network = self.model._make_network(self.problem.outputs, self.encoder, self.pieces)
+        return network if self.problem.outcomes is None else WithAuxiliary(network, self.problem.outcomes)

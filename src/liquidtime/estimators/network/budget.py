@@ -1,0 +1,103 @@
+"""How long and how fast to train: whole one-cycles are tried on a held-out fold, the shorter first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+SEARCH, QUICK = BUDGETS = ("search", "quick")
+"""What an estimator's `budget` can be."""
+RATES = (1e-3, 3e-3)
+LONGER = (30, 100)
+"""Epochs that are tried after those of the quick budget."""
+HELD_OUT = 0.25
+"""Share of the training series that judges a trial."""
+LEAST_SERIES = 24
+"""With fewer, the held-out fold says too little to choose by."""
+_STEPS, _EPOCHS, _MOST_EPOCHS = 200, 6, 100
+_MOST_SAMPLES = 5_000_000
+"""Samples that all epochs of one cycle may read, in the trial and in all members after it."""
+_SHORTER = 4
+"""How many times cheaper a sample is with a front end, of which the recurrent layer sees every eighth place."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a network is trained.
+
+    Args:
+        epochs: of the one-cycle.
+        learning_rate: its highest.
+        front_end: what stands before the recurrent layer, one of `FRONT_ENDS` or None.
+    """
+
+    epochs: int
+    learning_rate: float
+    front_end: str | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A choice that was tried.
+
+    Args:
+        choice: what was tried.
+        loss: on the held-out series; infinite where training diverged.
+        temperature: that classifiers had this loss with; 1 for the others.
+    """
+
+    choice: Choice
+    loss: float
+    temperature: float = 1.0
+
+
+def batch_size_of(S: int) -> int:
+    """Return the default number of series per batch: about a 25th of S, a power of 2 from 8 to 128."""
+    return int(2 ** min(7, max(3, round(math.log2(S / 25)))))
+
+
+def quick_epochs(S: int, batch_size: int) -> int:
+    """Return the epochs of the quick budget: 6, or as many as it takes for 200 steps, at most 100."""
+    return min(_MOST_EPOCHS, max(_EPOCHS, math.ceil(_STEPS / math.ceil(S / batch_size))))
+
+
+def search(
+    quick: int,
+    samples: int,
+    members: int,
+    front_ends: Sequence[str | None],
+    attempt: Callable[[int, Choice], Trial],
+) -> list[Trial]:
+    """Try one level of epochs after another, until one has no better loss than those before; return all trials.
+
+    The first level has the epochs of the quick budget at both rates. The second, of 30 epochs, has them too, and every
+    other front end at the higher rate. The third has 100 epochs of the best so far. What would read too many samples
+    is left out.
+
+    Args:
+        quick: epochs of the quick budget.
+        samples: of all training series together.
+        members: networks of the ensemble.
+        front_ends: to choose from; the first is tried first.
+        attempt: trains by a choice, given its number among the trials, and judges the result.
+    """
+    trials: list[Trial] = []
+    for level, epochs in enumerate((quick, *(longer for longer in LONGER if longer > quick))):
+        best = min(trials, key=lambda trial: trial.loss, default=None)
+        choices = [Choice(epochs, rate, front_ends[0]) for rate in RATES]
+        if level == 1:
+            choices += [Choice(epochs, RATES[-1], other) for other in front_ends[1:]]
+        elif level > 1 and best is not None:
+            choices = [Choice(epochs, best.choice.learning_rate, best.choice.front_end)]
+        choices = [choice for choice in choices if level == 0 or _affordable(choice, samples, members)]
+        tried = [attempt(len(trials) + place, choice) for place, choice in enumerate(choices)]
+        trials += tried
+        if best is not None and min((trial.loss for trial in tried), default=math.inf) >= best.loss:
+            break
+    return trials
+
+
+def _affordable(choice: Choice, samples: int, members: int) -> bool:
+    read = samples if choice.front_end is None else samples / _SHORTER
+    return choice.epochs * read * (members + 1) <= 2 * _MOST_SAMPLES

@@ -1,0 +1,173 @@
+"""Convolutions before a recurrent layer in both directions of time, for long, dense series with a shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import batch_norm, pad, silu
+
+from liquidtime.data import Encoded
+from liquidtime.data.encoding.encoder_layout import Layout
+from liquidtime.estimators.network.reader import WholeSeriesReader
+from liquidtime.networks import Network, entry_of, recurrent_layer
+
+AUTO = "auto"
+GLOBAL, OWN = FRONT_ENDS = ("convolution", "convolution-own")
+"""Series in the scale of the training part, with batch normalisation; or each in its own, with layer normalisation."""
+_KERNEL, _LAYERS = 9, 3
+_STRIDE = 2**_LAYERS
+_LEAST_LENGTH, _LEAST_OBSERVED = 48, 0.5
+_LEAST_DEVIATION = 1e-3
+
+
+class ConvolutionalReader(WholeSeriesReader):
+    """Three strided convolutions, 8 samples per step in all, and a recurrent layer in both directions of time.
+
+        u_0 = [ values ; masks ; log(1 + dt) ],   u_i = silu(norm(convolution(u_{i-1}))), every second place
+        y = [ →layer(u_3) ; ←layer(u_3) ],   each step an eighth of the time since the one before
+
+    What lies behind the end of a series is 0 before every convolution, so that no output depends on the other series of
+    a batch. In the form "convolution-own" each channel of each series is brought to mean 0 and deviation 1 first; the
+    read-out knows both from the history.
+
+    Args:
+        network: of the recurrent layer, one that takes single steps.
+        form: one of `FRONT_ENDS`.
+        hidden_size: H of each direction; convolutions are 2H wide.
+        backbone_units: of the recurrent layer.
+        num_layers: likewise.
+        input_size: D of the encoded samples.
+        layout: which of them is what.
+
+    """
+
+    columns: Tensor
+    masks: Tensor
+    own: Tensor
+
+    def __init__(
+        self,
+        network: Network,
+        form: str,
+        hidden_size: int,
+        backbone_units: int,
+        num_layers: int,
+        input_size: int,
+        layout: Layout,
+    ) -> None:
+        super().__init__()
+        self.form, self.input_size = form, input_size
+        values = [column for part in layout.value.values() for column in range(part.start, part.stop)]
+        own = [part.stop - part.start == 1 and form == OWN for part in layout.value.values() for _ in range(*_of(part))]
+        self.register_buffer("columns", torch.tensor(values), persistent=False)
+        self.register_buffer("masks", torch.tensor(layout.mask_of), persistent=False)
+        self.register_buffer("own", torch.tensor(own), persistent=False)
+        width, channels = len(values) + (layout.since - layout.mask) + 1, 2 * hidden_size
+        self.observed = slice(layout.mask, layout.since)
+        self.convolutions, self.norms = nn.ModuleList(), nn.ModuleList()
+        for _ in range(_LAYERS):
+            self.convolutions.append(nn.Conv1d(width, channels, _KERNEL, stride=2, padding=_KERNEL // 2))
+            self.norms.append(nn.LayerNorm(channels) if form == OWN else _BatchNorm(channels))
+            width = channels
+        self.layer = recurrent_layer(network, channels, hidden_size, backbone_units, num_layers, bidirectional=True)
+        self.output_size = self.layer.output_size
+
+    @property
+    def causal(self) -> bool:
+        """False: convolutions and the way back know later samples."""
+        return False
+
+    @property
+    def refusal(self) -> str:
+        """Why it takes no single samples."""
+        return (
+            "the convolutional front end of this model reads whole series and takes no single samples: predict the "
+            "series so far again, or fit with front_end=None."
+        )
+
+    def steps_of(self, lengths: Tensor) -> Tensor:
+        """Return (B,) the steps that are left of series of these lengths."""
+        steps: Tensor = (lengths + _STRIDE - 1) // _STRIDE
+        return steps
+
+    def forward(self, x: Tensor, *, dt: Tensor, lengths: Tensor) -> tuple[Tensor, None]:
+        """Return (B, steps, output_size) of samples x (B, T, D)."""
+        T = max(x.shape[1], 1)
+        x, dt = pad(x, (0, 0, 0, T - x.shape[1])), pad(dt, (0, T - dt.shape[1]))
+        values = self._scaled(x, lengths)
+        u = torch.cat([values, x[..., self.observed], torch.log1p(dt).unsqueeze(-1)], dim=-1)
+        u, left = u * _inside(T, lengths), lengths
+        for convolution, norm in zip(self.convolutions, self.norms, strict=True):
+            u, left = convolution(u.transpose(1, 2)).transpose(1, 2), (left + 1) // 2
+            inside = _inside(u.shape[1], left)
+            u = silu(norm(u, inside) if isinstance(norm, _BatchNorm) else norm(u)) * inside
+        clock = dt.double().cumsum(dim=1)[:, ::_STRIDE]  # (B, steps), at the sample in the middle of each kernel
+        between = torch.diff(clock, dim=1, prepend=clock[:, :1]).to(dt.dtype) / _STRIDE
+        y, _ = self.layer(u, dt=between, lengths=left)
+        return y, None
+
+    def _scaled(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Return (B, T, V) the values, those of the form "convolution-own" in the scale of their own series."""
+        values = x[..., self.columns]
+        if not bool(self.own.any()):
+            return values
+        seen = _inside(x.shape[1], lengths).expand_as(values)
+        if len(self.masks):
+            seen = seen * x[..., self.masks]
+        count = seen.sum(dim=1, keepdim=True).clamp(min=1)
+        mean = (values * seen).sum(dim=1, keepdim=True) / count
+        apart = (values - mean) * seen
+        deviation = (apart.square().sum(dim=1, keepdim=True) / count).sqrt().clamp(min=_LEAST_DEVIATION)
+        return torch.where(self.own, apart / deviation, values)
+
+
+class _BatchNorm(nn.Module):
+    """Batch normalisation of the steps that are inside their series; those behind the end count for nothing."""
+
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
+        self.register_buffer("mean", torch.zeros(channels))
+        self.register_buffer("variance", torch.ones(channels))
+
+    def forward(self, u: Tensor, inside: Tensor) -> Tensor:
+        """Return (B, T, W) the normalised steps, 0 where `inside` (B, T, 1) is."""
+        chosen = inside.squeeze(-1) > 0
+        rows = u[chosen]
+        learns = self.training and len(rows) > 1
+        normed = batch_norm(rows, self.mean, self.variance, self.weight, self.bias, training=learns)
+        return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), normed)
+
+
+def suits(encoded: Encoded, layout: Layout) -> bool:
+    """Return whether series are long and dense enough for a front end: 48 samples, half of the values observed."""
+    if len(encoded) == 0 or np.median(encoded.lengths) < _LEAST_LENGTH:
+        return False
+    masks = encoded.x[:, layout.mask : layout.since]
+    return masks.shape[1] == 0 or float(masks.mean()) >= _LEAST_OBSERVED
+
+
+def takes_front_end(network: Network) -> bool:
+    """Return whether a network can stand behind a front end: it takes single steps, and needs no masks."""
+    if not isinstance(network, str):
+        return True
+    entry = entry_of(network)
+    return not entry.reads_series and entry.masks != "required"
+
+
+def least_weights(hidden_size: int) -> int:
+    """Return a number of weights below which there is no front end."""
+    return (_LAYERS - 1) * _KERNEL * (2 * hidden_size) ** 2
+
+
+def _inside(T: int, lengths: Tensor) -> Tensor:
+    """Return (B, T, 1): 1 inside each series, 0 behind its end."""
+    return (torch.arange(T, device=lengths.device) < lengths.unsqueeze(1)).unsqueeze(-1).float()
+
+
+def _of(part: slice) -> tuple[int, int]:
+    return part.start, part.stop
