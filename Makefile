@@ -25,7 +25,7 @@ types: $(READY)
 	$(BIN)/mypy
 
 layers: $(READY)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 # All with the kernels, which must be there; then, on the plain loops, what both of them compute.
 tests: $(READY)

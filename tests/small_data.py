@@ -1,26 +1,14 @@
-"""Small made-up files with the schemas of the real data sets, and where the real ones are."""
+"""Small made-up files with the schemas of the real data sets."""
 
 import io
-import os
-from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
 from PIL import Image
 
 from liquidtime.paper.datasets.driving import read_run
 from liquidtime.paper.datasets.physionet2012 import CHANNELS
 from liquidtime.paper.datasets.prepare.walker2d import split_order
-
-REAL = Path(os.environ.get("LIQUIDTIME_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
-
-
-def needs_real(file):
-    """Mark a test that reads a file of the real data sets, and skip it where the file is not on this machine."""
-    reason = f"{file} is not in LIQUIDTIME_DATA or ../shared/data"
-    absent = pytest.mark.skipif(not (REAL / file).exists(), reason=reason)
-    return lambda test: pytest.mark.data(absent(test))
 
 
 def driving_run(root, number, **options):

@@ -65,6 +65,7 @@ print(len(files))
 """
 
 
+@pytest.mark.slow
 def test_every_module_can_be_imported_where_there_is_no_posix():
     """Windows has no `fcntl` and its like."""
     *failures, count = run(WITHOUT_POSIX).splitlines()

@@ -3,7 +3,9 @@
 import json
 import time
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import liquidtime as lt
 from estimators.forged import sign
@@ -39,10 +41,12 @@ def test_layers_that_the_file_has_no_tensors_for_are_not_built(network, tmp_path
     settings = TINY | {"epochs": 1, "hidden_size": 1, "backbone_units": 1, "network": network}
     lt.CfCClassifier(**settings).fit(data, labels).save(tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_text())
-    config["params"]["num_layers"] = 200
+    config["params"]["num_layers"] = 20_000
     (tmp_path / "model" / "config.json").write_text(json.dumps(config))
+    weights = tmp_path / "model" / "model.safetensors"
+    save_file(load_file(weights) | {"member-0/surplus": np.zeros(200_000, np.float32)}, weights)
     sign(tmp_path / "model")
     began = time.perf_counter()
-    with pytest.raises(ModelFolderError, match="asks for at least"):
+    with pytest.raises(ModelFolderError, match=r"asks for at least .* tensors"):
         lt.load(tmp_path / "model")
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < 2

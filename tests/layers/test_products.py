@@ -159,6 +159,7 @@ def test_a_map_of_another_kind_takes_the_plain_loop():
         assert layer.cells[0].fused() is None
 
 
+@pytest.mark.slow
 @needs_kernel
 def test_compile_and_export():
     layer, given = make("memory"), batch()

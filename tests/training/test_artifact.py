@@ -29,6 +29,9 @@ from liquidtime.training.artifact import (
 FILES = {"config.json": b'{"a": 1}\n', "model.safetensors": bytes(range(256))}
 
 
+LARGEST = {"config.json": 1000, "model.safetensors": 1000}
+
+
 def generations(tmp_path):
     path = tmp_path / "model"
     write_folder(path, {**FILES, "config.json": b"old"})
@@ -71,7 +74,7 @@ def test_damage_falls_back_with_a_warning_that_names_it(tmp_path, name, damage):
         changed = {"truncated": data[:-1], "longer": data + b"x", "empty": b"", "flipped": b"\x40" + data[1:]}
         file.write_bytes(changed[damage])
     with pytest.warns(FallbackWarning, match=f"{name}.*Taken instead: .*model.previous"):
-        found, files = read_newest(path)
+        found, files = read_newest(path, LARGEST)
     assert found == previous_of(path)
     assert files["config.json"] == b"old"
 
@@ -82,14 +85,14 @@ def test_a_missing_folder_falls_back_and_two_bad_ones_are_an_error(tmp_path):
         entry.unlink()
     path.rmdir()
     with pytest.warns(FallbackWarning, match="there is no folder"):
-        read_newest(path)
+        read_newest(path, LARGEST)
     (previous_of(path) / "config.json").write_bytes(b"new")
     with pytest.raises(
         DamagedFolder, match=r"no good copy is left: there is no folder .*config.json has another sha256"
     ):
-        read_newest(path)
+        read_newest(path, LARGEST)
     with pytest.raises(FileNotFoundError, match=r"nor other\.previous beside it"):
-        read_newest(tmp_path / "other")
+        read_newest(tmp_path / "other", LARGEST)
 
 
 def test_a_damaged_folder_does_not_displace_the_good_one_before(tmp_path):

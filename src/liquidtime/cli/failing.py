@@ -17,6 +17,8 @@ from typing import Any, ParamSpec
 
 import typer
 
+from liquidtime.cli.terminal import printable
+
 P = ParamSpec("P")
 FAILED, BAD_INPUT = 1, 2
 HOW_TO_GO_ON = "Resume with the same command and --resume."
@@ -86,7 +88,7 @@ def _words(error: Exception) -> str:
 
 
 def _line(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def _say_warning(

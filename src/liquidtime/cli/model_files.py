@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from liquidtime.cli.columns import Columns
     from liquidtime.evaluation import JobRecord
 
+_LARGEST_JOB = 1 << 22
+
 
 def load(folder: Path) -> tuple[Any, JobRecord | None]:
     """Return the estimator of a folder and its job, None where it was saved without one.
@@ -36,14 +38,14 @@ def read_record(folder: Path) -> JobRecord | None:
 
     """
     from liquidtime.evaluation.job_record import JOB, JobRecord
-    from liquidtime.training import DamagedFolder
-    from liquidtime.training.artifact import read_folder
+    from liquidtime.training.bounded import DamagedFolder
+    from liquidtime.training.sealed import SealedFolder
 
-    raw = read_folder(folder).get(JOB)
-    if raw is None:
+    sealed = SealedFolder(folder)
+    if JOB not in sealed.entries:
         return None
     try:
-        record = JobRecord.from_bytes(raw)
+        record = JobRecord.from_bytes(sealed.read(JOB, _LARGEST_JOB))
         columns_of(record)
     except (ValueError, TypeError, AttributeError) as error:
         raise DamagedFolder(f"{folder / JOB} does not describe a job: {error}") from error

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from liquidtime.cli.terminal import printable, printable_json
+
 if TYPE_CHECKING:
     from liquidtime.data import Description
     from liquidtime.tasks.figure_table import Figures
@@ -30,8 +32,8 @@ class Printer:
             self.console.width = 110
 
     def line(self, text: str = "") -> None:
-        """Print a text as it is."""
-        self.console.print(text, markup=False, soft_wrap=True)
+        """Print a text as it is, but for what a terminal would obey."""
+        self.console.print(printable(text), markup=False, soft_wrap=True)
 
     def data(self, about: Description, what: str) -> None:
         """Say what was understood of the data, and what was found in it."""
@@ -57,14 +59,14 @@ class Printer:
         from liquidtime.tasks.figure_table import rows_of
 
         header, *rows = rows_of(figures)
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=Text(caption), caption_justify="left")
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=Text(printable(caption)), caption_justify="left")
         for name in header:
-            table.add_column(Text(name), overflow="fold")
+            table.add_column(Text(printable(name)), overflow="fold")
         for row in rows:
-            table.add_row(*map(Text, row))
+            table.add_row(*(Text(printable(cell)) for cell in row))
         self.console.print(table)
 
     def result(self, values: Mapping[str, Any]) -> None:
         """Print the result as JSON, if that was asked for."""
         if self.as_json:
-            sys.stdout.write(json.dumps(values, indent=2, ensure_ascii=False, default=str) + "\n")
+            sys.stdout.write(printable_json(json.dumps(values, indent=2, ensure_ascii=False, default=str)) + "\n")

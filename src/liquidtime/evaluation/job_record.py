@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 from liquidtime.errors import unknown_choice
 from liquidtime.training import ConfidenceInterval
 from liquidtime.training.artifact import json_to_bytes
+from liquidtime.training.bounded import json_from_bytes
 
 JOB, REPORT = "job.json", "report.html"
 """Files of a model folder besides the model itself."""
-_FORMAT = 1
+_FORMAT, _MOST_VALUES = 1, 250_000
 _COLUMNS = ("id", "time", "channel", "value", "values", "static", "categorical", "missing", "time_unit")
 """What can be said of a table's columns; `id` and `time` must be."""
 
@@ -63,7 +63,7 @@ class JobRecord:
 
         """
         try:
-            stored = json.loads(raw)
+            stored = json_from_bytes(raw, JOB, _MOST_VALUES)
             if stored.pop("format") != _FORMAT:
                 raise ValueError("it is of a newer format. Update liquidtime.")
             record = JobRecord(**stored)

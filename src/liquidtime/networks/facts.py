@@ -31,8 +31,8 @@ class Facts:
         uses_dt: whether time changes anything inside; else it may still be an input.
         reads_masks: whether it tells observed values from missing ones by itself.
         causal: whether an output depends on the samples up to it alone.
-        products: multiply-adds of its matrix products a sample.
-        pointwise: numbers that are computed one by one a sample.
+        products: multiply-adds of its matrix products per sample.
+        pointwise: numbers that are computed one by one per sample.
         weights: that are learned.
 
     """
@@ -79,7 +79,7 @@ def renewed(page: str) -> str:
 
     """
     if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise ValueError(f"`page` must have one line {BEGIN} and behind it one line {END}; the table goes between.")
+        raise ValueError(f"`page` must have one line {BEGIN} and after it one line {END}; the table goes between.")
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{markdown()}{END}{rest.split(END)[1]}"
 
@@ -109,7 +109,7 @@ def _weights(model: nn.Module) -> int:
 
 
 def _counted(run: Any) -> tuple[float, float]:
-    """Return multiply-adds of products, and results of pointwise operations, a sample.
+    """Return multiply-adds of products, and results of pointwise operations, per sample.
 
     Everything is run from torch's plain operations, which is where the counts are; in double precision it has no others
     for an LSTM.
@@ -132,10 +132,10 @@ class _Pointwise(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.count = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        done = func(*args, **(kwargs or {}))
-        if torch.Tag.pointwise in func.tags and isinstance(done, Tensor):
-            self.count += done.numel()
-        return done
+        result = func(*args, **(kwargs or {}))
+        if torch.Tag.pointwise in func.tags and isinstance(result, Tensor):
+            self.count += result.numel()
+        return result
 
 
 def _short(count: float) -> str:

@@ -1,7 +1,8 @@
 """Training: one loop, its settings, metrics with intervals, and checkpoints that survive."""
 
-from liquidtime.training.artifact import DamagedFolder, FallbackWarning, SaveFailed
+from liquidtime.training.artifact import FallbackWarning, SaveFailed
 from liquidtime.training.bootstrap import ConfidenceInterval, bootstrap_interval, mean_interval
+from liquidtime.training.bounded import DamagedFolder
 from liquidtime.training.divergence import TrainingDiverged
 from liquidtime.training.locks import FolderInUse
 from liquidtime.training.log import read_log

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import stat
 import time
 import warnings
 from collections.abc import Iterable, Mapping
@@ -24,15 +23,11 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors_torch
 from torch import Tensor
 
-MANIFEST = "manifest.json"
-_LARGEST_MANIFEST = 1 << 20
+from liquidtime.training.bounded import LARGEST_HEADER, DamagedFolder, tensor_entries
+from liquidtime.training.sealed import MANIFEST as MANIFEST
+from liquidtime.training.sealed import SealedFolder, check_name, manifest_text, problem_of
+
 _OLD = 3600.0
-_CAREFULLY = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-"""Follow no link and wait for no pipe, where the system knows of them; bytes as they are on Windows."""
-
-
-class DamagedFolder(ValueError):
-    """A saved folder is missing a part, or a part is not what was written."""
 
 
 class SaveFailed(OSError):
@@ -57,31 +52,36 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
 
     """
     for name in files:
-        _check_name(name)
-    previous, temporary = previous_of(path), _temporary(path)
+        check_name(name)
+    previous, temporary, doomed = previous_of(path), _temporary(path), _temporary(previous_of(path))
     known = (*files, MANIFEST)
     if not owned:
         refuse_foreign(path)
-    _remove_dead(path, known)
+    for folder in (path, previous):
+        _remove_dead(folder, known)
     manifest = _manifest_bytes(files)
     try:
         remove_folder(temporary, known)
+        remove_folder(doomed, known)
         temporary.mkdir()
         for name, data in (*files.items(), (MANIFEST, manifest)):
             _write_synced(temporary / name, data)
         _sync_folder(temporary)
         if path.exists():
-            if problem_of(path) is None:
-                remove_folder(previous, (*_listed(previous), *known))
+            good = problem_of(path) is None
+            if (previous if good else path).exists():
+                (previous if good else path).rename(doomed)  # a removal that is cut short leaves no half folder
+            if good:
                 path.rename(previous)
-            else:
-                remove_folder(path, (*_listed(path), *known))
         temporary.rename(path)
         _sync_folder(path.parent)
+        remove_folder(doomed, (*_listed(doomed), *known))
     except OSError as error:
         remove_folder(temporary, known)
-        good = next((folder for folder in (path, previous) if problem_of(folder) is None), None)
-        stays = f"The last good one stays: {good}" if good else "Nothing was saved there before."
+        if doomed.exists() and not previous.exists():
+            doomed.rename(previous)
+        kept = next((folder for folder in (path, previous) if problem_of(folder) is None), None)
+        stays = f"The last good one stays: {kept}" if kept else "Nothing was saved there before."
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. {stays}") from error
 
 
@@ -115,53 +115,54 @@ def refuse_foreign(path: Path) -> None:
 
 
 def read_folder(path: Path) -> dict[str, bytes]:
-    """Return the contents of a folder by file name, every one checked against the manifest.
+    """Return the contents of a folder of one's own by file name, every one compared with the manifest.
+
+    For a stranger's folder, which may be large beyond reason, see `SealedFolder`.
 
     Raises:
         FileNotFoundError: there is no such folder.
         DamagedFolder: a file is missing, shorter or longer, of another sha256, or not a plain file.
 
     """
-    if not path.is_dir():
-        raise FileNotFoundError(f"there is no folder {path}")
-    entries = _entries(path)
-    files: dict[str, bytes] = {}
-    for name, (size, digest) in entries.items():
-        data = _read_plain(path / name, size)
-        if hashlib.sha256(data).hexdigest() != digest:
-            raise DamagedFolder(f"{path / name} has another sha256 than {MANIFEST} says: a bit has changed")
-        files[name] = data
-    return files
+    sealed = SealedFolder(path)
+    return {name: sealed.read(name) for name in sealed.entries}
 
 
-def read_newest(path: Path) -> tuple[Path, dict[str, bytes]]:
+def read_newest(path: Path, largest: Mapping[str, int]) -> tuple[Path, dict[str, bytes]]:
     """Return the newest good generation of a folder: itself, or with a warning the one before.
+
+    Args:
+        path: the folder.
+        largest: the files that it must have, and no other, with the most bytes of each.
 
     Raises:
         FileNotFoundError: neither generation exists.
         DamagedFolder: what exists is damaged; the text names the fault of each.
 
     """
-    problem = problem_of(path)
-    if problem is None:
-        return path, read_folder(path)
     previous = previous_of(path)
     if not path.exists() and not previous.exists():
         raise FileNotFoundError(f"there is no folder {path}, nor {previous.name} beside it")
-    second = problem_of(previous)
-    if second is not None:
-        raise DamagedFolder(f"no good copy is left: {problem}; {second}")
-    warnings.warn(f"{problem}. Taken instead: {previous}, the one saved before.", FallbackWarning, stacklevel=3)
-    return previous, read_folder(previous)
-
-
-def problem_of(path: Path) -> str | None:
-    """Return what is wrong with a folder, or None where it is whole."""
     try:
-        read_folder(path)
+        return path, _read_exactly(path, largest)
     except (OSError, DamagedFolder) as error:
-        return str(error)
-    return None
+        problem = str(error)
+    try:
+        files = _read_exactly(previous, largest)
+    except (OSError, DamagedFolder) as error:
+        raise DamagedFolder(f"no good copy is left: {problem}; {error}") from error
+    warnings.warn(f"{problem}. Taken instead: {previous}, the one saved before.", FallbackWarning, stacklevel=3)
+    return previous, files
+
+
+def _read_exactly(path: Path, largest: Mapping[str, int]) -> dict[str, bytes]:
+    sealed = SealedFolder(path)
+    surplus = sorted(set(sealed.entries) - set(largest))
+    if surplus:
+        raise DamagedFolder(f"{path / MANIFEST} lists {surplus[0]!r}, which is not of such a folder")
+    for name, most in largest.items():
+        sealed.size(name, most)
+    return {name: sealed.read(name, most) for name, most in largest.items()}
 
 
 def previous_of(path: Path) -> Path:
@@ -225,7 +226,7 @@ def remove_folder(path: Path, names: Iterable[str]) -> None:
     """Remove the plain files of these names from a folder, and the folder if it is then empty; never a link."""
     if path.is_symlink() or not path.is_dir():
         return
-    for name in {*names}:
+    for name in sorted({*names}):
         file = path / name
         if file.is_file() and not file.is_symlink():
             file.unlink()
@@ -276,9 +277,10 @@ def tensors_from_bytes(data: bytes) -> dict[str, Tensor]:
         DamagedFolder: it is not one.
 
     """
+    tensor_entries(data[: LARGEST_HEADER + 8], len(data))
     try:
         return safetensors_torch.load(data)
-    except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, RuntimeError, OverflowError) as error:
         raise DamagedFolder(f"not a safetensors file: {error}") from error
 
 
@@ -287,56 +289,9 @@ def json_to_bytes(values: Any, *, indent: int | None = None) -> bytes:
     return (json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def _entries(path: Path) -> dict[str, tuple[int, str]]:
-    """Return (size, sha256) by name of a folder's manifest.
-
-    Raises:
-        DamagedFolder: it is missing, or not as `write_folder` writes it.
-
-    """
-    raw = _read_plain(path / MANIFEST, None)
-    try:
-        parsed: Any = json.loads(raw)
-        entries = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in parsed["files"].items()}
-        canonical = _manifest_text(entries).encode()
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DamagedFolder(f"{path / MANIFEST} is not a manifest: {error}") from error
-    if canonical != raw:
-        raise DamagedFolder(f"{path / MANIFEST} is not as it was written")
-    for name in entries:
-        _check_name(name)
-    return entries
-
-
 def _manifest_bytes(files: Mapping[str, bytes]) -> bytes:
     entries = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
-    return _manifest_text(entries).encode()
-
-
-def _manifest_text(entries: Mapping[str, tuple[int, str]]) -> str:
-    listed = {name: {"bytes": size, "sha256": digest} for name, (size, digest) in entries.items()}
-    return json.dumps({"files": listed}, indent=1, sort_keys=True) + "\n"
-
-
-def _check_name(name: str) -> None:
-    if not name or name != os.path.basename(name) or name in (".", "..", MANIFEST) or "\0" in name or "\\" in name:
-        raise DamagedFolder(f"{name!r} is not the plain name of a file inside the folder")
-
-
-def _read_plain(path: Path, size: int | None) -> bytes:
-    try:
-        handle = os.open(path, os.O_RDONLY | _CAREFULLY)
-    except OSError as error:
-        raise DamagedFolder(f"{path} cannot be read: {error.strerror}") from error
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise DamagedFolder(f"{path} is not a plain file")
-        if size is None and found.st_size > _LARGEST_MANIFEST:
-            raise DamagedFolder(f"{path} has {found.st_size} bytes, too many for a manifest")
-        if size is not None and found.st_size != size:
-            raise DamagedFolder(f"{path} has {found.st_size} bytes, not the {size} that {MANIFEST} says")
-        return file.read()
+    return manifest_text(entries).encode()
 
 
 def _write_synced(path: Path, data: bytes) -> None:
@@ -359,6 +314,6 @@ def _sync_folder(path: Path) -> None:
 def _listed(folder: Path) -> list[str]:
     """Return the names in a folder's manifest, none where that is not whole."""
     try:
-        return list(_entries(folder))
-    except DamagedFolder:
+        return list(SealedFolder(folder).entries)
+    except (FileNotFoundError, DamagedFolder):
         return []

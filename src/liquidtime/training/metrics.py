@@ -220,3 +220,4 @@ METRICS: dict[str, Metric] = {
         Metric("r2", "R²", "R²", True, False, False, lambda y, p: _sklearn("r2_score")(y, p), _weighted_r2),
     )
 }  # fmt: skip
+"""Every metric by name."""

@@ -185,8 +185,9 @@ def clear_run(folder: Path) -> list[Path]:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what a killed process was writing into the folder of a run; for the holder of its lock only."""
-    for item in temporaries_of(folder / CHECKPOINT):
-        remove_folder(item, _CHECKPOINT_FILES)
+    for name in _CHECKPOINTS:
+        for item in temporaries_of(folder / name):
+            remove_folder(item, _CHECKPOINT_FILES)
     for name in _FILES:
         for item in temporaries_of(folder / name):
             _unlink_plain(item)

@@ -36,6 +36,7 @@ def sample(cell, rows=B):
     return x, tuple(torch.randn(rows, size, dtype=F64) for size in cell.state_sizes), dt
 
 
+@pytest.mark.slow
 @over_kinds
 def test_equals_fine_steps_for_every_series_with_its_own_interval(kind):
     cell, fine = make(kind, EXACT), make(kind, "rk4", unfolds=400)
@@ -54,6 +55,7 @@ def test_a_row_is_what_it_is_alone_up_to_the_tolerance(kind):
         torch.testing.assert_close(y[one], alone, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @over_kinds
 def test_gradients(kind):
     cell = make(kind, EXACT)

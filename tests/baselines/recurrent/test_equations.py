@@ -169,7 +169,7 @@ def test_ode_rnn_and_ode_lstm(solver, solve):
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match=r"`masks` must be columns behind the 2 values .* got \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"`masks` must be columns after the 2 values .* got \[1, 2\]"):
         recurrent.GRUDCell(4, H, masks=[1, 2])
     with pytest.raises(ValueError, match="`masks` must name the column of at least one"):
         recurrent.ImputeGRUCell(4, H, masks=[])

@@ -218,6 +218,7 @@ class TestLatent:
         span = torch.ones(2, 1, dtype=F64)
         torch.testing.assert_close(model.decode(z, times, span)[:, order], model.decode(z, times[:, order], span))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("encoder", ["rnn", "ode_rnn"])
     def test_latent_ode_learns_to_interpolate_sines(self, encoder):
         torch.manual_seed(0)

@@ -1,24 +1,14 @@
 """The full set a of PhysioNet 2012, against the counts that its README gives."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 
 from liquidtime.data import SeriesEncoder, SeriesSet, align_labels, read_frame
+from real_data import REAL
 
-ROOT = (
-    Path(os.environ.get("LIQUIDTIME_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")) / "physionet2012"
-)
-pytestmark = [
-    pytest.mark.data,
-    pytest.mark.skipif(
-        not (ROOT / "records-a.parquet").exists(),
-        reason="physionet2012/records-a.parquet is not in LIQUIDTIME_DATA or ../shared/data",
-    ),
-]
+ROOT = REAL / "physionet2012"
+pytestmark = pytest.mark.data("physionet2012/records-a.parquet")
 LONG = {"id": "record_id", "time": "minutes", "channel": "parameter", "value": "value", "time_unit": "min"}
 DESCRIPTORS = ["Age", "Gender", "Height", "ICUType"]
 

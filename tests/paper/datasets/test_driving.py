@@ -7,7 +7,8 @@ import torch
 from PIL import Image
 
 from liquidtime.paper.datasets import driving
-from small_data import REAL, driving_run, needs_real, write_all
+from real_data import REAL
+from small_data import driving_run, write_all
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_refusals(root, tmp_path):
         driving(tmp_path)
 
 
-@needs_real("driving_udacity_sim/frames.parquet")
+@pytest.mark.data("driving_udacity_sim/frames.parquet")
 def test_the_real_recording():
     from liquidtime.paper.datasets.prepare.driving import CONTENT, digest, milliseconds
 

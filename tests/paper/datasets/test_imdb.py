@@ -7,7 +7,8 @@ import torch
 
 from liquidtime.paper.datasets import imdb
 from liquidtime.paper.datasets.imdb import most_frequent, split_words
-from small_data import REAL, needs_real, write_all
+from real_data import REAL
+from small_data import write_all
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_texts_of_the_test_part_and_repeats_leave_the_honest_training_part(tmp_p
     assert len(imdb(tmp_path, protocol="published").train) == len(table) + 5
 
 
-@needs_real("imdb/train.parquet")
+@pytest.mark.data("imdb/train.parquet")
 def test_the_real_reviews():
     published = imdb(REAL, protocol="published")
     for part in (published.train, published.test):

@@ -5,7 +5,8 @@ import torch
 
 from liquidtime.paper.datasets import physionet2012
 from liquidtime.paper.datasets.physionet2012 import CHANNELS, FURTHER
-from small_data import REAL, needs_real, write_all
+from real_data import REAL
+from small_data import write_all
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def test_refusals(root):
         physionet2012(root, hours=-1)
 
 
-@needs_real("physionet2012/records-a.parquet")
+@pytest.mark.data("physionet2012/records-a.parquet")
 def test_the_real_set_a():
     from sklearn.model_selection import train_test_split
 

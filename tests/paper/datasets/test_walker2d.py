@@ -3,7 +3,8 @@ import pytest
 import torch
 
 from liquidtime.paper.datasets import walker2d
-from small_data import REAL, needs_real, write_all
+from real_data import REAL
+from small_data import write_all
 
 
 def reference_protocol(path):
@@ -44,7 +45,7 @@ def test_windows_are_those_of_the_protocol(tmp_path):
         walker2d(tmp_path, window=2)
 
 
-@needs_real("walker2d/walker2d.npz")
+@pytest.mark.data("walker2d/walker2d.npz")
 def test_the_real_rollouts():
     from liquidtime.paper.datasets.prepare.walker2d import CONTENT, digest, split_order
 

@@ -1,30 +1,34 @@
 """The tables are the paper's, and everything in them is read."""
 
 import dataclasses
+import json
 import re
+from pathlib import Path
 
 import pytest
 
 from liquidtime.paper.experiments import EXPERIMENTS, printed, published
 from liquidtime.paper.fitting import Settings
 from paper.small_runs import cheap, shrink_head, shrink_xor, small_run, written
-from small_data import REAL
+from real_data import PAPER, REAL
 
-TEXTS = sorted((REAL.parent / "paper").glob("0*.txt"))
-needs_paper = pytest.mark.skipif(not TEXTS, reason="the paper's text is not on this machine")
+TABLES = json.loads((Path(__file__).parent / "paper_tables.json").read_text())
+"""The rows of the paper's tables, cell by cell, by label."""
 LINES = {"Hidden size": "hidden_size"}
 COLUMNS = ("cf_s", "cfc", "no_gate", "mm_rnn")
 
 
-def latex_table(label):
-    text = TEXTS[0].read_text()
-    end = text.index(rf"\label{{{label}}}")
-    body = text[text.rindex(r"\begin{tabular}", 0, end) : end]
-    rows = [[cell.strip() for cell in row.split("&")] for row in re.split(r"\\\\", body)]
-    return [row for row in rows if len(row) > 1]
+@pytest.mark.data(PAPER)
+def test_the_stored_tables_are_those_of_the_papers_source():
+    (file,) = (REAL / PAPER).glob("0*.txt")
+    text = file.read_text()
+    for label, rows in TABLES.items():
+        end = text.index(rf"\label{{{label}}}")
+        body = text[text.rindex(r"\begin{tabular}", 0, end) : end]
+        cells = [[cell.strip() for cell in row.split("&")] for row in re.split(r"\\\\", body)]
+        assert rows == [row for row in cells if len(row) > 1]
 
 
-@needs_paper
 @pytest.mark.parametrize(
     ("label", "ours"),
     [
@@ -36,7 +40,7 @@ def latex_table(label):
 )
 def test_tables_are_as_printed(label, ours):
     seen = set()
-    for name, *cells in latex_table(label):
+    for name, *cells in TABLES[label]:
         name = name.replace("\\_", "_").replace(r"\midrule", "").strip()
         field = LINES.get(name, name)
         if field not in {part.name for part in dataclasses.fields(Settings)}:
@@ -50,7 +54,6 @@ def test_tables_are_as_printed(label, ours):
         assert set(ours[column].to_dict()) - seen == {"schedule"}
 
 
-@needs_paper
 @pytest.mark.parametrize(
     ("label", "ours", "value_at", "minutes_at"),
     [
@@ -67,7 +70,7 @@ def test_published_numbers_are_as_printed(label, ours, value_at, minutes_at):
         return re.sub(r"[${}]|\\dagger|\\ast", "", cell.replace(r"\pm", "+-")).strip()
 
     rows = {}
-    for row in latex_table(label):
+    for row in TABLES[label]:
         marked = "dagger" in row[0] or r"\ast" in row[0]
         numbers = re.findall(r"\d+\.\d+", plain(row[min(value_at, len(row) - 1)]))
         if numbers:
@@ -78,10 +81,9 @@ def test_published_numbers_are_as_printed(label, ours, value_at, minutes_at):
     assert found == rows
 
 
-@needs_paper
 def test_lane_keeping_weights_are_as_printed():
     rows = {}
-    for name, total, recurrent in latex_table("tab:param_count"):
+    for name, total, recurrent in TABLES["tab:param_count"]:
         if re.search(r"\d{3}", total):
             name = name.split("\n")[-1].replace(r"\midrule", "").strip()
             rows[name] = tuple(int(cell.replace(",", "")) if cell.strip("- ") else None for cell in (total, recurrent))

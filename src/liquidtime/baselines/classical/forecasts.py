@@ -22,8 +22,8 @@ class _Constant:
         """Return (S, Q, C) forecasts; arguments as `CfCForecaster.predict`."""
         gaps, sizes = gaps_to(X, self.encoder, times, horizons)
         summary = summary_features(X)[:, : 7 * len(X.channels)].reshape(len(X), len(X.channels), 7)
-        places = [X.channels.index(name) for name in self.channels]
-        values = summary[:, places, SUMMARY.index(self.statistic)]
+        columns = [X.channels.index(name) for name in self.channels]
+        values = summary[:, columns, SUMMARY.index(self.statistic)]
         scaling = self.encoder.scaling_
         for k, name in enumerate(self.channels):
             mean = scaling.invert(self.encoder.channels_.index(name), np.zeros(1))[0]

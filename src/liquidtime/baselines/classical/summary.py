@@ -22,12 +22,12 @@ def summary_features(data: SeriesSet) -> Values:
     S, C = len(data), len(data.channels)
     features = np.full((S, C, len(SUMMARY)), np.nan)
     codes = np.repeat(np.arange(S), data.lengths)
-    for place in range(C):
-        column = data.values[:, place].astype(np.float64)
+    for channel in range(C):
+        column = data.values[:, channel].astype(np.float64)
         seen = np.flatnonzero(~np.isnan(column))
         z, owner = column[seen], codes[seen]
         count = np.bincount(owner, minlength=S)
-        features[:, place, 5] = count
+        features[:, channel, 5] = count
         if len(seen) == 0:
             continue
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
@@ -36,6 +36,6 @@ def summary_features(data: SeriesSet) -> Values:
         mean = np.add.reduceat(z, starts) / n
         spread = np.sqrt(np.add.reduceat((z - np.repeat(mean, n)) ** 2, starts) / n)
         least, largest = np.minimum.reduceat(z, starts), np.maximum.reduceat(z, starts)
-        features[some, place, :5] = np.stack([mean, least, largest, z[starts], z[starts + n - 1]], axis=1)
-        features[some, place, 6] = spread
+        features[some, channel, :5] = np.stack([mean, least, largest, z[starts], z[starts + n - 1]], axis=1)
+        features[some, channel, 6] = spread
     return np.concatenate([features.reshape(S, -1), data.static.astype(np.float64)], axis=1)

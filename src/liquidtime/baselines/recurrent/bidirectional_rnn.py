@@ -23,7 +23,7 @@ class BidirectionalRNNCell(Cell):
         input_size: D.
         hidden_size: H, of both networks and of the output.
         solver: of the CT-RNN.
-        unfolds: steps of the solver a sample.
+        unfolds: solver steps per sample.
 
     """
 

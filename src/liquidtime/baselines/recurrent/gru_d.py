@@ -24,7 +24,7 @@ class GRUDCell(Cell):
         input_size: D: K values, their masks, and columns that are always observed.
         hidden_size: H.
         masks: (K,) the column of each value's mask; the values are the first K columns. None: all is observed.
-        mean: (K,) what values decay to, 0 if not given.
+        mean: (K,) what values decay to, 0 if None.
 
     """
 

@@ -21,7 +21,7 @@ class ODERNNCell(GRUCell):
         hidden_size: H.
         field_units: width of the field's hidden layer; None takes H.
         solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
-        unfolds: steps of the solver a sample.
+        unfolds: solver steps per sample.
 
     """
 

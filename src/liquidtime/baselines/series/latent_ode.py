@@ -28,7 +28,7 @@ class LatentODE(LatentModel):
         units: of the hidden layers of f and f_e; None for H.
         layers: hidden layers of f and f_e.
         time_scale: by which intervals are divided.
-        solver: "euler" or "rk4" with `steps` equal steps an interval, "dopri5", or a `Solver` of such a kind, e.g.
+        solver: "euler" or "rk4" with `steps` equal steps per interval, "dopri5", or a `Solver` of such a kind, e.g.
             `Dopri5(rtol=1e-3, atol=1e-3, adjoint=True)`.
         steps: of a fixed-step solver.
         head_units: see `LatentModel`.

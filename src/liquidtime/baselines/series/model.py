@@ -55,7 +55,7 @@ class SequenceModel(nn.Module, ABC):
         Args:
             x: (B, T, D) samples; [values ; mask] for a model that takes a mask.
             dt: time since the previous sample: None (= 1), a number, (T,), (B, T) or (B, T, 1). Finite, at least 0.
-            lengths: (B,) samples of each series; what lies behind is padding and changes nothing.
+            lengths: (B,) samples of each series; what follows is padding and changes nothing.
 
         Returns:
             (B, T, output_size) outputs, and (B, output_size) that at each series' last sample.
@@ -122,11 +122,11 @@ class SequenceModel(nn.Module, ABC):
 
 
 class WholeSeriesModel(SequenceModel):
-    """A model with one output a series, which stands at each of its samples."""
+    """A model with one output per series, which stands at each of its samples."""
 
     @abstractmethod
     def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, output_size), one row a series, and where asked for the model's own loss ()."""
+        """Return (B, output_size), one row per series, and where asked for the model's own loss ()."""
 
     def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return the summary at every sample, and the loss."""

@@ -59,15 +59,15 @@ class TimeAttention(nn.Module):
     def among(self, at: Tensor, times: Tensor, states: Tensor) -> Tensor:
         """Return (B, Q, heads·S) at times (B, Q), from states (B, R, S) all known at times (B, R)."""
         parts = self.weights(at, times, torch.ones_like(times, dtype=torch.bool))
-        found = (parts / parts.sum(dim=-1, keepdim=True)) @ states.unsqueeze(1)  # (B, heads, Q, S)
-        return found.transpose(1, 2).flatten(2)
+        means = (parts / parts.sum(dim=-1, keepdim=True)) @ states.unsqueeze(1)  # (B, heads, Q, S)
+        return means.transpose(1, 2).flatten(2)
 
     def forward(self, at: Tensor, times: Tensor, batch: SeriesBatch) -> Tensor:
         """Return (B, heads, Q, C) at times (B, Q), 0 for a channel that was never observed.
 
         Args:
             at: (B, Q) the times asked for, scaled.
-            times: (B, T) those of the samples, likewise.
+            times: (B, T) times of the samples, scaled.
             batch: the samples.
 
         """
@@ -90,7 +90,7 @@ class MTAND(WholeSeriesModel):
         embedding_size: of the embedding of time.
         heads: of the attention.
         horizon: the span, in the unit of dt, which the embedding sees as 0…1; None for each series' own.
-        head_units: if over 0, two layers of so many units with relu between the GRU and the output.
+        head_units: if over 0, two layers of this many units with relu between the GRU and the output.
         mask: whether x is [values ; mask].
 
     Reference: Shukla & Marlin, Multi-Time Attention Networks for Irregularly Sampled Time Series, ICLR 2021.
@@ -124,8 +124,8 @@ class MTAND(WholeSeriesModel):
     def interpolants(self, batch: SeriesBatch, at: Tensor) -> Tensor:
         """Return (B, heads, Q, C), x̂ at times (B, Q) on the series' clocks."""
         span = batch.span(self.horizon)
-        found: Tensor = self.attention(at / span, batch.times / span, batch)
-        return found
+        interpolants: Tensor = self.attention(at / span, batch.times / span, batch)
+        return interpolants
 
     def interpolate(self, x: Tensor, dt: Interval, lengths: Tensor | Sequence[int] | None, times: Tensor) -> Tensor:
         """Return (B, Q, C), the mean of the heads at times (B, Q) on the series' clocks; arguments as `forward`."""
@@ -143,8 +143,8 @@ class MTAND(WholeSeriesModel):
         return summary, None
 
 
-def with_ever_observed(found: Tensor, batch: SeriesBatch) -> Tensor:
+def with_ever_observed(interpolants: Tensor, batch: SeriesBatch) -> Tensor:
     """Return (B, Q, (heads + 1)·C), x̂ (B, heads, Q, C) of all heads and whether each channel was ever observed."""
-    B, _, Q, C = found.shape
-    ever = batch.observed.any(dim=1).to(found.dtype).unsqueeze(1).expand(B, Q, C)
-    return torch.cat([found.transpose(1, 2).flatten(2), ever], dim=-1)
+    B, _, Q, C = interpolants.shape
+    ever = batch.observed.any(dim=1).to(interpolants.dtype).unsqueeze(1).expand(B, Q, C)
+    return torch.cat([interpolants.transpose(1, 2).flatten(2), ever], dim=-1)

@@ -76,8 +76,8 @@ class MTANDFull(LatentModel):
         """Return (B, R, 2H), the encoder's states at the reference times."""
         span = batch.span(self.horizon)
         at = reference_times(self.reference_points, span)
-        found = self.attention(at / span, batch.times / span, batch)
-        states: Tensor = self.encoder(self.mix(with_ever_observed(found, batch)))[0]
+        interpolants = self.attention(at / span, batch.times / span, batch)
+        states: Tensor = self.encoder(self.mix(with_ever_observed(interpolants, batch)))[0]
         return states
 
     def condense(self, z: Tensor) -> Tensor:

@@ -62,21 +62,21 @@ class SeFT(WholeSeriesModel):
         self.queries = nn.Parameter(torch.zeros(self.heads, self.key_size))
         self.read = perceptron([self.heads * H, H, H])
 
-    def of_set(self, found: Observations, B: int) -> Tensor:
+    def of_set(self, observations: Observations, B: int) -> Tensor:
         """Return (B, H), the function of each of B sets; the order in which observations come means nothing."""
         s = torch.cat(
             [
-                self.encoding(found.time),
-                found.value.unsqueeze(-1),
-                nn.functional.one_hot(found.channel, self.channels).to(found.value.dtype),
+                self.encoding(observations.time),
+                observations.value.unsqueeze(-1),
+                nn.functional.one_hot(observations.channel, self.channels).to(observations.value.dtype),
             ],
             dim=-1,
         )  # (N, S)
-        context = self.context(_means(self.context_elements(s), found.series, B))  # (B, H)
-        weights = self.attention(s, context, found.series)  # (N, heads)
+        context = self.context(_means(self.context_elements(s), observations.series, B))  # (B, H)
+        weights = self.attention(s, context, observations.series)  # (N, heads)
         h = self.elements(s)  # (N, H)
         parts = (weights.unsqueeze(-1) * h.unsqueeze(1)).flatten(1)  # (N, heads·H)
-        y: Tensor = self.read(parts.new_zeros(B, parts.shape[1]).index_add(0, found.series, parts))
+        y: Tensor = self.read(parts.new_zeros(B, parts.shape[1]).index_add(0, observations.series, parts))
         return y
 
     def attention(self, s: Tensor, context: Tensor, series: Tensor) -> Tensor:

@@ -60,7 +60,7 @@ class Transformer(SequenceModel):
         )
 
     def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, T, H); padding lies behind every sample, so that none of them sees it."""
+        """Return (B, T, H); padding comes after every sample, so that none of them sees it."""
         z = self.embed(batch.x) + self.encoding(batch.times)
         for block in self.blocks:
             z = block(z)

@@ -77,10 +77,10 @@ def first_places(
         ids: (S,) the ids.
         say: what is wrong with a row, put in front of its place.
     """
-    places = []
+    offenders = []
     for row in np.flatnonzero(bad)[:_SHOWN]:
         code = codes[row]
         position = int(np.count_nonzero(codes[:row] == code))
         words = f"{say(int(row))} in " if say else ""
-        places.append(f"{words}series {ids[code]} at position {position}")
-    return (*places, "…") if np.count_nonzero(bad) > _SHOWN else tuple(places)
+        offenders.append(f"{words}series {ids[code]} at position {position}")
+    return (*offenders, "…") if np.count_nonzero(bad) > _SHOWN else tuple(offenders)

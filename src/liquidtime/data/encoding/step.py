@@ -165,8 +165,8 @@ class SampleStep:
     def _add(self, total: Floats, count: Floats, values: Scaled) -> tuple[Floats, Floats]:
         """Return sum and number with (B, C) values added, NaN = none; of a categorical channel the last replaces."""
         seen = ~np.isnan(values)
-        kept = ~(seen & self._categorical)
-        return np.where(kept, total, 0.0) + np.where(seen, values, 0.0), np.where(kept, count, 0.0) + seen
+        adds_up = ~(seen & self._categorical)
+        return np.where(adds_up, total, 0.0) + np.where(seen, values, 0.0), np.where(adds_up, count, 0.0) + seen
 
 
 def _mean(total: Floats, count: Floats) -> Scaled:

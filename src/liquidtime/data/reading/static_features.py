@@ -39,9 +39,9 @@ class StaticFeatures:
             labels: the categories, if it is categorical.
         """
         column, differs = first_known(values, measured.codes, self.S)
-        places = first_places(differs, measured.codes, measured.ids)
+        offenders = first_places(differs, measured.codes, measured.ids)
         what = f"values of the static {name!r} differ from the first of their series, which is kept"
-        self.findings.add(Note("repaired", what, int(differs.sum()), len(differs), places))
+        self.findings.add(Note("repaired", what, int(differs.sum()), len(differs), offenders))
         self.names.append(name)
         self.columns.append(column)
         if labels is not None:
@@ -71,14 +71,14 @@ class StaticFeatures:
         frame = as_frame("static", table)
         check_column(frame, "id", id)
         codes, labels = factorise(frame[id])
-        places = positions(labels, ids)
-        known = places[codes] >= 0
-        others = labels[places < 0]
+        series = positions(labels, ids)  # -1 for an id without a series
+        known = series[codes] >= 0
+        others = labels[series < 0]
         what = "rows of the static table without a series"
         first = first_words(f"id {name}" for name in others)
         self.findings.add(Note("dropped", what, int((~known).sum()), len(known), first))
         known_rows = frame.filter(known.tolist())
-        measured = Measured(places[codes][known], ids, self.findings, missing)
+        measured = Measured(series[codes][known], ids, self.findings, missing)
         for name in frame.columns:
             if name != id:
                 self.add_column(known_rows[name], measured, name in categorical)
@@ -88,5 +88,5 @@ def positions(wanted: npt.NDArray[Any], ids: npt.NDArray[Any]) -> npt.NDArray[np
     """Return (K,) where each wanted id stands in `ids`, -1 if it does not; 7 and "7" are one id."""
     if wanted.dtype.kind != ids.dtype.kind:
         wanted, ids = wanted.astype(np.str_), ids.astype(np.str_)
-    places = {name: place for place, name in enumerate(ids.tolist())}
-    return np.array([places.get(name, -1) for name in wanted.tolist()], dtype=np.int64)
+    position_of = {name: position for position, name in enumerate(ids.tolist())}
+    return np.array([position_of.get(name, -1) for name in wanted.tolist()], dtype=np.int64)

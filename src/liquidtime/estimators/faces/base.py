@@ -21,6 +21,7 @@ from torch import Tensor
 from liquidtime._checks import check_rate, check_size
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
+from liquidtime.estimators.faces.finite import finite
 from liquidtime.estimators.faces.show import facts_html
 from liquidtime.estimators.live import LiveSeries, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
@@ -286,7 +287,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
                             outputs = output.new_empty(len(self.networks_), len(series), output.shape[1])
                         outputs[member, sample.rows] = output
         assert outputs is not None
-        return outputs.mean(dim=0).double().numpy()
+        return finite(outputs.mean(dim=0).double().numpy())
 
     def _evolution(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> Evolution:
         """Return the members' mean output after every step of the first encoder."""
@@ -305,7 +306,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
                     outputs[member] = output
         assert outputs is not None
         encoded = prepared.encoded
-        return Evolution(encoded.times, encoded.offsets, outputs.mean(dim=0).double().numpy())
+        return Evolution(encoded.times, encoded.offsets, finite(outputs.mean(dim=0).double().numpy()))
 
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""

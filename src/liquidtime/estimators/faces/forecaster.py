@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.future_times import gaps_to, split_rows
 from liquidtime.estimators.faces.base import SeriesEstimator
+from liquidtime.estimators.faces.finite import finite
 from liquidtime.estimators.faces.forecast_test import SHARE, Skill, forecast_test
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, Part
@@ -254,7 +255,7 @@ class CfCForecaster(SeriesEstimator):
                     for network in self.networks_
                 ]
                 out[sample.rows.numpy()] = torch.stack(each).mean(dim=0).numpy()
-        return split_rows(self._unscaled(out), sizes)
+        return split_rows(finite(self._unscaled(out)), sizes)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> None:
         """Take one sample of the live series `id`; `forecast` then goes on from it. Arguments as in the classifier."""
@@ -265,7 +266,7 @@ class CfCForecaster(SeriesEstimator):
         check_is_fitted(self, "networks_")
         gap = torch.tensor(np.asarray(horizons, dtype=np.float64) / self.encoder_.time_scale_).float()
         outs, x = self._live[id].carry(self._input_after, gap)
-        return self._unscaled((outs.mean(dim=0) + x[:, self._value]).double().numpy())
+        return finite(self._unscaled((outs.mean(dim=0) + x[:, self._value]).double().numpy()))
 
     def compare(self, X: Any, share: float = SHARE) -> dict[str, Skill]:
         """Cut each series after a share of its samples, forecast the rest, and compare with two naive forecasts.

@@ -24,6 +24,9 @@ from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
 
+_LARGEST = 1e30
+"""Of a target: networks compute with 32 bits, in which squares of larger numbers have no place."""
+
 
 class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
     """Predict one or more numbers for each irregular series, or for each of its samples.
@@ -144,6 +147,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
         table = target.reshape(len(target), -1)
         known = np.isfinite(table)
+        if (np.abs(table[known]) > _LARGEST).any():
+            raise ValueError(f"`y` must be numbers of at most {_LARGEST:g}; some are larger. Scale them first.")
         if not known.any(axis=0).all():
             raise ValueError("`y` must be known somewhere for each output; one has NaN only")
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])

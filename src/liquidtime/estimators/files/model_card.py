@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+_MARKUP = re.compile(r"[&<>\[\]()!|`*~#\\]")
 
 
 def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str) -> str:
@@ -20,14 +23,14 @@ def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str) 
     facts = [
         f"Trained on {config['series']:,} series with the channels {_some(encoder['channels'])}.",
         f"Static features: {_some(encoder['static_names'])}." if encoder["static_names"] else "No static features.",
-        f"Times in {encoder['time_unit'] or 'numbers without a unit'}"
+        f"Times in {_plain(encoder['time_unit'] or 'numbers without a unit')}"
         + (f", in bins of {encoder['bin_width']:g}." if encoder["bin_width"] else ", every sample as it is."),
         f"Classes: {_some([str(item) for item in classes])}." if classes else "",
         f"Networks by turns: {_scales(config['encoders'])}." if len(config["encoders"]) > 1 else "",
-        f"{config['members']} network(s) `{name}` of {_numbers(weights)} weights, seed {config['seed']}.",
+        f"{config['members']} network(s) {_plain(name)} of {_numbers(weights)} weights, seed {config['seed']}.",
     ]
-    figures = [f"| {key} | {value} |" for key, value in sorted(config["metrics"].items())]
-    settings = [f"| {key} | {value} |" for key, value in sorted(params.items())]
+    figures = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(config["metrics"].items())]
+    settings = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(params.items())]
     made_with = ", ".join(f"{package} {number}" for package, number in config["versions"].items())
     parts = [
         f"# A {config['kind']}",
@@ -49,8 +52,14 @@ def _numbers(counts: Sequence[int]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:12])
+    shown = ", ".join(_plain(name) for name in names[:12])
     return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown or "none"
+
+
+def _plain(text: Any) -> str:
+    """Return a text that a renderer of Markdown shows as it is: no HTML, link, table or emphasis comes of it."""
+    shown = "".join(character if character.isprintable() else " " for character in str(text)[:200])
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", shown)
 
 
 def _scales(encoders: Sequence[Mapping[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from liquidtime.baselines import SequenceModel
 from liquidtime.layers import Recurrent
+from liquidtime.ops import using_backend
 from liquidtime.paper.datasets import Sequences
 from liquidtime.training import Loss
 
@@ -41,7 +42,7 @@ class SequenceNetwork(nn.Module):
     """A recurrent network between an embedding, where samples are words, and a linear read-out.
 
     Args:
-        recurrent: the middle, one layer of `liquidtime`, a `Discrete` or one of `BASELINES`.
+        recurrent: the middle, one layer of `liquidtime`, a `Discrete` or a model of whole series.
         outputs: K.
         per_step: whether every sample is read, or the last one of each sequence.
         embedding: (words, width) of word vectors, or None.
@@ -103,7 +104,8 @@ class SequenceNetwork(nn.Module):
             )
         elif self.any_dt:
             cell = self.recurrent.cells[0]
-            y, _ = cell.scan(x, cell.initial_state(x), dt, lengths)  # type: ignore[operator]
+            with using_backend("reference"):  # the kernels refuse negative intervals
+                y, _ = cell.scan(x, cell.initial_state(x), dt, lengths)  # type: ignore[operator]
         else:
             y, _ = self.recurrent(x, dt=dt, lengths=lengths)
         return y

@@ -41,7 +41,7 @@ class InputDecay(nn.Module):
     Args:
         input_size: D.
         masks: (K,) the column of each value's mask, none of them among the values.
-        mean: (K,) what values decay to, 0 if not given; the buffer `mean` can be set later.
+        mean: (K,) what values decay to, 0 if None; the buffer `mean` can be set later.
 
     """
 
@@ -50,21 +50,21 @@ class InputDecay(nn.Module):
 
     def __init__(self, input_size: int, masks: Sequence[int], mean: Tensor | Sequence[float] | None = None) -> None:
         super().__init__()
-        places = [int(place) for place in masks]
-        K = len(places)
+        columns = [int(column) for column in masks]
+        K = len(columns)
         if K == 0:
             raise ValueError("`masks` must name the column of at least one value's mask; got none")
-        if not all(K <= place < input_size for place in places):
+        if not all(K <= column < input_size for column in columns):
             raise ValueError(
-                f"`masks` must be columns behind the {K} values and before input_size = {input_size}; got {places}"
+                f"`masks` must be columns after the {K} values and before input_size = {input_size}; got {columns}"
             )
-        given = torch.zeros(K) if mean is None else torch.as_tensor(mean, dtype=torch.get_default_dtype()).clone()
-        if given.shape != (K,):
-            raise wrong_shape("mean", "(K,)", [K], given.shape, "One mean for each value that has a mask.")
+        means = torch.zeros(K) if mean is None else torch.as_tensor(mean, dtype=torch.get_default_dtype()).clone()
+        if means.shape != (K,):
+            raise wrong_shape("mean", "(K,)", [K], means.shape, "One mean for each value that has a mask.")
         self.size = K
         self.decay = Decay(K)
-        self.register_buffer("masks", torch.tensor(places), persistent=False)
-        self.register_buffer("mean", given)
+        self.register_buffer("masks", torch.tensor(columns), persistent=False)
+        self.register_buffer("mean", means)
 
     def forward(self, x: Tensor, last: Tensor, since: Tensor, dt: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Take one sample.

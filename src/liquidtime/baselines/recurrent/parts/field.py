@@ -18,7 +18,7 @@ class Field(nn.Module):
         size: H.
         units: U, of a hidden layer; None takes H.
         solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
-        unfolds: steps of the solver an interval.
+        unfolds: solver steps per interval.
         layers: hidden layers.
 
     """

@@ -11,7 +11,7 @@ from torch import Tensor
 
 
 class Observations(NamedTuple):
-    """Every value that was observed, one behind another; N in all.
+    """Every value that was observed, one after another; N in all.
 
     Args:
         series: (N,) which series of the batch.
@@ -67,9 +67,9 @@ class SeriesBatch:
 
     def last(self, y: Tensor) -> Tensor:
         """Return (B, ·) of y (B, T, ·) at each series' last sample, 0 for a series without any."""
-        place = (self.lengths - 1).clamp(min=0)
-        found = y[torch.arange(len(y), device=y.device), place]
-        return found.masked_fill((self.lengths == 0).unsqueeze(-1), 0.0)
+        last = (self.lengths - 1).clamp(min=0)
+        outputs = y[torch.arange(len(y), device=y.device), last]
+        return outputs.masked_fill((self.lengths == 0).unsqueeze(-1), 0.0)
 
     def span(self, horizon: float | None) -> Tensor:
         """Return (B, 1) what counts as the whole time: `horizon`, or with None each series' last time (1 where 0)."""

@@ -44,7 +44,7 @@ class LatentModel(WholeSeriesModel):
         state_size: of the encoder.
         latent_size: of z.
         code_size: of what `condense` makes of z; None for that of z.
-        head_units: if over 0, two layers of so many units with relu between z and the output.
+        head_units: if over 0, two layers of this many units with relu between z and the output.
         observation_std: of the values around the decoder's.
         loss_weight: of the model's own loss.
         mask: whether x is [values ; mask].
@@ -106,8 +106,10 @@ class LatentModel(WholeSeriesModel):
         return summary, self._bound(batch, mean, deviation, z) if with_loss else None
 
     def _bound(self, batch: SeriesBatch, mean: Tensor, deviation: Tensor, z: Tensor) -> Tensor:
-        found = log_density(batch.values, self.decode(z, batch.times, batch.span(self.horizon)), self.observation_std)
-        likelihood = found.masked_fill(~batch.observed, 0.0).sum(dim=(1, 2))  # (B,)
+        densities = log_density(
+            batch.values, self.decode(z, batch.times, batch.span(self.horizon)), self.observation_std
+        )
+        likelihood = densities.masked_fill(~batch.observed, 0.0).sum(dim=(1, 2))  # (B,)
         count = batch.observed.sum(dim=(1, 2))
         each = (divergence(mean.flatten(1), deviation.flatten(1)) - likelihood) / count.clamp(min=1)
         some = count > 0

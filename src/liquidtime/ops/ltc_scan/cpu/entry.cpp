@@ -89,7 +89,9 @@ int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) t
 
 LT_EXPORT int64_t lt_ltc_problem_size() { return sizeof(LtcProblem); }
 // What a sample costs, in multiply-adds: what the number of threads is chosen by.
-LT_EXPORT double lt_ltc_work(const LtcProblem* p) { return p && !check(*p, 0) ? work_of(*p) : 0; }
+LT_EXPORT double lt_ltc_work(const LtcProblem* p) {
+  return p && p->solver >= semi_implicit && p->solver <= midpoint ? work_of(*p) : 0;
+}
 
 // These return a `Code`.
 LT_EXPORT int lt_ltc_forward(const LtcProblem* p, int64_t wide) {
