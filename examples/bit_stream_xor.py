@@ -13,7 +13,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 import liquidtime as lt
-from liquidtime.datasets import Sequences, xor
+from liquidtime.paper.datasets import Sequences, xor
 
 MAX_LENGTH = 10
 

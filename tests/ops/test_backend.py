@@ -34,6 +34,7 @@ def test_the_run_that_should_have_the_kernel_has_it():
         assert live_backend() == ("native" if library.is_built() else "reference")
 
 
+@pytest.mark.slow
 def test_the_environment_chooses_the_backend():
     code = "import liquidtime.ops as o; print(o.backend(), o.live_backend())"
     assert start("reference", code).stdout.split() == ["reference", "reference"]
@@ -98,6 +99,7 @@ def test_a_cell_that_is_not_itself_any_more_runs_the_plain_loop(meddle):
     assert len(seen) == (10 if meddle == "hook" else 0)
 
 
+@pytest.mark.slow
 @needs_kernel
 @pytest.mark.parametrize("mixed_memory", [False, True])
 def test_compile_and_export_take_a_layer_whole(mixed_memory):

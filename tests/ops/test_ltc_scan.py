@@ -139,6 +139,7 @@ def test_a_state_dict_brings_its_own_synapses():
     assert torch.equal(*ys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapped", ["compile", "export"])
 def test_tracers_take_a_layer_whole(mapped):
     torch.manual_seed(0)

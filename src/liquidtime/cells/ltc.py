@@ -133,6 +133,7 @@ class LTCDrive:
     """
 
     def __init__(self, cell: LTCCell, x: Tensor) -> None:
+        self.positive = cell.positive
         self.inputs = x * cell.input_weight + cell.input_bias
         self.leak, self.capacitance = cell.positive(cell.leak), cell.positive(cell.capacitance)
         self.sensory, self.recurrent = cell.sensory, cell.recurrent

@@ -127,7 +127,7 @@ def labels_of(
     import narwhals as nw
     import polars
 
-    from liquidtime.data.columns import check_column
+    from liquidtime.data.reading.columns import check_column
 
     check_column(nw.from_native(frame), "--id", columns.id)
     found = None

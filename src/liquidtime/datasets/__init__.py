@@ -1,34 +1,16 @@
-"""The paper's data, one file a set. A data set never sees a model."""
+"""The sample of real data that comes with the package. The paper's data sets are in `liquidtime.paper.datasets`."""
 
-from collections.abc import Callable
+import importlib
+from typing import Any
 
-from liquidtime.datasets.driving import driving, driving_run
-from liquidtime.datasets.files import DataNotFound
-from liquidtime.datasets.imdb import imdb
-from liquidtime.datasets.physionet2012 import physionet2012
-from liquidtime.datasets.sequences import Sequences, Split
-from liquidtime.datasets.walker2d import walker2d
-from liquidtime.datasets.xor import xor, xor_split
+from liquidtime.datasets import physionet2012_sample
 
-DATASETS: dict[str, Callable[..., Split]] = {
-    "xor": xor_split,
-    "physionet2012": physionet2012,
-    "imdb": imdb,
-    "walker2d": walker2d,
-    "driving": driving,
-}
-"""Every data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files."""
+__all__ = ["physionet2012_sample"]
 
-__all__ = [
-    "DATASETS",
-    "DataNotFound",
-    "Sequences",
-    "Split",
-    "driving",
-    "driving_run",
-    "imdb",
-    "physionet2012",
-    "walker2d",
-    "xor",
-    "xor_split",
-]
+
+def __getattr__(name: str) -> Any:
+    """Return a data set of the paper under its old address."""
+    home = importlib.import_module("liquidtime.paper.datasets")
+    if name in home.__all__:
+        return getattr(home, name)
+    raise AttributeError(f"module 'liquidtime.datasets' has no attribute {name!r}")

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from liquidtime._checks import check_dt, check_lengths
+from liquidtime._version import __version__
 
 FILE_NAME = "libliquidtime_native" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 ABI = 2  # the LT_ABI of boundary.h
@@ -53,7 +54,6 @@ def load() -> ctypes.CDLL:
 
 
 def _open(path: Path) -> ctypes.CDLL:
-    package: str = sys.modules["liquidtime"].__version__
     if not path.exists():
         raise NativeMissingError(f"the native kernels are not built: there is no {path.name} in the package. {_HOW}")
     try:
@@ -62,9 +62,9 @@ def _open(path: Path) -> ctypes.CDLL:
         version, abi = library.lt_version().decode(), library.lt_abi()
     except (OSError, AttributeError) as error:
         raise NativeMissingError(f"the native kernels do not load: {error}. {_HOW}") from error
-    if (version, abi) != (package, ABI):
+    if (version, abi) != (__version__, ABI):
         raise NativeMissingError(
-            f"the native kernels are of version {version}, interface {abi}, and the package of version {package}, "
+            f"the native kernels are of version {version}, interface {abi}, and the package of version {__version__}, "
             f"interface {ABI}. {_HOW}"
         )
     library.lt_target.restype = ctypes.c_char_p

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from liquidtime._checks import check_positive, check_size, named_arguments
+from liquidtime._types import State
+from liquidtime.cells.hoisted import HoistedCell
+
+
+class CoRNNCell(HoistedCell):
+    """coRNN: coupled oscillators, damped and driven.
+
+        y'' = tanh(W y + V y' + U x + b) - γ·y - ε·y'
+
+    with z = y', in steps Δ = step·dt / unfolds of the scheme
+
+        z' = (z + Δ·(tanh(W y + V z + U x + b) - γ·y)) / (1 + Δ·ε);   y' = y + Δ·z'
+
+    in which the damping is implicit. The energy γ·|y|² + |z|² then grows by at most Δ / (2ε - γ·Δ) a unit and step,
+    whatever the weights, where Δ < 2ε / γ. The state is (y, z).
+
+    Args:
+        input_size: D.
+        hidden_size: H, the number of oscillators.
+        step: what dt is multiplied by; the source takes a step of 0.042 a sample for long sequences.
+        frequency: γ.
+        damping: ε.
+        unfolds: steps per sample.
+
+    """
+
+    @named_arguments
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        step: float = 0.042,
+        frequency: float = 2.7,
+        damping: float = 4.7,
+        unfolds: int = 1,
+    ) -> None:
+        super().__init__()
+        D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
+        self.input_size, self.output_size, self.state_sizes = D, H, (H, H)
+        self.step, self.frequency = check_positive("step", step), check_positive("frequency", frequency)
+        self.damping = check_positive("damping", damping)
+        self.unfolds = check_size("unfolds", unfolds)
+        self.input_map = nn.Linear(D, H)
+        self.recurrent_map = nn.Linear(2 * H, H, bias=False)
+
+    def project(self, x: Tensor, dt: Tensor) -> Tensor:
+        """Return the input's part of the drive, (..., H)."""
+        projected: Tensor = self.input_map(x)
+        return projected
+
+    def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
+        """Take one step: projected (B, H), state ((B, H), (B, H)), dt (B,)."""
+        y, z = state
+        delta = dt.unsqueeze(-1) * (self.step / self.unfolds)
+        for _ in range(self.unfolds):
+            drive = torch.tanh((projected + self.recurrent_map(torch.cat([y, z], dim=-1))).to(y.dtype))
+            z = (z + delta * (drive - self.frequency * y)) / (1 + delta * self.damping)
+            y = y + delta * z
+        return y, (y, z)
+
+    def extra_repr(self) -> str:
+        """Return the settings that no submodule shows."""
+        return f"step={self.step:g}, frequency={self.frequency:g}, damping={self.damping:g}, unfolds={self.unfolds}"

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from liquidtime._checks import check_positive, named_arguments
+from liquidtime._types import State
+from liquidtime.baselines.recurrent.parts.hippo import HiPPOCell
+
+
+class HiPPOLagTCell(HiPPOCell):
+    """A gated network that remembers an exponentially fading window of one signal (HiPPO-LagT).
+
+        c_n = ∫ f(t - θu)·exp(-u)·L_n(u) du over u >= 0,   θ·dc/dt = -A c + B f,   A_nk = 1 for n >= k, else 0;  B_n = 1
+
+    L_n are Laguerre's polynomials. A is the inverse of (identity - shift), so exp(-s A), s = dt/θ, has the same number
+    a_{n-k} all along each diagonal, and Σ a_n z^n = exp(-s/(1 - z)): a_n = exp(-s)·L_n^(-1)(s). No matrix is inverted.
+    The network around the memory is `HiPPOCell`.
+
+    Args:
+        input_size: D.
+        hidden_size: H.
+        order: N, the number of coefficients; None is H.
+        theta: θ, the time in which the window fades by e, in the unit of dt.
+
+    """
+
+    @named_arguments
+    def __init__(self, input_size: int, hidden_size: int, *, order: int | None = None, theta: float = 100.0) -> None:
+        super().__init__(input_size, hidden_size, order)
+        self.theta = check_positive("theta", theta)
+
+    def spans(self, state: State, dt: Tensor) -> Tensor:
+        """Return dt / θ (B, T)."""
+        return dt / self.theta
+
+    def transition(self, span: Tensor) -> Tensor:
+        """Return exp(-s A) (..., N, N) for s = span (...)."""
+        s = span.double()
+        diagonals = [torch.exp(-s), -s * torch.exp(-s)][: self.order]
+        for n in range(2, self.order):
+            diagonals.append(((2 * n - 2 - s) * diagonals[-1] - (n - 2) * diagonals[-2]) / n)
+        column = torch.stack(diagonals, dim=-1)  # (..., N)
+        index = torch.arange(self.order, device=s.device)
+        below = index.unsqueeze(1) - index  # (N, N)
+        E: Tensor = column[..., below.clamp(min=0)] * (below >= 0)
+        return E
+
+    def extra_repr(self) -> str:
+        """Return the settings that no submodule shows."""
+        return f"order={self.order}, theta={self.theta:g}"

@@ -1,0 +1,328 @@
+"""Many irregular series, ragged and columnar: what every reader makes and every model takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data.container.concatenate import concatenate
+from liquidtime.data.container.describe import Description, describe
+from liquidtime.data.container.notes import Note
+from liquidtime.data.container.show import series_set_html
+from liquidtime.data.container.time_units import check_unit, conversion
+from liquidtime.errors import wrong_shape
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One series of a set.
+
+    Args:
+        id: its id.
+        times: (T,) float64, strictly increasing, in the set's unit.
+        values: (T, C) float32, NaN = not observed.
+        static: (F,) float32, NaN = not known.
+    """
+
+    id: Any
+    times: npt.NDArray[np.float64]
+    values: FloatArray
+    static: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeriesSet:
+    """S irregular series of C channels in flat arrays: series i is rows offsets[i] to offsets[i + 1].
+
+    Made by `from_long`, `from_wide` or `from_arrays`; behaves like a sequence of series, so that scikit-learn
+    can split it. An index gives a `Series`; a slice, an array of positions or a mask gives a `SeriesSet`.
+
+    Args:
+        offsets: (S + 1,) int64, from 0 to N, not decreasing; a series may be empty.
+        times: (N,) float64, finite and strictly increasing within a series, in `time_unit`. Times that came as
+            time stamps count from the first sample of their series, whose stamp is in `origins`.
+        values: (N, C) float32, NaN = not observed. A categorical channel holds positions in its `categories`.
+        channels: C distinct names.
+        ids: (S,) the ids, whole numbers or texts; 0…S - 1 if None.
+        static: (S, F) float32 features that do not change, NaN = not known; none if None.
+        static_names: F distinct names.
+        time_unit: "ns", "us", "ms", "s", "min", "h", "D", or None for numbers of no known unit.
+        categories: for each categorical channel or static feature its categories.
+        origins: (S,) datetime64[ns] or int64, the absolute time of each series' zero; None: times are absolute.
+        notes: what reading repaired, dropped or found odd.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    times: npt.NDArray[np.float64]
+    values: FloatArray
+    channels: tuple[str, ...]
+    ids: npt.NDArray[Any] = None  # type: ignore[assignment]
+    static: FloatArray = None  # type: ignore[assignment]
+    static_names: tuple[str, ...] = ()
+    time_unit: str | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    origins: npt.NDArray[Any] | None = None
+    notes: tuple[Note, ...] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "offsets", np.asarray(self.offsets, dtype=np.int64))
+        put(self, "times", np.asarray(self.times, dtype=np.float64))
+        put(self, "values", np.asarray(self.values, dtype=np.float32))
+        put(self, "channels", tuple(self.channels))
+        put(self, "static_names", tuple(self.static_names))
+        S = len(self.offsets) - 1
+        put(self, "ids", np.arange(S) if self.ids is None else np.asarray(self.ids))
+        empty = np.empty((S, 0), dtype=np.float32)
+        put(self, "static", empty if self.static is None else np.asarray(self.static, dtype=np.float32))
+        _check(self)
+
+    @classmethod
+    def from_long(cls, frame: Any, *, id: str, time: str, channel: str, value: str, **options: Any) -> SeriesSet:
+        """Read a frame with one measurement per row; see `liquidtime.data.reading.from_long`."""
+        from liquidtime.data.reading import from_long
+
+        return from_long(frame, id=id, time=time, channel=channel, value=value, **options)
+
+    @classmethod
+    def from_wide(cls, frame: Any, *, id: str, time: str, **options: Any) -> SeriesSet:
+        """Read a frame with one sample per row and one channel per column; see `liquidtime.data.reading.from_wide`."""
+        from liquidtime.data.reading import from_wide
+
+        return from_wide(frame, id=id, time=time, **options)
+
+    @classmethod
+    def from_arrays(cls, values: Any, times: Any = None, **options: Any) -> SeriesSet:
+        """Take arrays: (B, T, C), (B, T), or a list of (times, values); see `liquidtime.data.reading.from_arrays`."""
+        from liquidtime.data.reading import from_arrays
+
+        return from_arrays(values, times, **options)
+
+    @staticmethod
+    def concatenate(sets: Sequence[SeriesSet]) -> SeriesSet:
+        """Put sets one after the other; see `liquidtime.data.container.concatenate`."""
+        return concatenate(sets)
+
+    def __add__(self, other: SeriesSet) -> SeriesSet:
+        return concatenate([self, other]) if isinstance(other, SeriesSet) else NotImplemented
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(S,): to scikit-learn a set is a one-dimensional array of series."""
+        return (len(self),)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """(S,) number of samples of each series."""
+        return np.diff(self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        arrays = (self.offsets, self.times, self.values, self.ids, self.static)
+        return sum(array.nbytes for array in arrays) + (0 if self.origins is None else self.origins.nbytes)
+
+    def __iter__(self) -> Iterator[Series]:
+        return (self[position] for position in range(len(self)))
+
+    @overload
+    def __getitem__(self, key: int | np.integer[Any]) -> Series: ...
+    @overload
+    def __getitem__(self, key: Any) -> SeriesSet: ...
+    def __getitem__(self, key: Any) -> Series | SeriesSet:
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]  # scikit-learn writes array[rows, ...]
+        if isinstance(key, int | np.integer) and not isinstance(key, bool):
+            return self._one(int(key))
+        if isinstance(key, slice):
+            return self.take(np.arange(len(self))[key])
+        rows = np.asarray(key)
+        if rows.dtype == bool:
+            if rows.shape != (len(self),):
+                raise wrong_shape("key", "(S,)", [len(self)], rows.shape, "A mask has one truth value per series.")
+            return self.take(np.flatnonzero(rows))
+        return self.take(rows)
+
+    def _one(self, position: int) -> Series:
+        S = len(self)
+        if not -S <= position < S:
+            raise IndexError(f"`key` must be a position in a set of {S} series; got {position}")
+        position %= S
+        rows = slice(self.offsets[position], self.offsets[position + 1])
+        return Series(self.ids[position], self.times[rows], self.values[rows], self.static[position])
+
+    def take(self, indices: Any, axis: int = 0) -> SeriesSet:
+        """Return the series at some positions, in that order; a position may occur twice. Notes are left out."""
+        rows = np.asarray(indices)
+        if rows.size == 0:
+            rows = rows.astype(np.int64)
+        if axis != 0 or rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise TypeError(f"`indices` must be whole numbers of shape (K,); got {rows.dtype} of shape {rows.shape}")
+        S = len(self)
+        if rows.size and not (int(rows.min()) >= -S and int(rows.max()) < S):
+            raise IndexError(f"`indices` must be positions in a set of {S} series; got {rows.min()}…{rows.max()}")
+        rows = np.where(rows < 0, rows + S, rows).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])]).astype(np.int64)
+        steps: Any = flat_rows(self.offsets, rows)
+        if len(rows) and (np.diff(rows) == 1).all():
+            steps = slice(self.offsets[rows[0]], self.offsets[rows[-1] + 1])  # a view, not a copy
+        return self.replace_unchecked(
+            offsets=offsets,
+            times=self.times[steps],
+            values=self.values[steps],
+            ids=self.ids[rows],
+            static=self.static[rows],
+            origins=None if self.origins is None else self.origins[rows],
+            notes=(),
+        )
+
+    def head(self, counts: Any) -> SeriesSet:
+        """Return the first samples of each series.
+
+        Args:
+            counts: (S,) whole numbers, how many of each series; or one number for all. A shorter series stays whole.
+        """
+        most = np.asarray(counts)
+        if most.dtype.kind not in "iu" or most.shape not in ((), (len(self),)) or (most < 0).any():
+            raise ValueError(
+                f"`counts` must be a whole number or (S,) = ({len(self)},) of them, at least 0; got {counts!r}"
+            )
+        lengths = np.minimum(self.lengths, most)
+        position = np.arange(len(self.times)) - np.repeat(self.offsets[:-1], self.lengths)
+        inside = position < np.repeat(lengths, self.lengths)
+        return self.replace_unchecked(
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            times=self.times[inside],
+            values=self.values[inside],
+        )
+
+    def in_unit(self, unit: str) -> SeriesSet:
+        """Return the set with its times in another unit."""
+        check_unit(unit)
+        if self.time_unit is None:
+            raise ValueError("`unit` cannot be reached: the times have no unit. Read them again with `time_unit`.")
+        if self.origins is not None and self.origins.dtype.kind != "M":
+            raise ValueError("`unit` cannot be reached: the origins are large whole numbers. Read them as time stamps.")
+        factor = conversion(self.time_unit, unit)
+        times = self.times * factor if factor >= 1 else self.times / conversion(unit, self.time_unit)
+        return self.replace_unchecked(times=times, time_unit=unit)
+
+    def with_notes(self, notes: Sequence[Note]) -> SeriesSet:
+        """Return the set with further notes after its own."""
+        return self.replace_unchecked(notes=(*self.notes, *notes))
+
+    def with_empty(self, ids: npt.NDArray[Any]) -> SeriesSet:
+        """Return the set with further series after its own that have no sample and no known static feature."""
+        K, origins = len(ids), self.origins
+        if origins is not None:
+            nothing = np.datetime64("NaT") if origins.dtype.kind == "M" else 0
+            origins = np.concatenate([origins, np.full(K, nothing, dtype=origins.dtype)])
+        return replace(
+            self,
+            offsets=np.concatenate([self.offsets, np.full(K, self.offsets[-1])]),
+            ids=np.concatenate([self.ids, ids]),
+            static=np.concatenate([self.static, np.full((K, len(self.static_names)), np.nan, dtype=np.float32)]),
+            origins=origins,
+        )
+
+    def describe(self) -> Description:
+        """Return what is in the set: lengths, channels, intervals, spans and notes; `print` it."""
+        return describe(self)
+
+    def __repr__(self) -> str:
+        lengths = self.lengths
+        spread = f"{lengths.min()}…{lengths.max()} samples each, " if len(self) else ""
+        unit = f" in {self.time_unit}" if self.time_unit else ""
+        static = f", {len(self.static_names)} static" if self.static_names else ""
+        changed = sum(note.kind != "kept" for note in self.notes)
+        notes = f", repaired in {changed} ways (see .notes)" if changed else ""
+        return (
+            f"SeriesSet({len(self):,} series, {spread}{len(self.times):,} samples{unit}, "
+            f"{len(self.channels)} channels{static}{notes})"
+        )
+
+    def _repr_html_(self) -> str:
+        return series_set_html(self)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> npt.NDArray[Any]:
+        raise TypeError("a SeriesSet is ragged and has no array; use .values (N, C), .times (N,) and .offsets (S + 1,)")
+
+    def replace_unchecked(self, **fields: Any) -> SeriesSet:
+        """Return a copy with some fields replaced, for callers that know the new ones to be right.
+
+        Nothing is checked or converted; `dataclasses.replace` checks everything, which takes a pass over all samples.
+        """
+        copy = object.__new__(SeriesSet)
+        copy.__dict__.update(self.__dict__ | fields)
+        return copy
+
+
+def flat_rows(offsets: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the positions, in the flat arrays, of all samples of some series one after the other."""
+    lengths = np.diff(offsets)[rows]
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    shift: npt.NDArray[np.int64] = np.repeat(offsets[:-1][rows] - (ends - lengths), lengths)
+    shift += np.arange(total)
+    return shift
+
+
+def _check(data: SeriesSet) -> None:
+    offsets, N, S, C = data.offsets, len(data.times), len(data), len(data.channels)
+    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != N or (np.diff(offsets) < 0).any():
+        raise ValueError(f"`offsets` must go from 0 to N = {N} without decreasing; got {offsets}")
+    if data.values.shape != (N, C):
+        raise wrong_shape("values", "(N, C)", [N, C], data.values.shape, "One row per time, one column per channel.")
+    if data.ids.shape != (S,):
+        raise wrong_shape("ids", "(S,)", [S], data.ids.shape, "One id per series.")
+    if len(np.unique(data.ids)) != S:
+        raise ValueError("`ids` must be distinct; two series have one id")
+    if data.static.shape != (S, len(data.static_names)):
+        raise wrong_shape("static", "(S, F)", [S, len(data.static_names)], data.static.shape)
+    names = [*data.channels, *data.static_names]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"`channels` and `static_names` must be distinct; {twice!r} occurs twice")
+    check_unit(data.time_unit)
+    _check_times(data)
+    which: Literal["values", "static"]
+    for which in ("values", "static"):
+        matrix = getattr(data, which)
+        if any(np.isinf(matrix[low : low + 2**15]).any() for low in range(0, len(matrix), 2**15)):
+            raise ValueError(f"`{which}` must be finite, or NaN for what was not observed; some are infinite")
+    for name, labels in data.categories.items():
+        column = data.values[:, data.channels.index(name)] if name in data.channels else None
+        if column is None:
+            if name not in data.static_names:
+                raise ValueError(f"`categories` must name channels or static features; {name!r} is neither")
+            column = data.static[:, data.static_names.index(name)]
+        known = column[~np.isnan(column)]
+        if len(known) and not (known.min() >= 0 and known.max() < len(labels) and (known == np.floor(known)).all()):
+            raise ValueError(f"`values` of the categorical {name!r} must be whole numbers in 0…{len(labels) - 1}")
+
+
+def _check_times(data: SeriesSet) -> None:
+    codes = np.repeat(np.arange(len(data)), data.lengths)
+    for bad, fault in (
+        (~np.isfinite(data.times), "be finite"),
+        (np.diff(data.times, prepend=-np.inf) <= 0, "increase strictly within a series"),
+    ):
+        if fault.startswith("increase"):
+            starts = data.offsets[:-1][data.lengths > 0]
+            bad[starts] = False
+        if bad.any():
+            row = int(np.argmax(bad))
+            position = row - int(data.offsets[codes[row]])
+            raise ValueError(
+                f"`times` must {fault}; {int(bad.sum())} of {len(bad)} do not. The first is {data.times[row]} in "
+                f"series {data.ids[codes[row]]} at position {position}."
+            )

@@ -1,0 +1,131 @@
+"""Batches of encoded series of like length, so that little of a batch is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from liquidtime._checks import check_size
+from liquidtime.data.container import flat_rows
+from liquidtime.data.encoding.encoder import Encoded
+
+Rows = npt.NDArray[np.int64]
+
+_POOL = 16  # batches that are sorted together: more means less padding and less shuffling
+
+
+class Batch(NamedTuple):
+    """Some encoded series, padded to the longest.
+
+    Args:
+        x: (B, T, D) float32, 0 in the padding; T is at least 1.
+        dt: (B, T) float32 time since the previous sample, 0 in the padding.
+        lengths: (B,) int64 number of samples of each series.
+        static: (B, F) float32.
+        rows: (B,) int64 which series of the set these are.
+    """
+
+    x: Tensor
+    dt: Tensor
+    lengths: Tensor
+    static: Tensor
+    rows: Tensor
+
+
+class Batches:
+    """Iterate over encoded series in batches; every series comes once in each pass.
+
+    With `rng`, each pass shuffles the series, sorts pools of 16 batches by length, cuts them into batches and
+    shuffles the batches. Without, the series come sorted by length. `Batch.rows` says which are which.
+
+    Args:
+        encoded: the series.
+        batch_size: B, the last batch may be smaller.
+        rows: which series to take; all if None.
+        rng: numpy generator that is drawn from in each pass, or None for a fixed order.
+    """
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        batch_size: int,
+        *,
+        rows: Any = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.encoded = encoded
+        self.batch_size = check_size("batch_size", batch_size)
+        self.rows: Rows = np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)
+        if len(self.rows) and not (self.rows.min() >= 0 and self.rows.max() < len(encoded)):
+            raise IndexError(
+                f"`rows` must be positions in {len(encoded)} series; got {self.rows.min()}…{self.rows.max()}"
+            )
+        self.rng = rng
+        self.waste = 0.0
+        """Fraction of the last pass' steps that was padding, 0…1."""
+
+    def __len__(self) -> int:
+        return -(-len(self.rows) // self.batch_size)
+
+    def plan(self) -> list[Rows]:
+        """Return the rows of each batch of a pass, and measure its waste."""
+        lengths = self.encoded.lengths
+        plan = plan_batches(lengths, self.rows, self.batch_size, self.rng, _POOL)
+        steps = sum(len(rows) * max(1, int(lengths[rows].max())) for rows in plan)
+        self.waste = 1.0 - float(lengths[self.rows].sum()) / steps if steps else 0.0
+        return plan
+
+    def __iter__(self) -> Iterator[Batch]:
+        for rows in self.plan():
+            yield pad(self.encoded, rows)
+
+
+def plan_batches(
+    lengths: npt.NDArray[np.int64], rows: Rows, batch_size: int, rng: np.random.Generator | None, pool: int
+) -> list[Rows]:
+    """Cut rows into batches of like length.
+
+    Args:
+        lengths: (S,) of all series.
+        rows: (K,) those wanted.
+        batch_size: rows in a batch.
+        rng: to shuffle with, or None.
+        pool: number of batches sorted together.
+
+    Returns:
+        ceil(K / batch_size) arrays that hold each of the rows once.
+    """
+    if rng is None:
+        rows = rows[np.argsort(lengths[rows], kind="stable")]
+        return [rows[low : low + batch_size] for low in range(0, len(rows), batch_size)]
+    rows = rng.permutation(rows)
+    batches = []
+    for low in range(0, len(rows), batch_size * pool):
+        pooled = rows[low : low + batch_size * pool]
+        pooled = pooled[np.argsort(lengths[pooled], kind="stable")]
+        batches += [pooled[start : start + batch_size] for start in range(0, len(pooled), batch_size)]
+    return [batches[position] for position in rng.permutation(len(batches))]
+
+
+def pad(encoded: Encoded, rows: Rows) -> Batch:
+    """Return some series as padded tensors: one copy from the flat arrays, no loop over steps or series."""
+    lengths = encoded.lengths[rows]
+    B, T = len(rows), max(1, int(lengths.max(initial=0)))
+    inside = np.arange(T) < lengths[:, None]  # (B, T)
+    steps = flat_rows(encoded.offsets, rows)
+    x = np.zeros((B, T, encoded.x.shape[1]), dtype=np.float32)
+    x[inside] = encoded.x[steps]
+    dt = np.zeros((B, T), dtype=np.float32)
+    dt[inside] = encoded.dt[steps]
+    return Batch(
+        torch.from_numpy(x),
+        torch.from_numpy(dt),
+        torch.from_numpy(lengths),
+        torch.from_numpy(encoded.static[rows]),
+        torch.from_numpy(rows.copy()),
+    )

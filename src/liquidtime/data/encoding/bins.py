@@ -1,0 +1,63 @@
+"""Samples gathered in bins of equal width, for series that are sampled too finely."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from liquidtime.data.container import SeriesSet
+
+
+def bin_of(times: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
+    """Return floor(times / width): bin k takes times from k·width up to (k + 1)·width, the end not included.
+
+    A time that lies a rounding error below an edge belongs to the bin above: 0.3 is in bin 3 of width 0.1.
+    """
+    return np.floor(times / width + 1e-9)
+
+
+def bin_series(data: SeriesSet, width: float) -> SeriesSet:
+    """Return the set with one sample for each bin in which a series has any; empty bins leave no sample.
+
+    The sample's time is the bin's beginning, a value is the mean of those observed in the bin (of a categorical
+    channel the last), so that intervals are whole numbers of widths.
+
+    Args:
+        data: the series.
+        width: of a bin, in the set's time unit, over 0.
+    """
+    N, S = len(data.times), len(data)
+    if N == 0:
+        return data
+    key = bin_of(data.times, width)
+    codes = np.repeat(np.arange(S), data.lengths)
+    new = np.ones(N, dtype=bool)
+    new[1:] = (codes[1:] != codes[:-1]) | (key[1:] != key[:-1])
+    starts = np.flatnonzero(new)
+    ends = np.append(starts[1:], N) - 1
+    values = np.empty((len(starts), len(data.channels)), dtype=np.float32)
+    for position, name in enumerate(data.channels):
+        column = data.values[:, position]
+        values[:, position] = (
+            _last_in_bin(column, starts, ends) if name in data.categories else _mean_in_bin(column, starts)
+        )
+    lengths = np.bincount(codes[starts], minlength=S)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return data.replace_unchecked(offsets=offsets, times=key[starts] * width, values=values)
+
+
+def _mean_in_bin(column: npt.NDArray[np.float32], starts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    observed = ~np.isnan(column)
+    total = np.add.reduceat(np.where(observed, column, 0.0).astype(np.float64), starts)
+    count = np.add.reduceat(observed.astype(np.int64), starts)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _last_in_bin(
+    column: npt.NDArray[np.float32], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> npt.NDArray[Any]:
+    last = np.maximum.accumulate(np.where(np.isnan(column), -1, np.arange(len(column))))[ends]
+    return np.where(last >= starts, column[last], np.nan)

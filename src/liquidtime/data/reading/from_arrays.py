@@ -1,0 +1,163 @@
+"""Arrays: (B, T, C) with times, (B, T) as one channel, or a list of (times, values)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data.container import Findings, SeriesSet, as_ticks, to_times
+from liquidtime.data.reading.assemble import Repeats, find_steps, merge_column, refuse_unknown_times
+from liquidtime.data.reading.measured import Measured
+from liquidtime.data.reading.rows import note_repeats
+from liquidtime.errors import wrong_shape
+from liquidtime.times import _as_array
+
+
+def from_arrays(
+    values: Any,
+    times: Any = None,
+    *,
+    lengths: Any = None,
+    channels: Sequence[str] | None = None,
+    ids: Any = None,
+    static: Any = None,
+    static_names: Sequence[str] | None = None,
+    time_unit: str | None = None,
+    strict: bool = False,
+) -> SeriesSet:
+    """Take series from arrays; NaN is not observed.
+
+    Args:
+        values: (B, T, C), or (B, T) for one channel, or a list of B pairs (times (T_i,), values (T_i, C) or (T_i,)).
+        times: (T,) for all series or (B, T), numbers or datetime64; 0…T - 1 if None. Not with pairs.
+        lengths: (B,) number of samples of each series, what lies past it is padding; T if None. Not with pairs.
+        channels: C names; "0"…"C - 1" if None.
+        ids: (B,) distinct ids; 0…B - 1 if None.
+        static: (B, F) features that do not change.
+        static_names: F names; "static 0"… if None.
+        time_unit: the unit of numeric times; for time stamps the unit wanted ("s" if None).
+        strict: refuse what would be repaired.
+
+    Raises:
+        TypeError: times or values of another type.
+        ValueError: shapes that do not fit, NaN or infinite times, infinite values, no series.
+
+    """
+    if isinstance(values, list | tuple) and len(values) and all(_is_pair(item) for item in values):
+        if times is not None or lengths is not None:
+            raise ValueError("`times` and `lengths` must be None where `values` is a list of (times, values)")
+        flat_times, matrix, counts = _from_pairs(values)
+    else:
+        flat_times, matrix, counts = _from_block(values, times, lengths)
+    B, C = len(counts), matrix.shape[1]
+    if B == 0 or C == 0:
+        raise ValueError(f"`values` must hold at least one series and one channel; got {B} and {C}")
+    labels = np.arange(B) if ids is None else np.asarray(ids)
+    if labels.shape != (B,):
+        raise wrong_shape("ids", "(B,)", [B], labels.shape, "One id per series.")
+    names = [str(number) for number in range(C)] if channels is None else [str(name) for name in channels]
+    if len(names) != C:
+        raise ValueError(f"`channels` must have C = {C} names; got {len(names)}")
+    features = np.empty((B, 0)) if static is None else np.asarray(static, dtype=np.float32)
+    if features.ndim != 2 or len(features) != B:
+        raise wrong_shape("static", "(B, F)", [B, "F"], features.shape, "One row per series.")
+    if static_names is None:
+        static_names = [f"static {number}" for number in range(features.shape[1])]
+
+    findings = Findings(strict)
+    codes = np.repeat(np.arange(B, dtype=np.int32), counts)
+    ticks = as_ticks(flat_times, time_unit)
+    refuse_unknown_times(ticks, codes, labels)
+    steps = find_steps(codes, ticks, labels, findings)
+    measured = Measured(codes, labels, findings)
+    result = np.empty((len(steps.ticks.values), C), dtype=np.float32)
+    repeat_rows: list[int] = []
+    repeat_names: list[str] = []
+    count = 0
+    for position, name in enumerate(names):
+        column = steps.sort(measured.narrow(name, matrix[:, position]))
+        if steps.merged:
+            column, repeats = merge_column(steps, column, False)
+            count += repeats.count
+            repeat_rows += [int(row) for row in repeats.rows[:3]]
+            repeat_names += [name] * min(3, repeats.count)
+        result[:, position] = column
+    note_repeats(
+        findings, steps, Repeats(count, np.array(repeat_rows, dtype=np.int64)), repeat_names, labels, matrix.size
+    )
+    stored, origins = to_times(steps.ticks, steps.offsets)
+    return SeriesSet(
+        offsets=steps.offsets,
+        times=stored,
+        values=result,
+        channels=tuple(names),
+        ids=labels,
+        static=features.astype(np.float32),
+        static_names=tuple(static_names),
+        time_unit=steps.ticks.unit,
+        origins=origins,
+        notes=findings.notes,
+    )
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, tuple) and len(item) == 2 and np.ndim(item[0]) > 0
+
+
+def _numbers(argument: str, array_like: Any) -> npt.NDArray[Any]:
+    array = np.asarray(array_like.detach().cpu().numpy() if hasattr(array_like, "detach") else array_like)
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"`{argument}` must be numbers; got {array.dtype}") from None
+    return array
+
+
+def _from_pairs(pairs: Sequence[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return (N,) times, (N, C) values and (B,) lengths."""
+    all_times, all_values = [], []
+    for row, (times, values) in enumerate(pairs):
+        t, v = _as_array(times), _numbers("values", values)
+        v = v[:, None] if v.ndim == 1 else v
+        if t.ndim != 1 or v.ndim != 2 or len(t) != len(v):
+            raise ValueError(
+                f"`values` must be pairs of times (T,) and values (T, C) or (T,); series {row} has {t.shape} and "
+                f"{v.shape}"
+            )
+        all_times.append(t)
+        all_values.append(v)
+    widths = {v.shape[1] for v in all_values if len(v)} or {all_values[0].shape[1]}
+    if len(widths) > 1:
+        raise ValueError(f"`values` must have one number of channels; got {sorted(widths)}")
+    filled = [t for t in all_times if len(t)] or all_times[:1]
+    kinds = {t.dtype.kind == "M" for t in filled}
+    if len(kinds) > 1:
+        raise TypeError("`values` must have time stamps in all series, or numbers in all; got both")
+    counts = np.array([len(t) for t in all_times], dtype=np.int64)
+    full = [v for v in all_values if len(v)] or [np.empty((0, widths.pop()))]
+    return np.concatenate(filled), np.concatenate(full), counts
+
+
+def _from_block(
+    values: Any, times: Any, lengths: Any
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Return (N,) times, (N, C) values and (B,) lengths."""
+    block = _numbers("values", values)
+    block = block[:, :, None] if block.ndim == 2 else block
+    if block.ndim != 3:
+        raise wrong_shape(
+            "values", "(B, T, C) or (B, T)", ["B", "T", "C"], block.shape, "Or a list of (times, values)."
+        )
+    B, T = block.shape[:2]
+    stamps = np.arange(T) if times is None else _as_array(times)
+    if stamps.shape not in ((T,), (B, T)):
+        raise wrong_shape("times", "(T,) or (B, T)", [B, T], stamps.shape)
+    counts = np.full(B, T, dtype=np.int64) if lengths is None else np.asarray(lengths)
+    if counts.shape != (B,) or counts.dtype.kind not in "iu" or (counts < 0).any() or (counts > T).any():
+        raise ValueError(f"`lengths` must be (B,) = ({B},) whole numbers in 0…T = 0…{T}; got {counts}")
+    inside = np.arange(T) < counts[:, None]
+    return np.broadcast_to(stamps, (B, T))[inside], block[inside], counts.astype(np.int64)

@@ -1,0 +1,194 @@
+"""One measurement per row: id, time, channel, value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data.container import Findings, Note, SeriesSet, as_ticks, to_times
+from liquidtime.data.reading.assemble import Steps, find_steps, refuse_unknown_times, scatter
+from liquidtime.data.reading.columns import (
+    Column,
+    as_frame,
+    check_column,
+    factorise,
+    is_text,
+    label_of,
+    texts,
+    time_array,
+)
+from liquidtime.data.reading.measured import Measured
+from liquidtime.data.reading.rows import find_series, is_names, note_repeats
+from liquidtime.data.reading.static_features import StaticFeatures
+from liquidtime.errors import nearest
+
+
+def from_long(
+    frame: Any,
+    *,
+    id: str,
+    time: str,
+    channel: str,
+    value: str,
+    time_unit: str | None = None,
+    static: Any = (),
+    categorical: Sequence[str] = (),
+    missing: Sequence[float] = (),
+    ids: Any = None,
+    strict: bool = False,
+) -> SeriesSet:
+    """Read a frame with one measurement per row.
+
+    Series are in the order of their ids, channels in the order of their names, whatever the order of the rows.
+    Rows without a value say nothing and are left out, but their series is kept.
+
+    Args:
+        frame: any data frame (pandas, polars, pyarrow, …), or the path of a CSV, Parquet or Arrow file.
+        id: column of the series' ids, whole numbers or text.
+        time: column of the times, numbers or time stamps.
+        channel: column of the channels' names.
+        value: column of the values.
+        time_unit: the unit of numeric times; for time stamps the unit wanted ("s" if None).
+        static: names of columns or of channels that do not change within a series, or a table with one row per series.
+        categorical: names of channels or static features that are categories, not numbers.
+        missing: numbers that mean "not observed", e.g. (-1,).
+        ids: the series wanted, in this order; one without any row becomes an empty series.
+        strict: refuse what would be repaired or dropped.
+
+    Raises:
+        TypeError: times or values of another type.
+        ValueError: missing columns, NaN or infinite times, values that are not numbers, no rows.
+
+    """
+    table = as_frame("frame", frame)
+    for argument, name in (("id", id), ("time", time), ("channel", channel), ("value", value)):
+        check_column(table, argument, name)
+    findings = Findings(strict)
+    codes, labels, table = find_series(table, id, ids, findings)
+    ticks = as_ticks(time_array(table[time], "time"), time_unit)
+    refuse_unknown_times(ticks, codes, labels)
+    names, channel_codes = _channels(table[channel])
+    has_name = np.array([name != "" for name in names], dtype=bool)
+    present = has_name[channel_codes]
+    if not present.all():
+        what = "rows with an empty channel name"
+        findings.add(Note("dropped", what, int((~present).sum()), len(present)))
+    measured = Measured(codes, labels, findings, missing)
+    values, categories = _values(table[value], names, channel_codes, present, categorical, measured)
+
+    features = StaticFeatures(len(labels), findings)
+    as_static = np.zeros(len(names), dtype=bool)
+    if is_names(static):
+        for name in static:
+            if name in table.columns:
+                features.add_column(table[name], measured, name in categorical)
+            elif name in names:
+                as_static[names.index(name)] = True
+                only = np.where(channel_codes == names.index(name), values, np.float32(np.nan))
+                features.add(name, only, measured, categories.get(name))
+            else:
+                hint = nearest(name, [*table.columns, *names]) or "."
+                raise ValueError(f"`static` must name columns or channels; {name!r} is neither{hint}")
+    else:
+        features.add_table(static, id, labels, categorical, missing)
+    _check_categorical(categorical, [*names, *features.names])
+
+    unobserved = present & np.isnan(values)
+    findings.add(Note("kept", "rows without a value (not observed)", int(unobserved.sum()), len(unobserved)))
+    measurements = present & ~unobserved & ~as_static[channel_codes]
+    del present, unobserved
+    if not measurements.all():
+        codes, ticks, channel_codes, values = (
+            codes[measurements],
+            ticks.rows(measurements),
+            channel_codes[measurements],
+            values[measurements],
+        )
+    is_channel = has_name & ~as_static
+    if not is_channel.all():
+        channel_codes = (np.cumsum(is_channel) - 1).astype(channel_codes.dtype)[channel_codes]
+    channels = tuple(name for name, flag in zip(names, is_channel, strict=True) if flag)
+
+    del measured, measurements, table
+    steps = find_steps(codes, ticks, labels, findings)
+    del codes, ticks
+    values = steps.sort(values)
+    channel_codes = steps.sort(channel_codes)
+    steps = replace(steps, order=None)  # not needed any more, and large
+    matrix = _fill(steps, channel_codes, values, channels, categories, labels, findings)
+    times, origins = to_times(steps.ticks, steps.offsets)
+    return SeriesSet(
+        offsets=steps.offsets,
+        times=times,
+        values=matrix,
+        channels=channels,
+        ids=labels,
+        static=features.matrix(),
+        static_names=tuple(features.names),
+        time_unit=steps.ticks.unit,
+        categories={name: labels for name, labels in categories.items() if name in channels} | features.categories,
+        origins=origins,
+        notes=findings.notes,
+    )
+
+
+def _channels(column: Column) -> tuple[list[str], npt.NDArray[np.integer[Any]]]:
+    """Return the channel names, "" standing for null ones, and the channel of each row."""
+    if column.null_count() > 0 or not (is_text(column) or column.dtype.is_integer()):
+        column = column.cast(nw.String).fill_null("")
+    codes, labels = factorise(column)
+    stripped = [label_of(name).strip() for name in labels]
+    names = sorted(set(stripped), key=stripped.index)
+    if len(names) < len(stripped):
+        codes = np.array([names.index(name) for name in stripped], dtype=np.int32)[codes]
+    return names, codes.astype(np.int16) if len(names) < 2**15 else codes
+
+
+def _values(
+    column: Column,
+    names: list[str],
+    channel_codes: npt.NDArray[np.integer[Any]],
+    present: npt.NDArray[np.bool_],
+    categorical: Sequence[str],
+    measured: Measured,
+) -> tuple[npt.NDArray[np.float32], dict[str, tuple[str, ...]]]:
+    """Return (R,) values, those of categorical channels as positions among their categories."""
+    chosen = [names.index(name) for name in categorical if name in names]
+    if not chosen:
+        return measured.read(column, None if present.all() else present), {}
+    special = np.isin(channel_codes, chosen)
+    values = measured.read(column, present & ~special)
+    categories: dict[str, tuple[str, ...]] = {}
+    for code in chosen:
+        rows = np.flatnonzero(channel_codes == code)
+        values[rows], categories[names[code]] = measured.categories(texts(column[rows.tolist()]))
+    return values, categories
+
+
+def _check_categorical(categorical: Sequence[str], names: list[str]) -> None:
+    for name in categorical:
+        if name not in names:
+            hint = nearest(name, names) or "."
+            raise ValueError(f"`categorical` must name channels or static features; {name!r} is neither{hint}")
+
+
+def _fill(
+    steps: Steps,
+    channel_codes: npt.NDArray[np.integer[Any]],
+    values: npt.NDArray[np.float32],
+    channels: tuple[str, ...],
+    categories: dict[str, tuple[str, ...]],
+    ids: npt.NDArray[Any],
+    findings: Findings,
+) -> npt.NDArray[np.float32]:
+    """Return (N, C) values from those of the rows, in the order of the steps; repeats are noted."""
+    flags = np.array([name in categories for name in channels], dtype=bool)
+    matrix, repeats = scatter(steps, channel_codes, values, len(channels), flags)
+    names = [channels[channel_codes[row]] for row in repeats.rows[:3]]
+    note_repeats(findings, steps, repeats, names, ids, len(values))
+    return matrix

@@ -1,0 +1,101 @@
+"""Columns of measured values: numbers, numbers written as text, and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data.container import Findings, Note, first_places
+from liquidtime.data.reading.columns import Column, is_number, is_text, numbers, parse_numbers, texts
+
+
+class Measured:
+    """Reads value columns of one frame; knows which series each row belongs to, to name offenders.
+
+    Args:
+        codes: (R,) the series of each row.
+        ids: (S,) the ids.
+        findings: takes notes, or refuses.
+        missing: numbers that mean "not observed", e.g. -1.
+    """
+
+    def __init__(
+        self,
+        codes: npt.NDArray[Any],
+        ids: npt.NDArray[Any],
+        findings: Findings,
+        missing: Sequence[float] = (),
+    ) -> None:
+        self.codes, self.ids, self.findings = codes, ids, findings
+        self.missing = tuple(float(number) for number in missing)
+
+    def read(self, column: Column, rows: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float32]:
+        """Return a column as (R,) float32, NaN where nothing is observed.
+
+        Args:
+            column: numbers, truth values, or text that can be read as numbers (which is noted).
+            rows: (R,) True where the column must be a number; elsewhere the result is NaN.
+
+        Raises:
+            ValueError: text that is not a number, or infinite values; counted, the first named.
+
+        """
+        if is_number(column):
+            return self.narrow(column.name, numbers(column))
+        if not is_text(column):
+            raise TypeError(f"`{column.name}` must be numbers; the column is {column.dtype}")
+        words = texts(column)
+        parsed, bad = parse_numbers(words)
+        if rows is not None:
+            bad &= rows
+            parsed = np.where(rows, parsed, np.nan)
+        if bad.any():
+            offenders = first_places(bad, self.codes, self.ids, lambda row: repr(words[row]))
+            raise ValueError(
+                f"`{column.name}` must be numbers; {int(bad.sum())} of {len(bad)} values are not. The first: "
+                f"{', '.join(offenders)}. Correct or empty them, or name the column in `categorical`."
+            )
+        if rows is None:
+            what = f"values of {column.name!r} written as text, read as numbers"
+            self.findings.add(Note("repaired", what, int((~np.isnan(parsed)).sum()), len(parsed)))
+        return self.narrow(column.name, parsed)
+
+    def narrow(self, name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Return (R,) numbers as float32; infinite ones are refused, `missing` ones become NaN."""
+        with np.errstate(over="ignore"):
+            narrow: npt.NDArray[np.float32] = values.astype(np.float32)
+        bad = np.isinf(narrow)
+        if bad.any():
+            offenders = first_places(bad, self.codes, self.ids, lambda row: str(values[row]))
+            raise ValueError(
+                f"`{name}` must be finite in float32; {int(bad.sum())} of {len(bad)} values are not. The first: "
+                f"{', '.join(offenders)}. Empty them if they mean that nothing was observed."
+            )
+        for number in self.missing:
+            narrow[narrow == np.float32(number)] = np.nan
+        return narrow
+
+    def categories(self, words: Sequence[str | None]) -> tuple[npt.NDArray[np.float32], tuple[str, ...]]:
+        """Number categories in the order of their names; None, empty and `missing` ones become NaN."""
+        unknown = {None, "", *(str(int(n)) if n.is_integer() else str(n) for n in self.missing)}
+        labels = sorted({word for word in words if word is not None} - unknown)
+        codes: dict[str | None, float] = {label: float(code) for code, label in enumerate(labels)}
+        return np.array([codes.get(word, np.nan) for word in words], dtype=np.float32), tuple(labels)
+
+
+def first_known(values: npt.NDArray[Any], codes: npt.NDArray[Any], S: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return (S,) the first known value of each series, NaN if none, and (R,) True where a later one differs.
+
+    Args:
+        values: (R,) NaN = not known.
+        codes: (R,) the series of each row.
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    result = np.full(S, np.nan, dtype=np.float32)
+    result[codes[known][::-1]] = values[known][::-1]  # the first row is written last
+    differs = np.zeros(len(values), dtype=bool)
+    differs[known] = values[known] != result[codes[known]]
+    return result, differs

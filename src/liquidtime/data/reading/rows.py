@@ -1,0 +1,86 @@
+"""What the frame readers share: the series of each row, and the note on repeated values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data.container import Findings, Note, first_words
+from liquidtime.data.reading.assemble import Repeats, Steps
+from liquidtime.data.reading.columns import Frame, factorise
+from liquidtime.data.reading.static_features import positions
+
+
+def is_names(static: Any) -> bool:
+    """Return whether an argument is a sequence of names rather than a table."""
+    if isinstance(static, list | tuple) and all(isinstance(name, str) for name in static):
+        return True
+    if isinstance(static, list | tuple):
+        raise TypeError(f"`static` must be names or a table; got {static!r}")
+    return False
+
+
+def find_series(
+    table: Frame, id: str, wanted: Any, findings: Findings
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any], Frame]:
+    """Number the series.
+
+    Args:
+        table: the rows.
+        id: the column of ids, without nulls.
+        wanted: the ids to keep, in order, or None for all in the order of their values.
+
+    Returns:
+        (R,) the series of each row, (S,) the ids, and the table without the rows of other series.
+    """
+    column = table[id]
+    empty = column.is_null().to_numpy() | (column.is_nan().to_numpy() if column.dtype.is_float() else False)
+    if empty.any():
+        raise ValueError(
+            f"`id` must be known in every row; {int(empty.sum())} of {len(empty)} rows have none, the first is row "
+            f"{int(np.argmax(empty))}. Drop those rows or fill in their ids."
+        )
+    codes, labels = factorise(column)
+    if wanted is None:
+        return codes, labels, table
+    ids = np.asarray(wanted.to_numpy() if hasattr(wanted, "to_numpy") else wanted)
+    if ids.dtype.kind == "O":
+        ids = ids.astype(np.str_)
+    if ids.ndim != 1 or len(np.unique(ids)) != len(ids):
+        raise ValueError(f"`ids` must be distinct ids of shape (S,); got {len(ids)} of shape {ids.shape}")
+    series = positions(labels, ids).astype(np.int32)
+    if (series < 0).all():
+        raise ValueError(
+            f"`ids` must name series of the frame; none of {len(ids)} is there. The frame's ids begin "
+            f"{', '.join(map(str, labels[:3]))}; those asked for {', '.join(map(str, ids[:3]))}."
+        )
+    codes = series[codes]
+    known = codes >= 0
+    if not known.all():
+        first = first_words(f"id {name}" for name in labels[series < 0])
+        findings.add(Note("dropped", "rows of series that `ids` does not name", int((~known).sum()), len(known), first))
+        table = table.filter(known.tolist())
+        codes = codes[known]
+    return codes, ids, table
+
+
+def note_repeats(
+    findings: Findings, steps: Steps, repeats: Repeats, names: Sequence[str], ids: npt.NDArray[Any], of: int
+) -> None:
+    """Note several values of one channel at one time.
+
+    Args:
+        repeats: rows in the order of the steps.
+        names: the channels of the first of them.
+        of: number of values in all.
+    """
+    examples = []
+    for row, name in zip(repeats.rows[:3], names[:3], strict=True):
+        step = steps.step[row]
+        code = int(np.searchsorted(steps.offsets, step, side="right")) - 1
+        examples.append(f"{name} in series {ids[code]} at position {step - steps.offsets[code]}")
+    what = "values repeat a channel at one time, averaged (of a category, the last kept)"
+    findings.add(Note("repaired", what, repeats.count, of, (*examples, "…") if repeats.count > 3 else tuple(examples)))

@@ -1,0 +1,361 @@
+"""What the estimators share: encoding, members, outputs over series and over time, streams and saving."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, check_random_state
+from torch import Tensor
+
+from liquidtime._checks import check_rate, check_size
+from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.estimators.faces.encoded_series import EncodedSeries
+from liquidtime.estimators.faces.finite import finite
+from liquidtime.estimators.faces.show import facts_html
+from liquidtime.estimators.live import LiveSeries, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
+from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
+from liquidtime.estimators.network.inputs import SeriesBatches, as_series
+from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
+from liquidtime.estimators.network.network import SeriesNetwork
+from liquidtime.estimators.network.piecewise import PiecewiseLinear
+from liquidtime.estimators.network.reader import SeriesReader
+from liquidtime.estimators.network.scales import SCALES, check_width, encoders_of
+from liquidtime.layers import Recurrent
+from liquidtime.networks import Network, check_network, reads_whole_series, recurrent_layer
+from liquidtime.training import TrainSettings
+from liquidtime.training.seeds import derive_seed
+
+STEPS, EPOCHS = 200, 6
+"""With `epochs=None`: the optimiser steps that a small set gets, and the passes over a large one."""
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """Predictions as they evolve: series i is rows offsets[i] to offsets[i + 1].
+
+    Args:
+        times: (N,) of the steps, in the unit of training.
+        offsets: (S + 1,).
+        outputs: (N, K) the prediction from the samples up to each step: probabilities, or values.
+    """
+
+    times: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.int64]
+    outputs: npt.NDArray[np.float64]
+
+
+class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
+    """Networks on encoded series, with scikit-learn's conventions: arguments are stored as they are given.
+
+    Args:
+        network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
+            number of inputs to a `Cell`.
+        hidden_size: units of the recurrent layer.
+        backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
+        read_out_units: units of the hidden layer between the recurrent layer and the output.
+        dropout: share of the read-out's units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
+            each series, in [0, 1).
+        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
+            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
+            median intervals.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule.
+        weight_decay: weight decay of the AdamW optimiser.
+        validation_fraction: share of the training series held back to choose the best epoch, other series for each
+            network of an ensemble. 0 trains on all series and takes the last epoch.
+        patience: stop after this many epochs without a better validation loss; 0 never stops early.
+        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while training.
+    """
+
+    _kind: ClassVar[str]
+    """The name that model folders store the estimator under."""
+    _purpose: ClassVar[str]
+    """What a model does, for its card: "This model <purpose>."."""
+    _deviation: ClassVar[float] = 1.0
+    encoder_: SeriesEncoder
+    encoders_: list[SeriesEncoder]
+    networks_: list[SeriesNetwork]
+
+    def __init__(
+        self,
+        network: Network = "cfc",
+        hidden_size: int = 32,
+        backbone_units: int = 64,
+        num_layers: int = 1,
+        read_out_units: int = 128,
+        dropout: float = 0.5,
+        channel_dropout: float = 0.3,
+        bin_width: float | str | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-2,
+        validation_fraction: float = 0.0,
+        patience: int = 0,
+        n_estimators: int = 1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.network = network
+        self.hidden_size = hidden_size
+        self.backbone_units = backbone_units
+        self.num_layers = num_layers
+        self.read_out_units = read_out_units
+        self.dropout = dropout
+        self.channel_dropout = channel_dropout
+        self.bin_width = bin_width
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.n_estimators = n_estimators
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        tags.non_deterministic = False
+        return tags
+
+    def _check_settings(self) -> None:
+        for name in ("hidden_size", "backbone_units", "num_layers", "read_out_units", "n_estimators"):
+            check_size(name, getattr(self, name))
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) is not None:
+                check_size(name, getattr(self, name))
+        check_rate("dropout", self.dropout)
+        check_rate("channel_dropout", self.channel_dropout)
+        check_rate("validation_fraction", self.validation_fraction)
+        check_size("patience", self.patience, 0)
+        check_width(self.bin_width)
+        check_network(self.network, self.num_layers)
+
+    def _fit_encoders(self, data: SeriesSet) -> None:
+        self._check_settings()
+        whole = self.bin_width == SCALES and reads_whole_series(self.network)
+        self.encoders_ = encoders_of(data, None if whole else self.bin_width, self.n_estimators)
+        self.encoder_ = self.encoders_[0]
+        self.n_series_ = len(data)
+        self._streams = Streams()
+
+    def _fit_members(
+        self,
+        parts: PartsOf,
+        outputs: int,
+        loss_of: LossOf,
+        strata: npt.NDArray[Any] | None,
+        run: Mapping[str, Any],
+        outcomes: Tensor | None = None,
+    ) -> None:
+        """Train the networks.
+
+        Args:
+            parts: maps an encoder to the training series and those of the caller's own that choose the best epoch in
+                place of `validation_fraction`, or None.
+            outputs: K of the networks.
+            loss_of: the loss.
+            strata: classes for the folds.
+            run: `folder` and `resume`.
+            outcomes: (S, K) auxiliary targets, standardised, or None.
+        """
+        members, encoder = self.n_estimators, self.encoder_
+        part, validation = parts(encoder)
+        pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out(), self._deviation)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        fraction = 0.0 if validation is not None else self.validation_fraction
+        self.networks_, self.results_ = [], []
+        for member, (rows, held) in enumerate(folds(len(part.prepared), fraction, members, strata, self.seed_)):
+            if self._encoder_of(member) is not encoder:
+                encoder = self._encoder_of(member)
+                part, validation = parts(encoder)
+                pieces = PiecewiseLinear.fitted(part.prepared.seen_by_read_out(), self._deviation)
+            judged = (part, held) if len(held) else None
+            if validation is not None:
+                judged = (validation, np.arange(len(validation.prepared)))
+            batch_size = self.batch_size or 2 ** min(7, max(3, round(math.log2(len(rows) / 25))))
+            settings = TrainSettings(
+                epochs=self.epochs or min(100, max(EPOCHS, math.ceil(STEPS / math.ceil(len(rows) / batch_size)))),
+                seed=derive_seed(self.seed_, member) % 2**31,
+                learning_rate=self.learning_rate,
+                weight_decay=self.weight_decay,
+                schedule="one_cycle",
+                clip_norm=1.0,
+                patience=self.patience if judged is not None else 0,
+            )
+            network, result = train_member(
+                functools.partial(self._make_learner, outputs, encoder, pieces, outcomes),
+                part,
+                rows,
+                judged,
+                loss_of if outcomes is None else beside(loss_of),
+                settings,
+                batch_size,
+                folder=member_folder(run.get("folder"), member, members),
+                resume=bool(run.get("resume", False)),
+                progress=bool(self.verbose),
+            )
+            kept = network.network if isinstance(network, WithAuxiliary) else network
+            self.networks_.append(cast(SeriesNetwork, kept))
+            self.results_.append(result)
+
+    def _encoder_of(self, member: int) -> SeriesEncoder:
+        return self.encoders_[member % len(self.encoders_)]
+
+    def _make_learner(
+        self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear, outcomes: Tensor | None
+    ) -> SeriesNetwork | WithAuxiliary:
+        """Return a network as it is trained: with further outcomes it also guesses those."""
+        network = self._make_network(outputs, encoder, pieces)
+        return network if outcomes is None else WithAuxiliary(network, outcomes)
+
+    def _make_network(self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear) -> SeriesNetwork:
+        layer: Recurrent | SeriesReader
+        if reads_whole_series(self.network):
+            sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
+            layer = SeriesReader(self.network, *sizes, encoder.layout_)
+        else:
+            layer = recurrent_layer(
+                self.network,
+                encoder.input_size_,
+                self.hidden_size,
+                self.backbone_units,
+                self.num_layers,
+                encoder.layout_.mask_of,
+            )
+        return SeriesNetwork(
+            layer,
+            copy.deepcopy(pieces),
+            outputs,
+            self.read_out_units,
+            self.dropout,
+            self.channel_dropout,
+            encoder.layout_.channel_of,
+        )
+
+    def encode(self, X: Any) -> EncodedSeries:
+        """Return series as the networks read them, to be passed to several methods in place of X and encoded once.
+
+        Args:
+            X: series like those of `fit`, or what this method returned.
+
+        Raises:
+            ValueError: another number of features than in `fit`, no series, or series encoded for another model.
+
+        """
+        check_is_fitted(self, "networks_")
+        if not isinstance(X, EncodedSeries):
+            return EncodedSeries(self.encoders_, as_series(self, X, reset=False))
+        if X.encoders is not self.encoders_:
+            raise ValueError("`X` was encoded for another model; pass the series themselves")
+        return X
+
+    def _readers(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield the position of each encoder, and the members that read by it."""
+        E = len(self.encoders_)
+        for place in range(E):
+            yield place, list(range(place, len(self.networks_), E))
+
+    def _outputs(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> npt.NDArray[np.float64]:
+        """Return (S, K) the members' mean output after each series' last sample, each brought to scale by `finish`."""
+        outputs: Tensor | None = None  # (M, S, K)
+        with torch.inference_mode():
+            for place, members in self._readers():
+                for sample in SeriesBatches(series.prepared(place), PREDICT_BATCH):
+                    for member in members:
+                        output = finish(self.networks_[member](*sample[:5]))
+                        if outputs is None:
+                            outputs = output.new_empty(len(self.networks_), len(series), output.shape[1])
+                        outputs[member, sample.rows] = output
+        assert outputs is not None
+        return finite(outputs.mean(dim=0).double().numpy())
+
+    def _evolution(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> Evolution:
+        """Return the members' mean output after every step of the first encoder."""
+        prepared = series.prepared(every_step=True)
+        outputs: Tensor | None = None  # (M, N, K)
+        with torch.inference_mode():
+            for place, members in self._readers():
+                if place == 0:
+                    runs = (outputs_at_steps(prepared, self.networks_[member]) for member in members)
+                else:
+                    step = ScaleStep(self.encoders_[place], [self.networks_[member] for member in members])
+                    runs = iter(outputs_at_samples(step, series.data))
+                for member, output in zip(members, map(finish, runs), strict=True):
+                    if outputs is None:
+                        outputs = output.new_empty(len(self.networks_), *output.shape)
+                    outputs[member] = output
+        assert outputs is not None
+        encoded = prepared.encoded
+        return Evolution(encoded.times, encoded.offsets, finite(outputs.mean(dim=0).double().numpy()))
+
+    def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
+        """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
+        check_is_fitted(self, "networks_")
+        start = functools.partial(LiveSeries, self.encoders_, self.networks_)
+        return self._live.update(id, t, values, static, start)
+
+    @property
+    def _live(self) -> Streams:
+        """The live series; a model that was just read has none yet."""
+        streams: Streams = self.__dict__.setdefault("_streams", Streams())
+        return streams
+
+    def reset(self, id: Any = None) -> None:
+        """Forget the live series `id`, or all of them if None."""
+        check_is_fitted(self, "networks_")
+        self._live.forget(id)
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        metrics: Mapping[str, Any] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Write the model as a folder that `liquidtime.load` reads; see `liquidtime.estimators.files.model_folder`.
+
+        Args:
+            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
+            metrics: figures to store with it, ready for JSON.
+            files: further files for the folder, by name, such as a report.
+        """
+        from liquidtime.estimators.files.model_folder import save
+
+        save(self, path, metrics, files)
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""
+        diagram: str = super()._html_repr()
+        return diagram + facts_html(self)
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        """Return what a notebook shows of this kind besides what all kinds have: names by title."""
+        return {}
+
+    def _learned(self) -> dict[str, Any]:
+        """Return what this kind has learned besides encoder and weights, ready for JSON."""
+        raise NotImplementedError
+
+    def _relearn(self, learned: Mapping[str, Any]) -> int:
+        """Take what `_learned` returned, checked, and return the number of outputs of the networks."""
+        raise NotImplementedError

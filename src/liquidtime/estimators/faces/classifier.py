@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+from torch import Tensor, nn
+
+from liquidtime.data import SeriesEncoder, SeriesSet, check_classes
+from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.network.auxiliary import standardised
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
+from liquidtime.estimators.network.members import Part
+from liquidtime.estimators.network.scales import SCALES
+from liquidtime.networks import Network
+from liquidtime.training import Loss, cross_entropy
+
+
+class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
+    """Classify irregular series, with two or more classes.
+
+        clf = CfCClassifier(random_state=0).fit(data, y)
+        clf.predict_proba(new)                       (S, C), columns in the order of `classes_`
+        clf.update("bed 7", t, {"HR": 92.0})         one sample at a time, (C,)
+
+    Args:
+        network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
+            number of inputs to a `Cell`.
+        hidden_size: units of the recurrent layer.
+        backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
+        read_out_units: units of the hidden layer between the recurrent layer and the output.
+        dropout: share of the read-out's units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
+            each series, in [0, 1).
+        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
+            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
+            median intervals.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule.
+        weight_decay: weight decay of the AdamW optimiser.
+        validation_fraction: share of the training series held back to choose the best epoch, other series for each
+            network of an ensemble. 0 trains on all series and takes the last epoch.
+        patience: stop after this many epochs without a better validation loss; 0 never stops early.
+        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        class_weight: None weighs every series the same; "balanced" gives every class the same weight in all,
+            n / (C·n_c); a mapping gives the weight of each class.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while training.
+
+    Attributes:
+        classes_: (C,) the classes, sorted.
+        encoder_: the fitted `SeriesEncoder` of the first network.
+        encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
+        networks_: the trained networks.
+        results_: one `TrainResult` per network.
+        seed_: the seed that everything random followed from.
+    """
+
+    _kind: ClassVar[str] = "CfCClassifier"
+    _purpose: ClassVar[str] = "classifies irregular series"
+
+    def __init__(
+        self,
+        network: Network = "cfc",
+        hidden_size: int = 32,
+        backbone_units: int = 64,
+        num_layers: int = 1,
+        read_out_units: int = 128,
+        dropout: float = 0.5,
+        channel_dropout: float = 0.3,
+        bin_width: float | str | None = SCALES,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-2,
+        validation_fraction: float = 0.0,
+        patience: int = 0,
+        n_estimators: int = 1,
+        class_weight: str | Mapping[Any, float] | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            network=network, hidden_size=hidden_size, backbone_units=backbone_units, num_layers=num_layers,
+            read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
+            validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.class_weight = class_weight
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        auxiliary: Any = None,
+        validation: tuple[Any, Any] | None = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> CfCClassifier:
+        """Train on series X with their classes y.
+
+        Args:
+            X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
+            y: (S,) one class per series, at least two different ones.
+            auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
+                see `liquidtime.estimators.network.auxiliary`.
+            validation: series and classes to choose the best epoch by, in place of `validation_fraction`.
+            folder: where to keep checkpoints and the log of the run.
+            resume: resume the run in `folder`.
+
+        Raises:
+            ValueError: series and classes that do not belong together, a class of validation that training has not.
+
+        """
+        data = as_series(self, X, reset=True)
+        labels = _labels(y, data)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
+        self._fit_encoders(data)
+        C = len(self.classes_)
+        weights = None
+        if self.class_weight is not None:
+            given = dict(self.class_weight) if isinstance(self.class_weight, Mapping) else self.class_weight
+            weights = torch.tensor(compute_class_weight(given, classes=self.classes_, y=labels), dtype=torch.float32)
+
+        def loss_of(network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
+            return cross_entropy(_logits(network(*sample[:5])), target[sample.rows], weights)
+
+        held = None if validation is None else self._held_out(*validation)
+
+        def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
+            train = Part(Prepared.of(encoder, data), torch.from_numpy(codes))
+            if held is None:
+                return train, None
+            return train, Part(Prepared.of(encoder, held[0]), torch.from_numpy(held[1]))
+
+        run = {"folder": folder, "resume": resume}
+        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, run, outcomes)
+        return self
+
+    def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, npt.NDArray[np.int64]]:
+        """Return series that choose the best epoch, and the places of their classes."""
+        data = as_series(self, X, reset=False)
+        labels = _one_dimensional(y, len(data))
+        places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
+        strange = labels[self.classes_[places] != labels]
+        if len(strange):
+            raise ValueError(
+                f"`validation` must have classes of training ({', '.join(map(str, self.classes_[:10]))}); "
+                f"{len(strange)} of its labels are others, the first is {str(strange[0])!r}"
+            )
+        return data, places
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return (S, C) the probability of each class, the mean over the networks."""
+        return self._outputs(self.encode(X), _probabilities)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return (S,) the most probable classes."""
+        probabilities = self.predict_proba(X)
+        labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
+        return labels
+
+    def evolve(self, X: Any) -> Evolution:
+        """Return the probabilities after every step of every series, from the samples up to it alone."""
+        return self._evolution(self.encode(X), _probabilities)
+
+    def update(
+        self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Take one sample of the live series `id` and return (C,) its probabilities from all samples so far.
+
+        They equal `predict_proba` of the series up to this sample.
+
+        Args:
+            id: of the series; a new one starts.
+            t: the sample's time, a number in the unit of training or a time stamp, not before the one before.
+            values: a mapping from channels to values, or (C,); NaN, None and channels left out are not observed.
+            static: static features by name, with the first sample.
+        """
+        return _probabilities(self._update(id, t, values, static)).mean(dim=0).double().numpy()
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        return {"classes": self.classes_.tolist()}
+
+    def _learned(self) -> dict[str, Any]:
+        check_is_fitted(self, "classes_")
+        return {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+
+    def _relearn(self, learned: Mapping[str, Any]) -> int:
+        classes, kind = learned["classes"], learned["classes_dtype"]
+        if not isinstance(classes, list) or len(classes) < 2:
+            raise ValueError("`classes` must be a list of at least two")
+        self.classes_ = np.array(classes, dtype=_plain_dtype(classes, str(kind)))
+        if len(np.unique(self.classes_)) != len(classes):
+            raise ValueError("`classes` must be different from each other")
+        return len(classes) if len(classes) > 2 else 1
+
+
+def _plain_dtype(classes: list[Any], kind: str) -> Any:
+    """Return the type of stored classes: texts as wide as they are, or numbers of at most eight bytes."""
+    texts, numbers = (all(isinstance(item, allowed) for item in classes) for allowed in (str, int | float | bool))
+    if kind[1:2] in ("U", "O") and texts:
+        return object if kind[1:2] == "O" else np.str_
+    if kind[1:] in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8") and numbers:
+        return np.dtype(kind)
+    raise ValueError(f"`classes` must be numbers or texts of a plain type; got {kind!r}")
+
+
+def _logits(out: Tensor) -> Tensor:
+    """Return (..., C) logits: of two classes the network gives the second one's, the first one's is 0."""
+    return out if out.shape[-1] > 1 else torch.cat([torch.zeros_like(out), out], dim=-1)
+
+
+def _probabilities(out: Tensor) -> Tensor:
+    return _logits(out).softmax(dim=-1)
+
+
+def _labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None: one class per series.")
+    labels = _one_dimensional(y, len(data))
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
+    if len(set(labels.tolist())) == 1:
+        raise ValueError(f"`y` must have at least two classes; got one class, {str(labels[0])!r}, {len(labels)} times")
+    return check_classes(labels, len(data))
+
+
+def _one_dimensional(y: Any, S: int) -> npt.NDArray[Any]:
+    """Return the labels as an (S,) array; a column (S, 1) is taken with scikit-learn's warning."""
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != S:
+        raise ValueError(f"`y` must have one class per series, {S}; got {len(labels)}")
+    return np.asarray(labels)

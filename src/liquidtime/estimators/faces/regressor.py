@@ -1,0 +1,265 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags
+from torch import Tensor, nn
+
+from liquidtime.data import SeriesEncoder, SeriesSet, check_values
+from liquidtime.errors import wrong_shape
+from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.faces.encoded_series import EncodedSeries
+from liquidtime.estimators.network.auxiliary import standardised
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
+from liquidtime.estimators.network.members import Part
+from liquidtime.networks import Network
+from liquidtime.training import Loss, squared_error
+
+Values = npt.NDArray[np.float64]
+
+_LARGEST = 1e30
+"""Of a target: networks compute with 32 bits, in which squares of larger numbers have no place."""
+
+
+class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
+    """Predict one or more numbers for each irregular series, or for each of its samples.
+
+        CfCRegressor().fit(data, y).predict(new)                         y (S,) or (S, K)
+        CfCRegressor(per_step=True).fit(data, y).predict(new)            y (N,) or (N, K), one row per sample
+
+    With `per_step`, N is the number of all samples, in the order of `data.times`; for an array X (S, T) or (S, T, C)
+    targets and predictions may be (S, T) or (S, T, K). NaN in such a target is not known and teaches nothing. A
+    prediction at a sample depends on the samples up to it alone.
+
+    Targets are standardised inside.
+
+    Args:
+        network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
+            number of inputs to a `Cell`.
+        hidden_size: units of the recurrent layer.
+        backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
+        read_out_units: units of the hidden layer between the recurrent layer and the output.
+        dropout: share of the read-out's units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
+            each series, in [0, 1).
+        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
+            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
+            median intervals.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule.
+        weight_decay: weight decay of the AdamW optimiser.
+        validation_fraction: share of the training series held back to choose the best epoch, other series for each
+            network of an ensemble. 0 trains on all series and takes the last epoch.
+        patience: stop after this many epochs without a better validation loss; 0 never stops early.
+        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        per_step: whether there is a target for each sample instead of each series.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while training.
+
+    Attributes:
+        n_outputs_: K of targets (S, K) or (N, K); 0 for (S,) or (N,).
+        encoder_: the fitted `SeriesEncoder` of the first network.
+        encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
+        networks_: the trained networks.
+        results_: one `TrainResult` per network.
+        seed_: the seed that everything random followed from.
+    """
+
+    _kind: ClassVar[str] = "CfCRegressor"
+    _purpose: ClassVar[str] = "predicts numbers from irregular series"
+    _deviation: ClassVar[float] = 1 / 3
+    """Deviation of the read-out's piecewise-linear features. The default learning rate is three times that of the
+    classifier, which the recurrent layer needs; the features are many and overfit at that rate. At a third of their
+    size they move the output as slowly as they do in a classifier."""
+
+    def __init__(
+        self,
+        network: Network = "cfc",
+        hidden_size: int = 32,
+        backbone_units: int = 64,
+        num_layers: int = 1,
+        read_out_units: int = 128,
+        dropout: float = 0.5,
+        channel_dropout: float = 0.3,
+        bin_width: float | str | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 1e-2,
+        validation_fraction: float = 0.0,
+        patience: int = 0,
+        n_estimators: int = 1,
+        per_step: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            network=network, hidden_size=hidden_size, backbone_units=backbone_units, num_layers=num_layers,
+            read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
+            validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.per_step = per_step
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.per_step and self.bin_width is not None:
+            raise ValueError("`per_step` needs every sample as it is; leave `bin_width` None")
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        auxiliary: Any = None,
+        validation: tuple[Any, Any] | None = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> CfCRegressor:
+        """Train on series X with their targets y.
+
+        Args:
+            X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
+            y: (S,) or (S, K); with `per_step` one row per sample.
+            auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
+                see `liquidtime.estimators.network.auxiliary`.
+            validation: series and targets to choose the best epoch by, in place of `validation_fraction`.
+            folder: where to keep checkpoints and the log of the run.
+            resume: resume the run in `folder`.
+        """
+        data = as_series(self, X, reset=True)
+        target = self._targets(y, data)
+        self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
+        table = target.reshape(len(target), -1)
+        known = np.isfinite(table)
+        if (np.abs(table[known]) > _LARGEST).any():
+            raise ValueError(f"`y` must be numbers of at most {_LARGEST:g}; some are larger. Scale them first.")
+        if not known.any(axis=0).all():
+            raise ValueError("`y` must be known somewhere for each output; one has NaN only")
+        self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
+        spread = np.array([column[some].std() for column, some in zip(table.T, known.T, strict=True)])
+        self._scale = np.where(spread > 0, spread, 1.0)
+        if auxiliary is not None and self.per_step:
+            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
+        self._fit_encoders(data)
+        held = None if validation is None else self._held_out(*validation)
+        run = {"folder": folder, "resume": resume}
+
+        def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
+            return self._part(encoder, data, table), None if held is None else self._part(encoder, *held)
+
+        self._fit_members(parts, table.shape[1], self._loss_of, None, run, outcomes)
+        return self
+
+    def _part(self, encoder: SeriesEncoder, data: SeriesSet, table: Values) -> Part:
+        scaled = torch.from_numpy((table - self._mean) / self._scale).float()
+        return Part(Prepared.of(encoder, data, every_step=self.per_step), scaled)
+
+    def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, Values]:
+        data = as_series(self, X, reset=False)
+        target = self._targets(y, data)
+        table = target.reshape(len(target), -1)
+        if table.shape[1] != len(self._mean):
+            raise wrong_shape("validation", "(S, K)", [len(target), len(self._mean)], target.shape)
+        return data, table
+
+    def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
+        if not self.per_step:
+            return squared_error(network(*sample[:5]), target[sample.rows])
+        out: Tensor = network.prefixes(*sample[:5])  # type: ignore[operator]
+        step = torch.arange(out.shape[1])
+        inside = step < sample.lengths.unsqueeze(1)  # (B, T)
+        wanted = target[(sample.first.unsqueeze(1) + step)[inside]]
+        return squared_error(out[inside], wanted, torch.isfinite(wanted))
+
+    def predict(self, X: Any) -> Values:
+        """Return the predicted values, shaped as the targets of `fit`."""
+        series = self.encode(X)
+        if not self.per_step:
+            return self._shaped(self._outputs(series, self._unscaled))
+        values = self._shaped(self._evolution(series, self._unscaled).outputs)
+        return (
+            values
+            if isinstance(X, SeriesSet | EncodedSeries | list)
+            else values.reshape(*np.shape(X)[:2], *values.shape[1:])
+        )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R²; with `per_step` over the samples whose target is known."""
+        if not self.per_step:
+            return float(super().score(X, y, sample_weight))
+        series = self.encode(X)
+        wanted = self._targets(y, series.data)
+        predicted = self.predict(series).reshape(wanted.shape)
+        known = np.isfinite(wanted.reshape(len(wanted), -1)).all(axis=1)
+        return float(r2_score(wanted[known], predicted[known]))
+
+    def evolve(self, X: Any) -> Evolution:
+        """Return the prediction after every step of every series, from the samples up to it alone."""
+        return self._evolution(self.encode(X), self._unscaled)
+
+    def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Any:
+        """Take one sample of the live series `id` and return its prediction, a number or (K,), from all so far.
+
+        Arguments as in `CfCClassifier.update`.
+        """
+        out = self._unscaled(self._update(id, t, values, static)).mean(dim=0).double().numpy()
+        return float(out[0]) if self.n_outputs_ == 0 else out
+
+    def _unscaled(self, out: Tensor) -> Tensor:
+        return out.double() * torch.from_numpy(self._scale) + torch.from_numpy(self._mean)
+
+    def _shaped(self, outputs: Values) -> Values:
+        return outputs[:, 0] if self.n_outputs_ == 0 else outputs
+
+    def _targets(self, y: Any, data: SeriesSet) -> Values:
+        """Return (S,) or (S, K) targets, or (N,) or (N, K) with `per_step`, checked."""
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None: one value per series.")
+        if not self.per_step:
+            return check_values(_numbers(y), len(data))
+        S, N = len(data), len(data.times)
+        rows = [np.asarray(row, dtype=np.float64) for row in y] if isinstance(y, list) else None
+        target = np.concatenate(rows) if rows and rows[0].ndim else np.asarray(y, dtype=np.float64)
+        if target.ndim >= 2 and len(target) == S and target.shape[0] * target.shape[1] == N:
+            target = target.reshape(N, *target.shape[2:])
+        if target.ndim not in (1, 2) or len(target) != N:
+            raise wrong_shape("y", "(N,) or (N, K)", [N], target.shape, "One target per sample, NaN where not known.")
+        if np.isinf(target).any():
+            raise ValueError(f"`y` must be finite, or NaN where not known; {int(np.isinf(target).sum())} are infinite")
+        return target
+
+    def _learned(self) -> dict[str, Any]:
+        return {"mean": self._mean.tolist(), "scale": self._scale.tolist(), "outputs": self.n_outputs_}
+
+    def _relearn(self, learned: Mapping[str, Any]) -> int:
+        self._mean = np.array(learned["mean"], dtype=np.float64)
+        self._scale = np.array(learned["scale"], dtype=np.float64)
+        K = int(learned["outputs"])
+        fits = self._mean.shape == self._scale.shape == (max(K, 1),) and K >= 0
+        if not fits or not np.isfinite(self._mean).all() or not (self._scale > 0).all():
+            raise ValueError("`mean` and `scale` must be finite numbers, one an output, scales over 0")
+        self.n_outputs_ = K
+        return max(K, 1)
+
+
+def _numbers(y: Any) -> Any:
+    """Return targets as numbers where texts hold them, as scikit-learn does."""
+    target = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    return target.astype(np.float64) if target.dtype.kind in "OUS" else target

@@ -1,0 +1,1 @@
+"""Model folders: written, checked and read."""

@@ -1,0 +1,66 @@
+"""README.md of a model folder: what the model is, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_MARKUP = re.compile(r"[&<>\[\]()!|`*~#\\]")
+
+
+def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str) -> str:
+    """Return the card.
+
+    Args:
+        config: the contents of config.json.
+        weights: number of weights of each network.
+        purpose: what the model does: "This model <purpose>.".
+    """
+    encoder, params = config["encoders"][0], config["params"]
+    name = params["network"] if isinstance(params["network"], str) else params["network"]["callable"]
+    classes = config["learned"].get("classes")
+    facts = [
+        f"Trained on {config['series']:,} series with the channels {_some(encoder['channels'])}.",
+        f"Static features: {_some(encoder['static_names'])}." if encoder["static_names"] else "No static features.",
+        f"Times in {_plain(encoder['time_unit'] or 'numbers without a unit')}"
+        + (f", in bins of {encoder['bin_width']:g}." if encoder["bin_width"] else ", every sample as it is."),
+        f"Classes: {_some([str(item) for item in classes])}." if classes else "",
+        f"Networks by turns: {_scales(config['encoders'])}." if len(config["encoders"]) > 1 else "",
+        f"{config['members']} network(s) {_plain(name)} of {_numbers(weights)} weights, seed {config['seed']}.",
+    ]
+    figures = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(config["metrics"].items())]
+    settings = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(params.items())]
+    made_with = ", ".join(f"{package} {number}" for package, number in config["versions"].items())
+    parts = [
+        f"# A {config['kind']}",
+        f"This model {purpose}.",
+        '```python\nimport liquidtime as lt\n\nmodel = lt.load("this folder")\n```',
+        "\n".join(f"- {fact}" for fact in facts if fact),
+        "## Figures\n\n" + ("| figure | value |\n|---|---|\n" + "\n".join(figures) if figures else "None were stored."),
+        "## Settings\n\n| setting | value |\n|---|---|\n" + "\n".join(settings),
+        "## Limits\n\nThe model knows what its training series showed. Test it on data of your own before you rely on "
+        "it, and again when the way of measuring changes.",
+        f"Made with {made_with}. `manifest.json` has the sha256 of every file.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _numbers(counts: Sequence[int]) -> str:
+    least, largest = min(counts), max(counts)
+    return f"{least:,}" if least == largest else f"{least:,} to {largest:,}"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(_plain(name) for name in names[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown or "none"
+
+
+def _plain(text: Any) -> str:
+    """Return a text that a renderer of Markdown shows as it is: no HTML, link, table or emphasis comes of it."""
+    shown = "".join(character if character.isprintable() else " " for character in str(text)[:200])
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", shown)
+
+
+def _scales(encoders: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(f"bins of {one['bin_width']:g}" if one["bin_width"] else "samples as they are" for one in encoders)

@@ -1,0 +1,46 @@
+"""The time scales at which the members of an ensemble read the series."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from liquidtime._checks import check_choice
+from liquidtime.data import SeriesEncoder, SeriesSet
+
+SCALES = "scales"
+"""The `bin_width` with which each member has a time scale of its own."""
+COARSER, LEAST_BINS = 4, 5
+"""How many times coarser each scale is than the one before, and the bins that a series of median span must fill."""
+
+
+def check_width(bin_width: object) -> None:
+    """Refuse a text that is not `SCALES`; the encoder refuses what is no width."""
+    if isinstance(bin_width, str):
+        check_choice("bin_width", bin_width, (SCALES,))
+
+
+def encoders_of(data: SeriesSet, bin_width: float | str | None, members: int) -> list[SeriesEncoder]:
+    """Return the fitted encoders E_0, E_1, …: member m of an ensemble reads by the one at m modulo their number.
+
+    With `SCALES` the first takes every sample as it is and the k-th gathers them in bins of 4^k median intervals, as
+    long as a series of median span fills at least 5 bins; there are no more of them than members. A mean over a bin
+    has less noise and less detail than its samples, so that members of different scales err on different series.
+
+    Args:
+        data: the training series.
+        bin_width: of the estimator.
+        members: networks of the ensemble.
+    """
+    if bin_width != SCALES:
+        assert not isinstance(bin_width, str)
+        return [SeriesEncoder(bin_width=bin_width).fit(data)]
+    encoders = [SeriesEncoder().fit(data)]
+    several = data.lengths >= 2
+    if members == 1 or not several.any():
+        return encoders
+    span = float(np.median(data.times[data.offsets[1:][several] - 1] - data.times[data.offsets[:-1][several]]))
+    width = COARSER * encoders[0].time_scale_
+    while len(encoders) < members and span >= LEAST_BINS * width:
+        encoders.append(SeriesEncoder(bin_width=width).fit(data))
+        width *= COARSER
+    return encoders

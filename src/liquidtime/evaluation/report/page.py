@@ -1,0 +1,128 @@
+"""The page: figures and tables put into the template."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from liquidtime.evaluation.report.contents import ReportData
+from liquidtime.tasks.figure_table import best_of, heading, metrics_of
+from liquidtime.training import ConfidenceInterval
+
+if TYPE_CHECKING:
+    from liquidtime.data.container.describe import Spread
+
+
+def render(data: ReportData) -> str:
+    """Return the page as text."""
+    try:
+        import jinja2
+
+        from liquidtime.evaluation.report.data_plots import histogram, learning_curves
+        from liquidtime.evaluation.report.score_plots import PLOTS
+        from liquidtime.evaluation.report.series_plots import series_view
+    except ImportError as error:
+        raise ImportError(
+            f"a report needs matplotlib and jinja2 ({error.name} is missing): pip install 'liquidtime[report]'"
+        ) from error
+
+    unit = data.description.time_unit
+    in_unit = f" in {unit}" if unit else ""
+    figures: dict[str, list[str]] = {
+        "data": [
+            histogram("intervals", data.intervals, f"interval between samples{in_unit}", "intervals"),
+            histogram("lengths", data.lengths, "samples per series", "series", log=_skewed(data.lengths)),
+        ],
+        "curves": learning_curves(data.curves, data.monitor) if data.curves else [],
+    }
+    plots = [PLOTS[name] for name in data.task.plots]
+    if data.gate_times is not None and len(data.gate_times):
+        median = data.description.intervals.median
+        mark = (median, "median interval") if median else None
+        label = f"time scale of a gate{in_unit}"
+        figures["gates"] = [histogram("gates", data.gate_times, label, "units", log=True, mark=mark)]
+    views = [
+        (view, series_view(f"series-{place}", view, data.target_name, unit)) for place, view in enumerate(data.series)
+    ]
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "share": share}
+    return environment.get_template("template.html").render(
+        data=data,
+        figures=figures,
+        views=views,
+        scores=[(plot.draw(data), plot.caption(data)) for plot in plots],
+        models=data.comparison.figures,
+        metrics=metrics_of(data.comparison.figures),
+        heading=heading,
+        best=best_of(data.comparison.figures),
+        facts=_facts(data),
+        settings={name: _setting(value) for name, value in data.settings.items()},
+        cell=cell,
+    )
+
+
+def _skewed(lengths: Any) -> bool:
+    """Return whether a few numbers are so large that the others would be one bar on a plain axis."""
+    return bool(len(lengths) and lengths.min() > 0 and lengths.max() > 20 * max(1.0, float(np.median(lengths))))
+
+
+def _facts(data: ReportData) -> list[tuple[str, str]]:
+    about = data.description
+    unit = f" {about.time_unit}" if about.time_unit else ""
+    return [
+        ("series", f"{about.series:,}"),
+        ("samples", f"{about.samples:,}"),
+        ("observed values", f"{about.observations:,}"),
+        ("samples per series", spread(about.lengths)),
+        ("interval" + (f", in{unit}" if unit else ""), spread(about.intervals)),
+        ("time span" + (f", in{unit}" if unit else ""), spread(about.spans)),
+        ("parts", ", ".join(f"{count:,} {name}" for name, count in data.parts.items())),
+    ]
+
+
+def spread(numbers: Spread) -> str:
+    """Write least, median and largest."""
+    if numbers.least is None:
+        return "none"
+    return f"{number(numbers.least)} … {number(numbers.median)} … {number(numbers.largest)} (least, median, largest)"
+
+
+def number(value: float | None) -> str:
+    """Write a number in at most four significant digits, and to the whole where it is whole or 1,000 and more."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if (float(value).is_integer() or abs(value) >= 1000) and abs(value) < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """Write a share as a percentage that is 0 or 100 only where it is exactly that."""
+    if 0 < value < 0.001:
+        return "< 0.1 %"
+    if 0.999 < value < 1:
+        return "> 99.9 %"
+    return f"{100 * value:.1f} %"
+
+
+def cell(figure: ConfidenceInterval) -> str:
+    """Write a figure of merit with three decimals, or as `number` where it is large."""
+    return f"{figure.value:.3f}" if abs(figure.value) < 100 else number(figure.value)
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={item}" for name, item in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)

@@ -1,0 +1,186 @@
+"""Drawings of how good the predictions are, those of the rivals beside them; `PLOTS` is what tasks choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn import metrics
+
+from liquidtime.evaluation.report.contents import Array, ReportData
+from liquidtime.evaluation.report.drawing import FAINT, INK, SERIES, SQUARE, WIDTH, drawing, thinned
+
+_CLASSES_DRAWN = 8
+
+
+def roc(data: ReportData) -> str:
+    """Draw sensitivity against false alarms: of two classes one curve per model, of more one per class, of ours."""
+    lines = []
+    for name, truth, score in _one_against_rest(data):
+        false, true, _ = metrics.roc_curve(truth, score)
+        lines.append((f"{name} {metrics.auc(false, true):.3f}", false, true))
+    alt = "ROC curves; areas under them: " + "; ".join(name for name, _, _ in lines) + "."
+    with drawing("roc", alt, SQUARE) as figure:
+        (axes,) = figure.axes
+        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=":")
+        for place, (name, false, true) in reversed(list(enumerate(lines))):
+            keep = thinned(false)
+            axes.plot(false[keep], true[keep], color=SERIES[place], label=name, zorder=3 - 0.1 * place)
+        axes.set(xlabel="false alarms (1 - specificity)", ylabel="found (sensitivity)")
+        figure.legend_below("area under the curve")
+    return figure.svg
+
+
+def precision_recall(data: ReportData) -> str:
+    """Draw precision against recall, for the same models or classes as `roc`."""
+    lines = []
+    for name, truth, score in _one_against_rest(data):
+        precision, recall, _ = metrics.precision_recall_curve(truth, score)
+        lines.append((f"{name} {metrics.average_precision_score(truth, score):.3f}", recall, precision))
+    alt = "Precision-recall curves; average precision: " + "; ".join(name for name, _, _ in lines) + "."
+    with drawing("precision-recall", alt, SQUARE) as figure:
+        (axes,) = figure.axes
+        if len(data.classes) == 2:
+            axes.axhline(float(np.mean(data.comparison.target == 1)), color=FAINT, linewidth=1, linestyle=":")
+        for place, (name, recall, precision) in reversed(list(enumerate(lines))):
+            keep = thinned(recall)
+            axes.plot(
+                recall[keep], precision[keep], color=SERIES[place], label=name, drawstyle="steps-post",
+                zorder=3 - 0.1 * place,
+            )  # fmt: skip
+        axes.set(xlabel="found (recall)", ylabel="right, of those named (precision)", ylim=(-0.02, 1.02))
+        figure.legend_below("average precision")
+    return figure.svg
+
+
+def calibration(data: ReportData) -> str:
+    """Draw how often it happened against the probability given, in ten groups of equal size, with 95 % intervals."""
+    target, classes, name = data.comparison.target, data.classes, data.target_name
+    multiple = len(classes) > 2
+    event = "the class named" if multiple else f"{name} = {classes[1]}" if name else classes[1]
+    alt = "Share of cases in which it happened, against the probability that was given, in groups of equal size."
+    with drawing("calibration", alt, SQUARE) as figure:
+        (axes,) = figure.axes
+        axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=":", label="perfect")
+        for place, (model, prediction) in reversed(list(enumerate(data.comparison.predictions.items()))):
+            score = prediction.max(axis=1) if multiple else prediction[:, 1]
+            right = prediction.argmax(axis=1) == target if multiple else target == 1
+            if len(np.unique(score)) < 3:
+                continue
+            middles, shares, low, high = reliability(right, score)
+            axes.errorbar(
+                middles, shares, [shares - low, high - shares], color=SERIES[place], marker="o", markersize=4,
+                elinewidth=1, linewidth=1.2, label=model, zorder=3 - 0.1 * place,
+            )  # fmt: skip
+        axes.set(
+            xlabel=f"probability of {event}",
+            ylabel="share that was right" if multiple else "share that happened",
+            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02),
+        )  # fmt: skip
+        figure.legend_below()
+    return figure.svg
+
+
+def reliability(right: Array, score: Array, groups: int = 10) -> tuple[Array, Array, Array, Array]:
+    """Return mean score, share right and its Wilson 95 % interval in groups of equal size.
+
+    Args:
+        right: (n,) truth values.
+        score: (n,) probabilities.
+        groups: at most so many.
+    """
+    parts = [part for part in np.array_split(np.argsort(score, kind="stable"), groups) if len(part)]
+    n = np.array([len(part) for part in parts], dtype=float)
+    share = np.array([right[part].mean() for part in parts])
+    z = 1.96
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    low, high = np.minimum(centre - half, share), np.maximum(centre + half, share)
+    return np.array([score[part].mean() for part in parts]), share, low, high
+
+
+def residuals(data: ReportData) -> str:
+    """Draw what was missed, truth minus prediction, against the prediction."""
+    ours, name = data.comparison.predictions[data.comparison.name], _quantity(data)
+    predicted, missed = ours.ravel(), (data.comparison.target - ours).ravel()
+    keep = np.sort(np.random.default_rng(0).permutation(len(missed))[:1500])
+    alt = f"Residuals of {name}: mean {missed.mean():.4g}, standard deviation {missed.std():.4g}."
+    with drawing("residuals", alt, (WIDTH, 3.2)) as figure:
+        (axes,) = figure.axes
+        axes.plot(predicted[keep], missed[keep], "o", markersize=3, alpha=0.6, color=SERIES[0], markeredgewidth=0)
+        axes.axhline(0.0, color=INK, linewidth=1)
+        axes.set(xlabel=f"predicted {name}", ylabel="truth - prediction")
+    return figure.svg
+
+
+def value_calibration(data: ReportData) -> str:
+    """Draw the mean truth against the mean prediction in ten groups of equal size."""
+    name = _quantity(data)
+    alt = f"Mean of the true {name} against the mean prediction, in groups of equal size."
+    truth = np.ravel(data.comparison.target)
+    with drawing("calibration", alt, (WIDTH, 3.6)) as figure:
+        (axes,) = figure.axes
+        for place, (model, prediction) in reversed(list(enumerate(data.comparison.predictions.items()))):
+            predicted = prediction.ravel()
+            if len(np.unique(predicted)) < 3:
+                continue
+            parts = [part for part in np.array_split(np.argsort(predicted, kind="stable"), 10) if len(part)]
+            means = [[predicted[part].mean(), truth[part].mean()] for part in parts]
+            axes.plot(*np.transpose(means), marker="o", markersize=4, color=SERIES[place], label=model)
+        low = axes.get_xlim()[0]
+        axes.axline((low, low), slope=1.0, color=FAINT, linewidth=1, linestyle=":", label="perfect")
+        axes.set(xlabel=f"predicted {name}, mean of a group", ylabel="truth, mean")
+        figure.legend_below()
+    return figure.svg
+
+
+def _quantity(data: ReportData) -> str:
+    """Return what is predicted, with its unit where that is not the target's own."""
+    return f"value, {data.task.unit}" if data.task.unit else data.target_name or "value"
+
+
+def _one_against_rest(data: ReportData) -> list[tuple[str, Array, Array]]:
+    target, classes, predictions = data.comparison.target, data.classes, data.comparison.predictions
+    if len(classes) == 2:
+        # a guess says the same of all: it is the dotted line
+        telling = {name: p[:, 1] for name, p in predictions.items() if np.ptp(p[:, 1]) > 0}
+        return [(name, target == 1, score) for name, score in telling.items()]
+    scores = predictions[data.comparison.name]
+    shown = [place for place in range(len(classes)) if 0 < np.sum(target == place) < len(target)][:_CLASSES_DRAWN]
+    return [(classes[place], target == place, scores[:, place]) for place in shown]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One drawing of a report.
+
+    Args:
+        draw: returns it as SVG.
+        caption: returns what stands below it.
+    """
+
+    draw: Callable[[ReportData], str]
+    caption: Callable[[ReportData], str]
+
+
+PLOTS: Mapping[str, Plot] = {
+    "roc": Plot(roc, lambda data: "ROC. Dotted: guessing."),
+    "precision_recall": Plot(
+        precision_recall,
+        lambda data: "Precision and recall." + (" Dotted: guessing." if len(data.classes) == 2 else ""),
+    ),
+    "calibration": Plot(
+        calibration,
+        lambda data: (
+            "Calibration: ten groups of equal size, with 95 % confidence intervals. On the dotted line probabilities "
+            "mean what they say."
+        ),
+    ),
+    "residuals": Plot(residuals, lambda data: "Residuals: what was missed, against what was predicted."),
+    "value_calibration": Plot(
+        value_calibration,
+        lambda data: "Calibration: ten groups of equal size. On the dotted line the predictions are right on average.",
+    ),
+}
+"""The drawings that a task can choose for its report, by name."""

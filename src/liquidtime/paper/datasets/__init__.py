@@ -1,0 +1,33 @@
+"""The paper's data, one file a set. A data set never sees a model."""
+
+from collections.abc import Callable
+
+from liquidtime.paper.datasets.driving import driving
+from liquidtime.paper.datasets.files import DataNotFound
+from liquidtime.paper.datasets.imdb import imdb
+from liquidtime.paper.datasets.physionet2012 import physionet2012
+from liquidtime.paper.datasets.sequences import Sequences, Split
+from liquidtime.paper.datasets.walker2d import walker2d
+from liquidtime.paper.datasets.xor import xor, xor_split
+
+DATASETS: dict[str, Callable[..., Split]] = {
+    "xor": xor_split,
+    "physionet2012": physionet2012,
+    "imdb": imdb,
+    "walker2d": walker2d,
+    "driving": driving,
+}
+"""Every data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files."""
+
+__all__ = [
+    "DATASETS",
+    "DataNotFound",
+    "Sequences",
+    "Split",
+    "driving",
+    "imdb",
+    "physionet2012",
+    "walker2d",
+    "xor",
+    "xor_split",
+]
