@@ -49,7 +49,7 @@ def reopened(monkeypatch, **changes) -> str | None:
 @needs_kernel
 def test_a_library_of_another_version_is_not_taken(monkeypatch):
     assert library.load().lt_version().decode() == liquidtime.__version__
-    why = reopened(monkeypatch, version=(liquidtime, "__version__", "99.0"))
+    why = reopened(monkeypatch, version=(library, "__version__", "99.0"))
     assert re.search(r"are of version \S+, interface 2, and the package of version 99.0", why)
     with pytest.raises(library.NativeMissingError, match="Install a C"):
         library.load()

@@ -181,8 +181,10 @@ def address(name: str, tensor: Tensor) -> int:
     if pointer and tensor.storage_offset() == 0 and tensor.is_contiguous() and tensor.nbytes <= size:
         return pointer
     if tensor.numel():
-        last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-        needed = (tensor.storage_offset() + last + 1) * tensor.element_size()
+        count = tensor.storage_offset() + 1
+        for n, step in zip(tensor.shape, tensor.stride(), strict=True):
+            count += (n - 1) * step
+        needed = count * tensor.element_size()
         if not pointer or size < needed:
             raise ValueError(
                 f"`{name}` has no memory for its {tensor.numel()} numbers: its storage has {size} bytes of {needed}. "
@@ -193,10 +195,11 @@ def address(name: str, tensor: Tensor) -> int:
 
 def dense_address(name: str, tensor: Tensor, keep: list[Tensor]) -> int:
     """Return the address of a tensor, or of a copy, whose numbers lie one after another; `keep` holds it."""
-    if tensor.is_neg() or not tensor.is_contiguous() or not tensor.data_ptr():
-        tensor = settled(name, tensor).contiguous()
-    keep.append(tensor)
-    return address(name, tensor)
+    if tensor.is_contiguous() and not tensor.is_neg() and tensor.data_ptr():
+        keep.append(tensor)
+        return address(name, tensor)
+    keep.append(copy := settled(name, tensor).contiguous())
+    return copy.data_ptr()
 
 
 def settled(name: str, tensor: Tensor) -> Tensor:
