@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -80,7 +81,8 @@ sys.platform = "linux"
 from liquidtime.cli.app import app
 app(["info"])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "LIQUIDTIME_BACKEND"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert done.stdout.startswith("reference (2, 4, 5)"), done.stderr
     suffix = {"win32": "dll", "darwin": "dylib"}[platform]
     assert f"not built: there is no libliquidtime_native.{suffix} in the package" in done.stdout
