@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,5 @@ def _poisoned_memory():
     torch.use_deterministic_algorithms(True)
     yield
     torch.use_deterministic_algorithms(False)
+    if "torch._dynamo" in sys.modules:  # how often a function was compiled before must not matter to the next test
+        sys.modules["torch._dynamo"].reset()

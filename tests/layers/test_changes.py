@@ -126,7 +126,7 @@ CHANGES = {
 
 def results(layer, x, h, dt, backend):
     with using_backend(backend), torch.no_grad():
-        return [layer(x, h, dt=dt)[0], layer.step(x[:, 0], h, dt[:, 0])[0]]
+        return [layer(x, h, dt=dt)[0], layer.step(x[:, 0].contiguous(), h, dt[:, 0].contiguous())[0]]
 
 
 @pytest.mark.parametrize("change", list(CHANGES))

@@ -31,6 +31,7 @@ class Synapses(nn.Module):
     """
 
     mask: Tensor
+    listed_mask: Tensor  # as it was when the synapses were listed
     pre: Tensor
     post: Tensor
     first: Tensor
@@ -48,6 +49,7 @@ class Synapses(nn.Module):
         first = np.searchsorted(post, np.arange(shape[1] + 1))
         for name, part in (("pre", pre), ("post", post), ("first", first)):
             self.register_buffer(name, torch.tensor(part, dtype=torch.int64), persistent=False)
+        self.register_buffer("listed_mask", self.mask.clone(), persistent=False)
         self.register_load_state_dict_post_hook(_list_again)  # type: ignore[no-untyped-call]
 
     def graph(self) -> Graph:
@@ -56,7 +58,7 @@ class Synapses(nn.Module):
 
     def is_listed(self) -> bool:
         """Return whether the synapses in `graph` are those of the mask, whose numbers somebody may have changed."""
-        if not values_are_known(self.mask):
+        if not values_are_known(self.mask) or torch.equal(self.mask, self.listed_mask):
             return True
         listed = self.mask[self.pre, self.post]
         return int(self.mask.count_nonzero()) == len(listed) == int(listed.count_nonzero())
@@ -95,6 +97,7 @@ def _list_again(synapses: nn.Module, incompatible: object) -> None:
     assert isinstance(synapses, Synapses)
     if not synapses.mask.is_meta:
         synapses.pre, synapses.post, synapses.first = graph_of(synapses.mask)
+        synapses.listed_mask = synapses.mask.clone()
 
 
 note_methods(Synapses)

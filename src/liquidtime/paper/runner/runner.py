@@ -144,6 +144,8 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
         **surroundings(torch.get_num_threads(), together),
     }
     write_result(key.file(out), record)
+    for part in folder.glob("*/"):  # a model of several parts trains each in a folder of its own
+        clear_run(part)
     clear_run(folder)
     test = figures["test"]
     return f"{key.file(out)}: {test['metric']} {test['value']:.4f} [{test['low']:.4f}, {test['high']:.4f}]"
