@@ -140,7 +140,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
                 see `liquidtime.estimators.network.auxiliary`.
             groups: (S,) of which group each series is, such as of one patient: held-out folds never split a group.
             validation: series and classes to choose the best epoch by, in place of `validation_fraction`.
-            folder: where to keep checkpoints and the log of the run.
+            folder: where to keep checkpoints and the log of the run, and those of each trial of a search.
             resume: resume the run in `folder`.
 
         Raises:
