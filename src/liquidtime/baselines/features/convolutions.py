@@ -24,6 +24,7 @@ from liquidtime.data.encoding.alignment import aligned
 Singles = npt.NDArray[np.float32]
 TAPS, HALF = 9, 4
 TRIPLES = tuple(combinations(range(TAPS), 3))
+VIEWS = ("values", "differences")
 POOLS = ("share", "mean", "position", "stretch")
 WORK = 4e8
 """Grid points times thresholds for which features are computed, about: one or two nanoseconds each and pool."""
@@ -33,7 +34,7 @@ WORK = 4e8
 class _Kernel:
     """One kernel: which taps weigh 2, how far apart they are, which channels are summed, and its thresholds."""
 
-    difference: bool
+    view: str
     dilation: int
     triple: tuple[int, int, int]
     channels: tuple[int, ...]
@@ -95,7 +96,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         flat: _Flat | None = None
         for kernel in self.kernels_:
             if flat is None or not flat.serves(kernel):
-                flat = _Flat(series, kernel.difference, kernel.dilation)
+                flat = _Flat(series, kernel.view, kernel.dilation)
             response = flat.response(kernel)
             for threshold in kernel.thresholds:
                 table[:, column : column + len(POOLS)] = flat.pools(response - threshold)
@@ -114,7 +115,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         dilations = [2**power for power in range(1 + int(np.log2(max(1.0, (length - 1) / (TAPS - 1)))))]
         budget = int(min(self.thresholds, max(100.0, WORK / points)))
         combos = [
-            (difference, dilation, triple) for difference in (False, True) for dilation in dilations for triple in TRIPLES
+            (view, dilation, triple) for view in VIEWS for dilation in dilations for triple in TRIPLES
         ]
         each = max(1, budget // len(combos))
         if len(combos) > budget:
@@ -122,32 +123,29 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         sample = _subset(series, np.sort(random.permutation(len(series.counts))[:64]))
         levels = np.mod((np.arange(len(combos) * each) + 1) * (np.sqrt(5) + 1) / 2, 1.0).reshape(-1, each)
         kernels, flat = [], None
-        for (difference, dilation, triple), shares in zip(combos, levels, strict=True):
+        for (view, dilation, triple), shares in zip(combos, levels, strict=True):
             size = int(2 ** random.uniform(0, np.log2(min(C, TAPS) + 1)))
             channels = tuple(int(c) for c in np.sort(random.choice(C, min(size, C), replace=False)))
-            kernel = _Kernel(difference, dilation, triple, channels, np.empty(0, dtype=np.float32))
+            kernel = _Kernel(view, dilation, triple, channels, np.empty(0, dtype=np.float32))
             if flat is None or not flat.serves(kernel):
-                flat = _Flat(sample, difference, dilation)
+                flat = _Flat(sample, view, dilation)
             response = flat.response(kernel)
             chosen = int(random.integers(len(sample.counts)))
             own = response[flat.begin[chosen] : flat.begin[chosen] + sample.counts[chosen]]
             thresholds = np.quantile(own, shares).astype(np.float32)
-            kernels.append(_Kernel(difference, dilation, triple, channels, thresholds))
+            kernels.append(_Kernel(view, dilation, triple, channels, thresholds))
         return kernels
 
 
 class _Flat:
     """All series in one array with zeros between them, so wide that no kernel reaches from one to the next."""
 
-    def __init__(self, series: Resampled, difference: bool, dilation: int) -> None:
-        self.difference, self.dilation, self.counts = difference, dilation, series.counts
+    def __init__(self, series: Resampled, view: str, dilation: int) -> None:
+        self.view, self.dilation, self.counts = view, dilation, series.counts
         pad = HALF * dilation
         self.begin = np.cumsum(series.counts + pad) - series.counts - pad  # within the array without its outer pads
         self.size = int(series.counts.sum() + pad * (len(series.counts) - 1))
-        values = series.values
-        if difference:
-            values = np.diff(values, axis=1, prepend=values[:, :1])
-            values[:, np.cumsum(series.counts) - series.counts] = 0.0
+        values = _viewed(series, view)
         place = np.arange(values.shape[1]) + np.repeat(
             self.begin - (np.cumsum(series.counts) - series.counts), series.counts
         )
@@ -166,7 +164,7 @@ class _Flat:
         self.number = np.arange(self.size, dtype=np.int32)
 
     def serves(self, kernel: _Kernel) -> bool:
-        return self.difference == kernel.difference and self.dilation == kernel.dilation
+        return self.view == kernel.view and self.dilation == kernel.dilation
 
     def response(self, kernel: _Kernel) -> Singles:
         """Return (size,) the sums of the taps: -1 each, 2 for those of the kernel."""
@@ -195,6 +193,26 @@ class _Flat:
     def _sum(self, values: Singles) -> Singles:
         sums: Singles = np.add.reduceat(values, self.cuts)[::2]
         return sums
+
+
+def _viewed(series: Resampled, view: str) -> Singles:
+    """Return (C, M) the series as values, as differences, as sums so far, or each scaled by itself."""
+    values, first = series.values, np.cumsum(series.counts) - series.counts
+    if view == "values":
+        return values
+    if view == "differences":
+        steps: Singles = np.diff(values, axis=1, prepend=values[:, :1])
+        steps[:, first] = 0.0
+        return steps
+    count = series.counts.astype(np.float32)
+    if view == "sums":
+        sums = np.cumsum(values, axis=1, dtype=np.float64)
+        sums -= np.repeat(sums[:, first] - values[:, first], series.counts, axis=1)
+        return (sums / np.median(count)).astype(np.float32)
+    mean = np.add.reduceat(values, first, axis=1) / count
+    centred = values - np.repeat(mean, series.counts, axis=1)
+    scale = np.sqrt(np.add.reduceat(centred**2, first, axis=1) / count)
+    return centred / np.repeat(np.where(scale > 1e-6, scale, 1.0), series.counts, axis=1).astype(np.float32)
 
 
 def _subset(series: Resampled, rows: npt.NDArray[np.int64]) -> Resampled:
