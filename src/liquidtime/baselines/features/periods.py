@@ -17,11 +17,11 @@ from liquidtime.baselines.features.segments import Floats, Segments
 from liquidtime.baselines.features.statistics import Statistics
 
 OVERSAMPLING = 2
-MOST_FREQUENCIES, FREQUENCIES_PER_VALUE, WORK = 2**17, 200, 1.5e8
-PEAKS, HARMONICS, BANDS = 3, 4, 10
-_SPREADING = 4
-"""Points of the grid of times per frequency."""
-_BLOCK = 2**22
+MOST_FREQUENCIES, FREQUENCIES_PER_VALUE, WORK = 100_000, 200, 1e8
+PEAKS, HARMONICS, BANDS = 2, 4, 10
+_SPREADING = 2.6
+"""Points of the grid of times per frequency: so many that images of other frequencies are faint."""
+_BLOCK = 2**20
 """Points of the grid of times handled at once."""
 
 
