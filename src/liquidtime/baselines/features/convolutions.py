@@ -26,7 +26,7 @@ TAPS, HALF = 9, 4
 TRIPLES = tuple(combinations(range(TAPS), 3))
 VIEWS = ("values", "differences")
 POOLS = ("share", "mean", "position", "stretch")
-WORK = 4e8
+WORK = 1e9
 """Grid points times thresholds for which features are computed, about: one or two nanoseconds each and pool."""
 
 
@@ -55,7 +55,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         names_: the names of the K columns.
     """
 
-    def __init__(self, thresholds: int = 2500, random_state: int = 0) -> None:
+    def __init__(self, thresholds: int = 6000, random_state: int = 0) -> None:
         self.thresholds = thresholds
         self.random_state = random_state
 

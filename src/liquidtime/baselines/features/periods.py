@@ -154,11 +154,19 @@ def _spectrum(runs: Segments, rows: npt.NDArray[np.int64], grid: FrequencyGrid, 
 
 
 def _refined(runs: Segments, frequency: Floats, step: float) -> Floats:
-    """Return (R,) the frequency near each given one whose sinusoid explains most."""
-    best, most = frequency.copy(), np.full(len(runs), -1.0)
-    for shift in np.linspace(-0.75, 0.75, 7):
-        nearby = np.maximum(frequency + shift * step, step / 4)
-        explained = np.nan_to_num(fit_harmonics(runs, nearby, 1).explained)
-        better = explained > most
-        best[better], most[better] = nearby[better], explained[better]
-    return best
+    """Return (R,) the frequency near each given one whose sinusoid explains most: the best of seven, by a parabola."""
+
+    def explained(candidates: Floats) -> Floats:
+        return np.nan_to_num(fit_harmonics(runs, candidates, 1).explained)
+
+    shifts = np.linspace(-0.75, 0.75, 7)
+    nearby = [np.maximum(frequency + shift * step, step / 4) for shift in shifts]
+    shares = np.stack([explained(candidates) for candidates in nearby])  # (7, R)
+    best, rows = shares.argmax(axis=0), np.arange(len(runs))
+    middle = np.clip(best, 1, len(shifts) - 2)
+    left, centre, right = (shares[middle + k, rows] for k in (-1, 0, 1))
+    bend = left - 2.0 * centre + right
+    vertex = np.where(bend < 0, 0.5 * (left - right) / np.where(bend < 0, bend, -1.0), 0.0)
+    spacing = (shifts[1] - shifts[0]) * step
+    refined = np.maximum(frequency + shifts[middle] * step + np.clip(vertex, -1.0, 1.0) * spacing, step / 4)
+    return np.where(explained(refined) > shares[best, rows], refined, np.stack(nearby)[best, rows])

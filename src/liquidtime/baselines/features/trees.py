@@ -17,13 +17,13 @@ from sklearn.ensemble import (
 )
 
 from liquidtime._checks import check_choice
-from liquidtime.baselines.features.screening import screened
 from liquidtime.baselines.features.segments import Floats, Integers
 from liquidtime.baselines.features.temperature import best_temperature, tempered
 
 Folds = Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 KINDS = ("boosting", "extra trees")
-MOST_FEATURES = 400
+SMALL = 2000
+"""Rows below which trees are kept small or grown fully, by their kind."""
 CHECKPOINTS = 25
 """Numbers of rounds among which boosting chooses."""
 
@@ -31,7 +31,7 @@ CHECKPOINTS = 25
 class Trees(BaseEstimator):  # type: ignore[misc]
     """Gradient boosting or extremely randomised trees, fitted to each fold's training rows; predicts their mean.
 
-    Each member is fitted to screened features of its own rows. The number of boosting rounds is that of least
+    The number of boosting rounds is that of least
     held-out loss; a classifier's probabilities get the temperature of least held-out loss.
 
     Args:
@@ -70,7 +70,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         self.members_: list[tuple[Integers, Any]] = []
         self.filling_ = _filling(X)
         for number, (rows, _) in enumerate(folds):
-            columns = screened(X[rows], codes[rows], self.task, MOST_FEATURES)
+            columns = np.flatnonzero(~np.isnan(X[rows]).all(axis=0))  # the trees cannot take a column without a number
             model = self._model(len(rows), len(columns), number)
             model.fit(self._table(X[rows], columns), codes[rows])
             self.members_.append((columns, model))
@@ -152,17 +152,22 @@ class Trees(BaseEstimator):  # type: ignore[misc]
 
     def _model(self, n: int, p: int, number: int) -> Any:
         seed = self.random_state * 1000 + number
-        classify = self.task == "classify"
+        classify, small = self.task == "classify", n < SMALL
         if self.kind == "extra trees":
             forest = ExtraTreesClassifier if classify else ExtraTreesRegressor
-            return forest(300, max_features=0.3, min_samples_leaf=1 if n < 2000 else 3, random_state=seed)
+            return forest(
+                300 if small else 200,
+                max_features=min(0.3, 100 / max(p, 1)),
+                min_samples_leaf=1 if small else 3,
+                random_state=seed,
+            )
         boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
         return boosting(
             max_iter=self._rounds(),
             learning_rate=0.05 if self._width() <= 2 else 0.1,
             max_features=min(1.0, max(0.2, 16 / max(p, 1))),
-            max_leaf_nodes=16 if n >= 2000 else 8,
-            min_samples_leaf=20 if n >= 2000 else 5,
+            max_leaf_nodes=8 if small else 16,
+            min_samples_leaf=5 if small else 20,
             early_stopping=False,
             random_state=seed,
         )
