@@ -24,7 +24,7 @@ from liquidtime.data.encoding.alignment import aligned
 Singles = npt.NDArray[np.float32]
 TAPS, HALF = 9, 4
 TRIPLES = tuple(combinations(range(TAPS), 3))
-VIEWS = ("values", "differences")
+VIEWS = ("values", "differences", "sums", "own scale")
 POOLS = ("share", "mean", "position", "stretch")
 WORK = 1e9
 """Grid points times thresholds for which features are computed, about: one or two nanoseconds each and pool."""
@@ -204,11 +204,11 @@ def _viewed(series: Resampled, view: str) -> Singles:
         steps: Singles = np.diff(values, axis=1, prepend=values[:, :1])
         steps[:, first] = 0.0
         return steps
-    count = series.counts.astype(np.float32)
     if view == "sums":
         sums = np.cumsum(values, axis=1, dtype=np.float64)
         sums -= np.repeat(sums[:, first] - values[:, first], series.counts, axis=1)
-        return (sums / np.median(count)).astype(np.float32)
+        return sums.astype(np.float32)
+    count = series.counts.astype(np.float32)
     mean = np.add.reduceat(values, first, axis=1) / count
     centred = values - np.repeat(mean, series.counts, axis=1)
     scale = np.sqrt(np.add.reduceat(centred**2, first, axis=1) / count)
