@@ -149,7 +149,9 @@ def run(one: PortfolioSet, models: list[str], out: Path, folds: int, seed: int, 
             suffix = "-test" if use_test else ""
             path = out / f"{one.name}-{model.replace(' ', '_')}-{seed}{suffix}.json"
             path.write_text(json.dumps(content, indent=1) + "\n")
-            print(f"{one.name:24} {model:18} {one.metric} {mean[one.metric]:.4f} ± {spread[one.metric]:.4f}", flush=True)
+            print(
+                f"{one.name:24} {model:18} {one.metric} {mean[one.metric]:.4f} ± {spread[one.metric]:.4f}", flush=True
+            )
 
 
 def main() -> None:

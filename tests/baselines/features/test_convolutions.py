@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from baselines.features.series import ragged, sampled
 from sklearn.model_selection import KFold
 
+from baselines.features.series import ragged, sampled
 from liquidtime.baselines.features.convolutions import HALF, POOLS, TAPS, ConvolutionFeatures, _viewed
 from liquidtime.baselines.features.resampling import RegularGrid, Resampled
 from liquidtime.baselines.features.ridge import Ridge

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from baselines.features.series import ragged, sampled
 
+from baselines.features.series import ragged, sampled
 from liquidtime.baselines.features.rich import RichFeatures
 from liquidtime.data import SeriesSet
 
@@ -80,9 +80,7 @@ def test_shapes_are_those_of_a_loop(name):
 def test_counts_and_series_features():
     data = ragged(5)
     np.testing.assert_array_equal(column(data, "number of samples"), data.lengths)
-    np.testing.assert_array_equal(
-        column(data, "a: count"), [np.sum(~np.isnan(series.values[:, 0])) for series in data]
-    )
+    np.testing.assert_array_equal(column(data, "a: count"), [np.sum(~np.isnan(series.values[:, 0])) for series in data])
     np.testing.assert_allclose(column(data, "s1"), data.static[:, 1])
 
 
@@ -187,7 +185,12 @@ def test_other_orders_of_channels_are_taken_and_missing_ones_named():
     data = ragged(0)
     features = RichFeatures().fit(data)
     turned = SeriesSet(
-        data.offsets, data.times, data.values[:, ::-1], data.channels[::-1], static=data.static, static_names=data.static_names
+        data.offsets,
+        data.times,
+        data.values[:, ::-1],
+        data.channels[::-1],
+        static=data.static,
+        static_names=data.static_names,
     )
     np.testing.assert_array_equal(features.transform(turned), features.transform(data))
     fewer = SeriesSet(data.offsets, data.times, data.values[:, :2], ("a", "b"))

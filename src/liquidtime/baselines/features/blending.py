@@ -105,4 +105,5 @@ def _on_simplex(vector: Floats) -> Floats:
     """Return the nearest point whose entries are non-negative and sum to one (Duchi et al. 2008)."""
     falling = np.sort(vector)[::-1]
     excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(vector) + 1)
-    return np.maximum(vector - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+    nearest: Floats = np.maximum(vector - excess[np.flatnonzero(falling > excess)[-1]], 0.0)
+    return nearest

@@ -114,9 +114,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         length = float(np.median(series.counts))
         dilations = [2**power for power in range(1 + int(np.log2(max(1.0, (length - 1) / (TAPS - 1)))))]
         budget = int(min(self.thresholds, max(100.0, WORK / points)))
-        combos = [
-            (view, dilation, triple) for view in VIEWS for dilation in dilations for triple in TRIPLES
-        ]
+        combos = [(view, dilation, triple) for view in VIEWS for dilation in dilations for triple in TRIPLES]
         each = max(1, budget // len(combos))
         if len(combos) > budget:
             combos = [combos[place] for place in sorted(random.choice(len(combos), budget, replace=False))]
@@ -207,12 +205,15 @@ def _viewed(series: Resampled, view: str) -> Singles:
     if view == "sums":
         sums = np.cumsum(values, axis=1, dtype=np.float64)
         sums -= np.repeat(sums[:, first] - values[:, first], series.counts, axis=1)
-        return sums.astype(np.float32)
+        singles: Singles = sums.astype(np.float32)
+        return singles
     count = series.counts.astype(np.float32)
     mean = np.add.reduceat(values, first, axis=1) / count
     centred = values - np.repeat(mean, series.counts, axis=1)
     scale = np.sqrt(np.add.reduceat(centred**2, first, axis=1) / count)
-    return centred / np.repeat(np.where(scale > 1e-6, scale, 1.0), series.counts, axis=1).astype(np.float32)
+    units = np.repeat(np.where(scale > 1e-6, scale, 1.0), series.counts, axis=1)
+    scaled: Singles = (centred / units).astype(np.float32)
+    return scaled
 
 
 def _subset(series: Resampled, rows: npt.NDArray[np.int64]) -> Resampled:

@@ -77,7 +77,7 @@ def fit_harmonics(runs: Segments, frequency: Floats, count: int) -> HarmonicFit:
         for j in range(i + 1):
             gram[:, i, j] = gram[:, j, i] = runs.sum(basis[i] * basis[j])
     gram += 1e-6 * runs.counts[:, None, None] * np.eye(width)  # few or clustered phases leave it singular
-    weights = np.linalg.solve(gram, moment[:, :, None])[:, :, 0]
+    weights: Floats = np.asarray(np.linalg.solve(gram, moment[:, :, None])[:, :, 0], dtype=np.float64)
     curve = np.zeros(len(z))
     for i in range(width):
         curve += runs.spread(weights[:, i]) * basis[i]
@@ -85,9 +85,7 @@ def fit_harmonics(runs: Segments, frequency: Floats, count: int) -> HarmonicFit:
     variance = runs.sum(z * z)
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = np.where(variance > 0, 1.0 - runs.sum(residuals**2) / variance, np.nan)
-    return HarmonicFit(
-        frequency, weights[:, 1::2], weights[:, 2::2], np.clip(explained, 0.0, 1.0), residuals, turns
-    )
+    return HarmonicFit(frequency, weights[:, 1::2], weights[:, 2::2], np.clip(explained, 0.0, 1.0), residuals, turns)
 
 
 def folded_roughness(runs: Segments, phases: Floats) -> Floats:

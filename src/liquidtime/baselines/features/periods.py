@@ -55,9 +55,7 @@ def frequency_grid(runs: Segments, channels: int = 1) -> FrequencyGrid | None:
     if len(gaps) == 0:
         return None
     step = 1.0 / (OVERSAMPLING * float(np.quantile(runs.last_time - runs.first_time, 0.95)))
-    budget = min(
-        MOST_FREQUENCIES, FREQUENCIES_PER_VALUE * float(np.median(runs.counts)), WORK / (len(runs) * channels)
-    )
+    budget = min(MOST_FREQUENCIES, FREQUENCIES_PER_VALUE * float(np.median(runs.counts)), WORK / (len(runs) * channels))
     tick = float(np.quantile(gaps.values, 0.05))
     ratio = gaps.values / tick
     regular = np.mean(np.abs(ratio - np.rint(ratio)) < 0.05) > 0.9
@@ -169,4 +167,5 @@ def _refined(runs: Segments, frequency: Floats, step: float) -> Floats:
     vertex = np.where(bend < 0, 0.5 * (left - right) / np.where(bend < 0, bend, -1.0), 0.0)
     spacing = (shifts[1] - shifts[0]) * step
     refined = np.maximum(frequency + shifts[middle] * step + np.clip(vertex, -1.0, 1.0) * spacing, step / 4)
-    return np.where(explained(refined) > shares[best, rows], refined, np.stack(nearby)[best, rows])
+    chosen: Floats = np.where(explained(refined) > shares[best, rows], refined, np.stack(nearby)[best, rows])
+    return chosen

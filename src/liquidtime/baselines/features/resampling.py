@@ -71,9 +71,7 @@ class RegularGrid:
         step = max(min(ticks), span / MOST_POINTS)
         values = data.values[:, dense].astype(np.float64)
         scale = np.nanstd(values, axis=0)
-        return cls(
-            step, tuple(dense), 2 * MOST_POINTS, np.nanmean(values, axis=0), np.where(scale > 0, scale, 1.0)
-        )
+        return cls(step, tuple(dense), 2 * MOST_POINTS, np.nanmean(values, axis=0), np.where(scale > 0, scale, 1.0))
 
     def resample(self, data: SeriesSet) -> Resampled:
         """Return the dense channels, interpolated linearly between observed values and held beyond them.

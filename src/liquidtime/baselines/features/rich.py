@@ -103,7 +103,10 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _plans(self, data: SeriesSet) -> list[_Plan]:
         runs = [Segments.of_channel(data, place) for place in range(len(data.channels))]
         numeric = [name not in data.categories for name in data.channels]
-        typical = [float(np.median(run.counts)) if number and len(run) else 0.0 for run, number in zip(runs, numeric, strict=True)]
+        typical = [
+            float(np.median(run.counts)) if number and len(run) else 0.0
+            for run, number in zip(runs, numeric, strict=True)
+        ]
         dense, long = sum(count >= DENSE for count in typical), sum(count >= LONG for count in typical)
         plans = []
         for run, count in zip(runs, typical, strict=True):

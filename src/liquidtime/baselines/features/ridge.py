@@ -11,12 +11,13 @@ from sklearn.base import BaseEstimator
 
 from liquidtime._checks import check_choice
 from liquidtime.baselines.features.segments import Floats
+from liquidtime.baselines.features.temperature import best_temperature, tempered
 
 Rows = npt.NDArray[np.int64]
 PENALTIES = tuple(10.0**power for power in np.arange(-4.0, 2.01, 0.5))
 """In units of the mean eigenvalue of the features' Gram matrix."""
-TEMPERATURES = tuple(np.geomspace(0.5, 50.0, 48))
-"""Factors of the scores before the softmax."""
+FACTORS = tuple(np.geomspace(0.5, 50.0, 48).tolist())
+"""Of the scores, before the softmax."""
 
 
 class Ridge(BaseEstimator):  # type: ignore[misc]
@@ -71,7 +72,7 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: npt.NDArray[Any]) -> Floats:
         """Return (n, K) probabilities."""
-        return softmax(self.factor_ * self._scores(X))
+        return tempered(self._scores(X), self.factor_)
 
     def predict(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return (n,) classes or values."""
@@ -86,13 +87,6 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
         return scores
 
 
-def softmax(scores: Floats) -> Floats:
-    """Return probabilities along the last axis."""
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    probabilities: Floats = raised / raised.sum(axis=-1, keepdims=True)
-    return probabilities
-
-
 def _decomposed(Z: npt.NDArray[np.float32]) -> tuple[Floats, Floats, Floats]:
     """Return U, s², V of Z = U diag(s) V^T, by the smaller of the two Gram matrices, without the null space."""
     wide = Z.shape[1] > Z.shape[0]
@@ -101,7 +95,9 @@ def _decomposed(Z: npt.NDArray[np.float32]) -> tuple[Floats, Floats, Floats]:
     kept = eigenvalues > max(1e-6 * eigenvalues[-1], 1e-12) if len(eigenvalues) else np.zeros(0, dtype=np.bool_)
     eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
     other = (Z.T if wide else Z) @ (vectors / np.sqrt(eigenvalues)).astype(np.float32)
-    return (vectors, eigenvalues, other.astype(np.float64)) if wide else (other.astype(np.float64), eigenvalues, vectors)
+    return (
+        (vectors, eigenvalues, other.astype(np.float64)) if wide else (other.astype(np.float64), eigenvalues, vectors)
+    )
 
 
 def _held_out(
@@ -122,19 +118,10 @@ def _held_out(
     return predictions
 
 
-def _judged(
-    held_out: Floats, goal: Floats, codes: npt.NDArray[np.int64] | None
-) -> tuple[float, float, Floats]:
+def _judged(held_out: Floats, goal: Floats, codes: npt.NDArray[np.int64] | None) -> tuple[float, float, Floats]:
     """Return the held-out loss, the factor of the scores that reaches it, and the predictions."""
     known = ~np.isnan(held_out[:, 0])
     if codes is None:
         return float(((held_out - goal)[known] ** 2).mean()), 1.0, held_out[:, 0]
-    scores, truth = held_out[known], codes[known]
-    losses = []
-    for factor in TEMPERATURES:
-        probabilities = softmax(factor * scores)[np.arange(len(truth)), truth]
-        losses.append(float(-np.log(np.maximum(probabilities, 1e-12)).mean()))
-    best = int(np.argmin(losses))
-    predictions = np.full_like(held_out, np.nan)
-    predictions[known] = softmax(TEMPERATURES[best] * scores)
-    return losses[best], TEMPERATURES[best], predictions
+    loss, factor = best_temperature(held_out[known], codes[known], FACTORS)
+    return loss, factor, tempered(held_out, factor)

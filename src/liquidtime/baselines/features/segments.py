@@ -71,12 +71,14 @@ class Segments:
     @cached_property
     def last_time(self) -> Floats:
         """(R,)."""
-        return self.times[self.starts + self.counts - 1]
+        times: Floats = self.times[self.starts + self.counts - 1]
+        return times
 
     @cached_property
     def sorted_values(self) -> Floats:
         """(n,) the values of each run in rising order."""
-        return self.values[np.lexsort((self.values, self.runs))]
+        ordered: Floats = self.values[np.lexsort((self.values, self.runs))]
+        return ordered
 
     @cached_property
     def median(self) -> Floats:
@@ -115,7 +117,8 @@ class Segments:
         low = np.floor(place).astype(np.int64)
         high = np.minimum(low + 1, self.counts - 1)
         left = self.sorted_values[self.starts + low]
-        return left + (place - low) * (self.sorted_values[self.starts + high] - left)
+        quantile: Floats = left + (place - low) * (self.sorted_values[self.starts + high] - left)
+        return quantile
 
     def slope(self, weights: Floats | None = None) -> Floats:
         """Return (R,) the slope of the straight line of least squares; NaN below two distinct times.
@@ -129,7 +132,8 @@ class Segments:
             t = self.times - self.spread(self.sum(w * self.times) / total)
             z = self.values - self.spread(self.sum(w * self.values) / total)
             moment = self.sum(w * t * t)
-            return np.where(moment > 0, self.sum(w * t * z) / moment, np.nan)
+            slope: Floats = np.where(moment > 0, self.sum(w * t * z) / moment, np.nan)
+        return slope
 
     def where(self, chosen: Booleans) -> Segments:
         """Return the runs of the values chosen; runs without any are left out.

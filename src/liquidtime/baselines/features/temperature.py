@@ -1,37 +1,48 @@
-"""One factor on the logarithms of probabilities, so that they are as sure as they are right."""
+"""One factor on a classifier's scores, so that its probabilities are as sure as they are right."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from liquidtime.baselines.features.segments import Floats
 
-FACTORS = tuple(np.geomspace(0.25, 4.0, 33).tolist())
 _SMALLEST = 1e-6
 
 
-def tempered(probabilities: Floats, factor: float) -> Floats:
-    """Return (n, K) probabilities proportional to p ** factor; none is exactly 0.
+def log_scores(probabilities: Floats) -> Floats:
+    """Return (n, K) the logarithms of probabilities, finite also where one is 0; NaN stays NaN.
 
     Args:
-        probabilities: (n, K); rows of NaN stay NaN.
-        factor: above 1 surer, below 1 less sure.
+        probabilities: (n, K).
     """
-    logs = factor * np.log(np.maximum(probabilities, _SMALLEST))
-    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
-    scaled: Floats = raised / raised.sum(axis=1, keepdims=True)
-    return scaled
+    logarithms: Floats = np.log(np.maximum(probabilities, _SMALLEST))
+    return logarithms
 
 
-def best_temperature(probabilities: Floats, codes: npt.NDArray[np.int64]) -> tuple[float, float]:
-    """Return the least log loss over `FACTORS`, and the factor that has it.
+def tempered(scores: Floats, factor: float) -> Floats:
+    """Return (n, K) probabilities: the softmax of factor times the scores.
 
     Args:
-        probabilities: (n, K) out-of-fold.
+        scores: (n, K), logarithms of probabilities or others; rows of NaN stay NaN.
+        factor: the larger, the surer.
+    """
+    raised = np.exp(factor * (scores - scores.max(axis=1, keepdims=True)))
+    probabilities: Floats = raised / raised.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def best_temperature(scores: Floats, codes: npt.NDArray[np.int64], factors: Sequence[float]) -> tuple[float, float]:
+    """Return the least log loss over some factors, and the factor that has it.
+
+    Args:
+        scores: (n, K) out-of-fold, finite.
         codes: (n,) true classes 0…K - 1.
+        factors: to choose from.
     """
     rows = np.arange(len(codes))
-    losses = [float(-np.log(tempered(probabilities, factor)[rows, codes]).mean()) for factor in FACTORS]
+    losses = [float(-np.log(np.maximum(tempered(scores, factor)[rows, codes], _SMALLEST)).mean()) for factor in factors]
     best = int(np.argmin(losses))
-    return losses[best], FACTORS[best]
+    return losses[best], factors[best]

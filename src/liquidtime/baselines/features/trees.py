@@ -18,12 +18,14 @@ from sklearn.ensemble import (
 
 from liquidtime._checks import check_choice
 from liquidtime.baselines.features.segments import Floats, Integers
-from liquidtime.baselines.features.temperature import best_temperature, tempered
+from liquidtime.baselines.features.temperature import best_temperature, log_scores, tempered
 
 Folds = Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 KINDS = ("boosting", "extra trees")
 SMALL = 2000
 """Rows below which trees are kept small or grown fully, by their kind."""
+FACTORS = tuple(np.geomspace(0.25, 4.0, 33).tolist())
+"""Temperatures to choose from."""
 CHECKPOINTS = 25
 """Numbers of rounds among which boosting chooses."""
 
@@ -83,7 +85,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Floats) -> Floats:
         """Return (n, K) probabilities."""
-        return tempered(self._mean(X), self.temperature_)
+        return tempered(log_scores(self._mean(X)), self.temperature_)
 
     def predict(self, X: Floats) -> npt.NDArray[Any]:
         """Return (n,) classes or values."""
@@ -103,8 +105,8 @@ class Trees(BaseEstimator):  # type: ignore[misc]
             if self.task == "regress":
                 loss, temperature, answer = float(((path[known, 0] - codes[known]) ** 2).mean()), 1.0, path[:, 0]
             else:
-                loss, temperature = best_temperature(path[known], codes[known])
-                answer = tempered(path, temperature)
+                loss, temperature = best_temperature(log_scores(path[known]), codes[known], FACTORS)
+                answer = tempered(log_scores(path), temperature)
             if loss < best:
                 best, self.rounds_, self.temperature_, self.out_of_fold_ = loss, int(rounds), temperature, answer
 
