@@ -8,6 +8,7 @@ quantiles of responses in training series. The series themselves and their first
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -31,7 +32,7 @@ WORK = 1e9
 
 
 @dataclass(frozen=True, eq=False)
-class _Kernel:
+class Kernel:
     """One kernel: which taps weigh 2, how far apart they are, which channels are summed, and its thresholds."""
 
     view: str
@@ -71,13 +72,8 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self.channels_, self.static_names_ = data.channels, data.static_names
         self.categories_, self.time_unit_ = dict(data.categories), data.time_unit
         self.grid_ = RegularGrid.fit(data)
-        self.kernels_: list[_Kernel] = [] if self.grid_ is None else self._kernels(self.grid_.resample(data))
-        self.names_ = tuple(
-            f"{pool} of kernel {number} above threshold {place + 1}"
-            for number, kernel in enumerate(self.kernels_)
-            for place in range(len(kernel.thresholds))
-            for pool in POOLS
-        )
+        self.kernels_: list[Kernel] = [] if self.grid_ is None else self._kernels(self.grid_.resample(data))
+        self.names_ = names_of(self.kernels_)
         return self
 
     def transform(self, data: SeriesSet) -> Singles:
@@ -108,7 +104,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self, "names_")
         return np.array(self.names_, dtype=object)
 
-    def _kernels(self, series: Resampled) -> list[_Kernel]:
+    def _kernels(self, series: Resampled) -> list[Kernel]:
         random = np.random.default_rng(self.random_state)
         C, points = series.values.shape
         length = float(np.median(series.counts))
@@ -124,15 +120,25 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         for (view, dilation, triple), shares in zip(combos, levels, strict=True):
             size = int(2 ** random.uniform(0, np.log2(min(C, TAPS) + 1)))
             channels = tuple(int(c) for c in np.sort(random.choice(C, min(size, C), replace=False)))
-            kernel = _Kernel(view, dilation, triple, channels, np.empty(0, dtype=np.float32))
+            kernel = Kernel(view, dilation, triple, channels, np.empty(0, dtype=np.float32))
             if flat is None or not flat.serves(kernel):
                 flat = _Flat(sample, view, dilation)
             response = flat.response(kernel)
             chosen = int(random.integers(len(sample.counts)))
             own = response[flat.begin[chosen] : flat.begin[chosen] + sample.counts[chosen]]
             thresholds = np.quantile(own, shares).astype(np.float32)
-            kernels.append(_Kernel(view, dilation, triple, channels, thresholds))
+            kernels.append(Kernel(view, dilation, triple, channels, thresholds))
         return kernels
+
+
+def names_of(kernels: Sequence[Kernel]) -> tuple[str, ...]:
+    """Return the names of the columns that kernels make."""
+    return tuple(
+        f"{pool} of kernel {number} above threshold {place + 1}"
+        for number, kernel in enumerate(kernels)
+        for place in range(len(kernel.thresholds))
+        for pool in POOLS
+    )
 
 
 class _Flat:
@@ -161,10 +167,10 @@ class _Flat:
         self.position[place] = np.concatenate([np.arange(n, dtype=np.float32) / max(n - 1, 1) for n in series.counts])
         self.number = np.arange(self.size, dtype=np.int32)
 
-    def serves(self, kernel: _Kernel) -> bool:
+    def serves(self, kernel: Kernel) -> bool:
         return self.view == kernel.view and self.dilation == kernel.dilation
 
-    def response(self, kernel: _Kernel) -> Singles:
+    def response(self, kernel: Kernel) -> Singles:
         """Return (size,) the sums of the taps: -1 each, 2 for those of the kernel."""
         first, second, third = kernel.triple
         response: Singles | None = None

@@ -28,7 +28,7 @@ Named = Iterator[tuple[str, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
+class Plan:
     """What is computed of one channel: decided by the training series, the same for all later ones."""
 
     trends: bool
@@ -100,7 +100,7 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "names_")
         return np.array(self.names_, dtype=object)
 
-    def _plans(self, data: SeriesSet) -> list[_Plan]:
+    def _plans(self, data: SeriesSet) -> list[Plan]:
         runs = [Segments.of_channel(data, place) for place in range(len(data.channels))]
         numeric = [name not in data.categories for name in data.channels]
         typical = [
@@ -113,7 +113,7 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             shaped = count >= DENSE and dense <= MOST_DENSE
             periodic = count >= LONG and long <= MOST_LONG
             plans.append(
-                _Plan(
+                Plan(
                     count >= SEVERAL,
                     shaped,
                     lags_of(run) if shaped else np.empty(0),

@@ -16,6 +16,8 @@ from liquidtime.training.bounded import DamagedFolder, json_from_bytes
 
 FORMAT = 2
 """Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns either as format 2."""
+STACKED_FORMAT = 3
+"""Format 2 for the networks of a stacked model: versions that know no stacks refuse it."""
 _FIELDS = {
     "format": int,
     "kind": str,
@@ -75,9 +77,9 @@ def read_config(raw: bytes) -> dict[str, Any]:
     config: dict[str, Any] = stored if isinstance(stored, dict) else {}
     if not _is(config.get("format"), int):
         raise ModelFolderError("config.json has no `format`; it is not of a model folder")
-    if config["format"] > FORMAT:
+    if config["format"] > STACKED_FORMAT:
         raise ModelFolderError(
-            f"config.json has format {config['format']}; this version reads up to {FORMAT}. Update liquidtime."
+            f"config.json has format {config['format']}; this version reads up to {STACKED_FORMAT}. Update liquidtime."
         )
     written = config["format"]
     if written == 1 and {"encoder", "pieces"} <= set(config) and "encoders" not in config:
