@@ -157,11 +157,13 @@ def run(one: PortfolioSet, models: list[str], out: Path, folds: int, seed: int, 
             predictions = result["oof" if judge == "inner" else "test"]
             if predictions.size == 0:
                 continue
-            row = scores(one.task, y_test, np.unique(train.y), predictions)
-            row |= {"feature_seconds": float(result["features"]), "fit_seconds": float(result["seconds"])}
-            row |= {f"weight of {n}": float(w) for n, w in zip(MEMBERS, result.get("weights", ()), strict=False)}
-            figures[model].append(row)
-            print(one.name, number, model, {name: round(value, 4) for name, value in row.items()}, flush=True)
+            extra = {"feature_seconds": float(result["features"]), "fit_seconds": float(result["seconds"])}
+            extra |= {f"weight of {n}": float(w) for n, w in zip(MEMBERS, result.get("weights", ()), strict=False)}
+            judged = [held for _, held in part.inner] if judge == "inner" else [np.arange(len(y_test))]
+            for held in judged:
+                row = scores(one.task, y_test[held], np.unique(train.y), predictions[held]) | extra
+                figures[model].append(row)
+                print(one.name, number, model, {name: round(value, 4) for name, value in row.items()}, flush=True)
     for model, table in figures.items():
         if table:
             mean = {name: float(np.mean([row[name] for row in table])) for name in table[0]}
