@@ -1,16 +1,21 @@
-# `make demo` and `make test` set up their own environment in .venv and are quick to repeat.
+# `make demo`, `make test` and `make quick` set up their own environment in .venv and are quick to repeat.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-NATIVE := $(wildcard src/liquidtime/ops/*/*.cpp src/liquidtime/ops/*/*.h)
+MODULES := build/modules.txt
+NATIVE := $(wildcard $(foreach depth,* */*,src/liquidtime/ops/$(depth)/*.cpp src/liquidtime/ops/$(depth)/*.h))
 
-.PHONY: demo test lint types layers tests sanitize clean
+.PHONY: demo test quick lint types layers tests quick-tests models sanitize bench clean FORCE
 
 demo: $(READY)
 	$(BIN)/liquidtime demo
 
+# Every check there is.
 test: lint types layers tests sanitize
+
+# The inner loop: everything but the tests that take long or need something that may not be there.
+quick: lint types layers quick-tests
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -20,12 +25,23 @@ types: $(READY)
 	$(BIN)/mypy
 
 layers: $(READY)
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 # All with the kernels, which must be there; then, on the plain loops, what both of them compute.
 tests: $(READY)
-	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2
-	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 tests/ops tests/cells tests/layers
+	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal
+	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal tests/ops tests/cells tests/layers tests/baselines
+
+quick-tests: $(READY)
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not data and not browser"
+
+# One file per question: `make bench CASE=training ARGS=--quick` runs benchmarks/training.py.
+bench: $(READY)
+	$(BIN)/python -m benchmarks.$(or $(CASE),everything) $(ARGS)
+
+# The table of docs/models.md, from the networks themselves.
+models: $(READY)
+	$(BIN)/liquidtime paper models --page docs/models.md
 
 sanitize: build/sanitize/.passed
 
@@ -35,12 +51,20 @@ build/sanitize/.passed: $(READY) CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
 	build/sanitize/sanitize
 	touch $@
 
-$(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
+$(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) $(MODULES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps aeon  # for its data files only
 	touch $(READY)
+
+# An editable install remembers which modules there were; it is made again when one was added, moved or removed.
+$(MODULES): FORCE
+	@mkdir -p $(@D)
+	@find src -name '*.py' | LC_ALL=C sort > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+FORCE:
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,14 +1,25 @@
-"""How long does a training step of every recurrent network take beside a plain loop over its cell?
+"""Is any recurrent network of this package slower than a plain PyTorch loop of the same products?"""
 
-    python benchmarks/cells.py [--repeats 15] [--threads 1,2] [--out FOLDER] …
+from __future__ import annotations
 
-The same as `liquidtime bench --case cells`, with its options.
-"""
+from benchmarks.side_by_side import Case, Questions, Shape, Target, ask
+from benchmarks.side_by_side.contenders import LOOP
+from benchmarks.side_by_side.networks import CELLS
 
-import sys
+EVERY_CELL = Shape(64, 64, 16, 64, 64)
+QUESTIONS = Questions(
+    cases=(
+        Case(
+            "cells",
+            "cells",
+            "a training step of every recurrent network beside a plain PyTorch loop of the same products",
+            EVERY_CELL,
+            tuple(contender for name in CELLS for contender in (name, f"{name}{LOOP}")),
+            tuple(Target("time", 1.5, name, f"{name}{LOOP}") for name in CELLS),
+        ),
+    )
+)
 
-from liquidtime.cli import main
 
 if __name__ == "__main__":
-    sys.argv[1:1] = ["bench", "--case", "cells"]
-    main()
+    ask(QUESTIONS, __doc__)

@@ -1,6 +1,6 @@
 """How far is a compiled liquid network from its differential equation, and how much faster?
 
-python benchmarks/compile_ltc.py --out results/compile_ltc.json --page docs/compiling.md
+python -m benchmarks.compile_ltc --out results/compile_ltc.json --page docs/compiling.md
 
 The network is the size of the paper's lane-keeping one: an NCP of 19 neurons and 253 synapses on 64 inputs, with
 random initial parameters. Inputs are standard normal. Errors are in float64 against RK4 with 512 steps an interval.
@@ -108,12 +108,17 @@ def speed(B: int) -> dict[str, Any]:
     """Return the reports of every method on B series of 32 samples, dt uniform in 0…1, in float32."""
     torch.manual_seed(0)
     ltc = lt.LTC(INPUTS, wiring=WIRING)
-    signal = {"x": torch.randn(B, 32, INPUTS), "dt": torch.rand(B, 32)}
+    x, dt = torch.randn(B, 32, INPUTS), torch.rand(B, 32)
+
+    def report(method: str, repaired: bool | None = None) -> Any:
+        compiled: Any = lt.compile_ltc(ltc, method, repaired=repaired, x=x, dt=dt)
+        return compiled.report.to_dict()
+
     return {
-        "paper as printed": lt.compile_ltc(ltc, "paper", repaired=False, **signal).report.to_dict(),
-        "paper, repaired": lt.compile_ltc(ltc, "paper", **signal).report.to_dict(),
-        "hold": lt.compile_ltc(ltc, "hold", **signal).report.to_dict(),
-        "midpoint": lt.compile_ltc(ltc, "midpoint", **signal).report.to_dict(),
+        "paper as printed": report("paper", repaired=False),
+        "paper, repaired": report("paper"),
+        "hold": report("hold"),
+        "midpoint": report("midpoint"),
     }
 
 
@@ -147,10 +152,10 @@ def table(result: dict[str, Any]) -> str:
     runs = result["seeds"]
 
     def mean(*keys: str) -> float:
-        values = list(runs)
+        values: list[Any] = list(runs)
         for key in keys:
             values = [value[key] for value in values]
-        return sum(values) / len(values)
+        return float(sum(values) / len(values))
 
     def by_interval(field: str, columns: tuple[float, ...]) -> list[str]:
         head = f"{'':20}" + "".join(f"{column:>10g}" for column in columns)

@@ -1,14 +1,23 @@
-"""How much memory does training on one long series take?
+"""How much memory does a training step on one long series hold?"""
 
-    python benchmarks/memory.py [--repeats 15] [--threads 1,2] [--out FOLDER] …
+from __future__ import annotations
 
-The same as `liquidtime bench --case memory`, with its options.
-"""
+from benchmarks.side_by_side import Case, Questions, Shape, Target, ask
 
-import sys
+LONG = Shape(1, 20000, 17, 64, 128)
+QUESTIONS = Questions(
+    cases=(
+        Case(
+            "memory",
+            "memory",
+            "peak memory of a training step on one long series, above its inputs",
+            LONG,
+            ("native", "reference", "ncps.CfC", "nn.LSTM"),
+            (Target("memory", 60.0),),
+        ),
+    )
+)
 
-from liquidtime.cli import main
 
 if __name__ == "__main__":
-    sys.argv[1:1] = ["bench", "--case", "memory"]
-    main()
+    ask(QUESTIONS, __doc__)

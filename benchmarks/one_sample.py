@@ -1,14 +1,23 @@
-"""How long does one sample take?
+"""How long does one sample take, as a stream brings them, without gradients?"""
 
-    python benchmarks/one_sample.py [--repeats 15] [--threads 1,2] [--out FOLDER] …
+from __future__ import annotations
 
-The same as `liquidtime bench --case step`, with its options.
-"""
+from benchmarks.side_by_side import Case, Questions, Shape, Target, ask
 
-import sys
+ONE_SAMPLE = Shape(1, 1, 17, 64, 128)
+QUESTIONS = Questions(
+    cases=(
+        Case(
+            "step",
+            "step",
+            "one sample, no gradients",
+            ONE_SAMPLE,
+            ("native", "reference", "ncps.CfC", "nn.LSTM", "nn.GRU"),
+            (Target("speedup", 12.0, other="ncps.CfC"),),
+        ),
+    )
+)
 
-from liquidtime.cli import main
 
 if __name__ == "__main__":
-    sys.argv[1:1] = ["bench", "--case", "step"]
-    main()
+    ask(QUESTIONS, __doc__)

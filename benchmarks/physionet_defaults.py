@@ -6,8 +6,8 @@ interval; and which share of an epoch goes into encoding and batching. With `--f
 the ensemble and gradient boosting inside set a instead, without a look at set b. Each of the two is written beside what
 the file has of the other.
 
-    LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json
-    LIQUIDTIME_DATA=folder python benchmarks/physionet_defaults.py --out results/physionet_defaults.json --folds 5
+    LIQUIDTIME_DATA=folder python -m benchmarks.physionet_defaults --out results/physionet_defaults.json
+    LIQUIDTIME_DATA=folder python -m benchmarks.physionet_defaults --out results/physionet_defaults.json --folds 5
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sklearn.model_selection import StratifiedKFold
 import liquidtime as lt
 from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import align_labels
-from liquidtime.estimators.network.inputs import Prepared, Samples
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatches
 from liquidtime.training import bootstrap_interval
 
 STATIC = ("Age", "Gender", "Height", "ICUType")
@@ -66,12 +66,12 @@ def shares(data: Any, model: Any) -> dict[str, float]:
     prepared = Prepared.of(model.encoder_, data)
     encoding = time.process_time() - begun
     begun = time.process_time()
-    for _ in Samples(prepared, 128, None, torch.Generator().manual_seed(0)):
+    for _ in SeriesBatches(prepared, 128, None, torch.Generator().manual_seed(0)):
         pass
     batching = time.process_time() - begun
     begun = time.process_time()
     network = model.networks_[0].train()
-    for sample in Samples(prepared, 128, None, torch.Generator().manual_seed(0)):
+    for sample in SeriesBatches(prepared, 128, None, torch.Generator().manual_seed(0)):
         network(*sample[:5]).sum().backward()
     network.eval()
     epoch = time.process_time() - begun

@@ -1,8 +1,8 @@
 """How long do 5.3 million long rows take to become a SeriesSet, and how much memory beside the frame?
 
-    python benchmarks/series_set.py [--rows 5300000] [--out FILE.json]
+    python -m benchmarks.series_set [--rows 5300000] [--out FILE.json]
 
-The rows are PhysioNet 2012 stays if they are there (LIQUIDTIME_DATA, or ../shared/data beside the repository), repeated
+The rows are PhysioNet 2012 stays if they are in the folder LIQUIDTIME_DATA, repeated
 under new ids until there are enough; otherwise made up in the same shape. In the same run polars groups the frame by
 series (lists of times, channels and values) and pivots it to one column a channel, which is what a set holds. Memory
 is the peak of the resident set over what it was with the frame loaded, each reader in a process of its own.
@@ -26,10 +26,9 @@ READ = {"id": "record_id", "time": "minutes", "channel": "parameter", "value": "
 
 
 def load(rows: int, shuffled: bool) -> pl.DataFrame:
-    root = Path(os.environ.get("LIQUIDTIME_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-    files = sorted((root / "physionet2012").glob("records-*.parquet"))
+    files = sorted(Path(os.environ.get("LIQUIDTIME_DATA", ".")).glob("physionet2012/records-*.parquet"))
     stays = pl.concat([pl.read_parquet(file) for file in files]) if files else made_up()
-    span = int(stays["record_id"].max()) - int(stays["record_id"].min()) + 1
+    span = int(np.ptp(stays["record_id"].to_numpy())) + 1
     copies = -(-rows // stays.height)
     frame = pl.concat([stays.with_columns(record_id=pl.col("record_id") + copy * span) for copy in range(copies)])
     frame = frame.head(rows).with_columns(pl.col("record_id").cast(pl.Int32)).rechunk()
@@ -58,12 +57,12 @@ def series_set(frame: pl.DataFrame) -> int:
 
 
 def group_by(frame: pl.DataFrame) -> int:
-    return frame.sort("record_id", "minutes").group_by("record_id", maintain_order=True).all().estimated_size()
+    return int(frame.sort("record_id", "minutes").group_by("record_id", maintain_order=True).all().estimated_size())
 
 
 def pivot(frame: pl.DataFrame) -> int:
     cells = frame.pivot("parameter", index=["record_id", "minutes"], values="value", aggregate_function="mean")
-    return cells.sort("record_id", "minutes").estimated_size()
+    return int(cells.sort("record_id", "minutes").estimated_size())
 
 
 READERS = {"series_set": series_set, "polars_group_by": group_by, "polars_pivot": pivot}

@@ -1,14 +1,23 @@
-"""How long does a whole sequence take without gradients?
+"""How long does one long series take, without gradients?"""
 
-    python benchmarks/whole_sequence.py [--repeats 15] [--threads 1,2] [--out FOLDER] …
+from __future__ import annotations
 
-The same as `liquidtime bench --case sequence`, with its options.
-"""
+from benchmarks.side_by_side import Case, Questions, Shape, Target, ask
 
-import sys
+ONE_SERIES = Shape(1, 1000, 17, 64, 128)
+QUESTIONS = Questions(
+    cases=(
+        Case(
+            "sequence",
+            "sequence",
+            "a whole sequence, no gradients",
+            ONE_SERIES,
+            ("native", "reference", "ncps.CfC", "nn.LSTM", "nn.GRU"),
+            (Target("speedup", 25.0, other="ncps.CfC"),),
+        ),
+    )
+)
 
-from liquidtime.cli import main
 
 if __name__ == "__main__":
-    sys.argv[1:1] = ["bench", "--case", "sequence"]
-    main()
+    ask(QUESTIONS, __doc__)

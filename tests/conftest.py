@@ -1,7 +1,31 @@
+from pathlib import Path
+
 import pytest
 import torch
 
+from real_data import missing
+
 torch.set_num_threads(1)
+
+# Folders whose tests run whole programs, experiments or benchmarks: all of them are slow.
+SLOW_FOLDERS = {"bench", "benchmarks", "cli", "docs", "evaluation", "paper", "tools"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark slow folders; refuse a mark `data` that does not name the files which its test needs."""
+    root = Path(__file__).parent
+    for item in items:
+        if root in item.path.parents and item.path.relative_to(root).parts[0] in SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)
+        if any(not mark.args for mark in item.iter_markers("data")):
+            raise pytest.UsageError(f"{item.nodeid}: `pytest.mark.data` must name the files that the test needs")
+
+
+def pytest_runtest_setup(item):
+    """Skip a test whose real data is not on this machine."""
+    if reason := missing(item.iter_markers("data")):
+        pytest.skip(reason)
 
 
 @pytest.fixture(autouse=True)

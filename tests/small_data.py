@@ -1,23 +1,19 @@
-"""Small made-up files with the schemas of the real data sets, and where the real ones are."""
+"""Small made-up files with the schemas of the real data sets."""
 
 import io
-import os
-from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
 from PIL import Image
 
+from liquidtime.paper.datasets.driving import read_run
 from liquidtime.paper.datasets.physionet2012 import CHANNELS
 from liquidtime.paper.datasets.prepare.walker2d import split_order
 
-REAL = Path(os.environ.get("LIQUIDTIME_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
-
-def needs_real(file):
-    """Skip a module or test where a file of the real data sets is not on this machine."""
-    return pytest.mark.skipif(not (REAL / file).exists(), reason=f"{file} is not in LIQUIDTIME_DATA or ../shared/data")
+def driving_run(root, number, **options):
+    """Return one whole drive of a data folder."""
+    return read_run(root / "driving_udacity_sim" / "frames.parquet", number, **options)
 
 
 def write_all(root, seed=0):

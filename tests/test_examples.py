@@ -24,6 +24,7 @@ PRINTS = {"compiling.md": "midpoint", "training.md": r"test AUC 0\.9\d\d \[0\.\d
 SMALL = {"bit_stream_xor.py": ["--epochs", "1", "--size", "640"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "examples").glob("*.py")))
 def test_example(script, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script, *SMALL[script]])
@@ -33,6 +34,7 @@ def test_example(script, monkeypatch, capsys):
     assert "test accuracy" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda p: p.name)
 def test_code_of_a_page(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -36,3 +36,38 @@ def test_info_says_what_is_installed():
     import json
 
     assert json.loads(out)["liquidtime"] == lt.__version__
+
+
+WITHOUT_POSIX = """
+import importlib, pathlib, sys
+
+ABSENT = {"fcntl", "resource", "termios", "pwd", "grp"}
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+for name in ABSENT:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Absent())
+import liquidtime
+
+root = pathlib.Path(liquidtime.__file__).parent
+files = [file for file in sorted(root.rglob("*.py")) if file.name != "__main__.py"]
+for file in files:
+    name = ".".join(file.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        print(f"{name}: {error}")
+print(len(files))
+"""
+
+
+@pytest.mark.slow
+def test_every_module_can_be_imported_where_there_is_no_posix():
+    """Windows has no `fcntl` and its like."""
+    *failures, count = run(WITHOUT_POSIX).splitlines()
+    assert failures == []
+    assert int(count) > 200

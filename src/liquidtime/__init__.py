@@ -1,6 +1,9 @@
 """Closed-form continuous-time and liquid neural networks for irregularly sampled time series.
 
-Names are imported when they are first used, so that `import liquidtime` and the command line start at once.
+Public are the names in `__all__`, here and in the rooms themselves (`lt.layers`, `lt.data`, `lt.times` …). Modules in a
+room are internal and may change without notice.
+
+Names and rooms are imported when they are first used, so that `import liquidtime` and the command line start at once.
 """
 
 from __future__ import annotations
@@ -8,63 +11,76 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from liquidtime._version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from liquidtime import cells, closed_form, compat, data, estimators, layers, solvers, wirings
-    from liquidtime.closed_form import compile_ltc
-    from liquidtime.data import SeriesEncoder, SeriesSet
-    from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCRegressor, load
-    from liquidtime.layers import LTC, CfC, Recurrent
-    from liquidtime.times import elapsed, equidistant
+if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table; a test holds both together
+    from liquidtime import baselines as baselines
+    from liquidtime import cells as cells
+    from liquidtime import cli as cli
+    from liquidtime import closed_form as closed_form
+    from liquidtime import compat as compat
+    from liquidtime import data as data
+    from liquidtime import datasets as datasets
+    from liquidtime import errors as errors
+    from liquidtime import estimators as estimators
+    from liquidtime import evaluation as evaluation
+    from liquidtime import layers as layers
+    from liquidtime import networks as networks
+    from liquidtime import ops as ops
+    from liquidtime import paper as paper
+    from liquidtime import solvers as solvers
+    from liquidtime import tasks as tasks
+    from liquidtime import theory as theory
+    from liquidtime import times as times
+    from liquidtime import training as training
+    from liquidtime import wirings as wirings
+    from liquidtime.closed_form import compile_ltc as compile_ltc
+    from liquidtime.data import SeriesEncoder as SeriesEncoder
+    from liquidtime.data import SeriesSet as SeriesSet
+    from liquidtime.estimators import CfCClassifier as CfCClassifier
+    from liquidtime.estimators import CfCForecaster as CfCForecaster
+    from liquidtime.estimators import CfCRegressor as CfCRegressor
+    from liquidtime.estimators import load as load
+    from liquidtime.evaluation.train_and_test import train_and_test as train_and_test
+    from liquidtime.layers import LTC as LTC
+    from liquidtime.layers import CfC as CfC
+    from liquidtime.layers import Recurrent as Recurrent
+    from liquidtime.times import elapsed as elapsed
+    from liquidtime.times import equidistant as equidistant
 
-_HOMES = {
-    "CfC": "layers",
-    "CfCClassifier": "estimators",
-    "CfCForecaster": "estimators",
-    "CfCRegressor": "estimators",
-    "LTC": "layers",
-    "Recurrent": "layers",
-    "SeriesEncoder": "data",
-    "SeriesSet": "data",
-    "compile_ltc": "closed_form",
-    "elapsed": "times",
-    "equidistant": "times",
-    "load": "estimators",
+_ROOMS: dict[str, tuple[str, ...]] = {
+    "baselines": (),
+    "cells": (),
+    "cli": (),
+    "closed_form": ("compile_ltc",),
+    "compat": (),
+    "data": ("SeriesEncoder", "SeriesSet"),
+    "datasets": (),
+    "errors": (),
+    "estimators": ("CfCClassifier", "CfCForecaster", "CfCRegressor", "load"),
+    "evaluation": ("train_and_test",),
+    "layers": ("LTC", "CfC", "Recurrent"),
+    "networks": (),
+    "ops": (),
+    "paper": (),
+    "solvers": (),
+    "tasks": (),
+    "theory": (),
+    "times": ("elapsed", "equidistant"),
+    "training": (),
+    "wirings": (),
 }
-_MODULES = ("cells", "closed_form", "compat", "data", "estimators", "layers", "solvers", "wirings")
+"""Every room, and which of its names stand beside it."""
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
-__all__ = [
-    "LTC",
-    "CfC",
-    "CfCClassifier",
-    "CfCForecaster",
-    "CfCRegressor",
-    "Recurrent",
-    "SeriesEncoder",
-    "SeriesSet",
-    "cells",
-    "closed_form",
-    "compat",
-    "compile_ltc",
-    "data",
-    "elapsed",
-    "equidistant",
-    "estimators",
-    "layers",
-    "load",
-    "solvers",
-    "wirings",
-]
+__all__ = sorted([*_HOMES, *_ROOMS])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f"liquidtime.{_HOMES[name]}"), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"liquidtime.{name}")
-    else:
+    if name not in _ROOMS and name not in _HOMES:
         raise AttributeError(f"module 'liquidtime' has no attribute {name!r}")
+    room = importlib.import_module(f"liquidtime.{_HOMES.get(name, name)}")
+    value = room if name in _ROOMS else getattr(room, name)
     globals()[name] = value
     return value
 

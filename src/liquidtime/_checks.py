@@ -86,11 +86,12 @@ def check_dt(dt: Tensor, lengths: Tensor | None = None) -> None:
         lengths: (B,) samples of each series; what lies behind is not looked at.
 
     """
-    if not values_are_known(dt):
+    if not values_are_known(dt) or dt.numel() == 0:
+        return
+    least, most = torch.aminmax(dt.detach())
+    if float(least) >= 0.0 and float(most) < math.inf:
         return
     good = (dt >= 0) & (dt < math.inf)
-    if bool(good.all()):
-        return
     if lengths is not None:
         good |= torch.arange(dt.shape[1], device=dt.device) >= lengths.unsqueeze(1)
     bad = (~good).nonzero()
@@ -106,7 +107,9 @@ def check_dt(dt: Tensor, lengths: Tensor | None = None) -> None:
 
 
 def check_lengths(lengths: object, B: int, T: int, device: torch.device) -> Tensor:
-    """Return `lengths` as a (B,) int64 tensor, or refuse it.
+    """Return a copy of `lengths` as a (B,) int64 tensor, or refuse it.
+
+    A copy, because the caller may fill the same buffer again before the gradients are computed.
 
     Args:
         lengths: (B,) number of samples of each series, a tensor, array or list of whole numbers in 0…T.
@@ -116,7 +119,7 @@ def check_lengths(lengths: object, B: int, T: int, device: torch.device) -> Tens
         raise TypeError(f"`lengths` must be whole numbers; got {given.dtype}")
     if given.shape != (B,):
         raise wrong_shape("lengths", "(B,)", [B], given.shape, "One number of samples a series.")
-    given = given.to(torch.int64)
+    given = given.to(torch.int64, copy=True)
     if values_are_known(given) and B > 0:
         good = (given >= 0) & (given <= T)
         if not bool(good.all()):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+__all__ = ["nearest", "unknown_choice", "wrong_shape"]
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return ``'; did you mean `x`?'`` for the known word closest to `word`, or an empty text."""

@@ -11,7 +11,10 @@ from torch import Tensor
 
 from liquidtime._checks import check_choice, check_lengths, check_size
 
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "D": 86400.0}
+__all__ = ["SECONDS", "elapsed", "equidistant"]
+
+SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "D": 86400.0}
+"""Seconds of each unit of time."""
 
 
 def elapsed(
@@ -57,7 +60,7 @@ def elapsed(
         valid = np.arange(T) < counts[:, None]
     stamps = rows.dtype.kind == "M"
     if unit is not None:
-        check_choice("unit", unit, _SECONDS)
+        check_choice("unit", unit, SECONDS)
         if not stamps:
             raise ValueError(
                 f"`unit` is for time stamps; the times are {rows.dtype} numbers, already in a unit. Leave it out."
@@ -70,7 +73,7 @@ def elapsed(
     dt[:, 1:] = steps
     if stamps:
         resolution, count = np.datetime_data(rows.dtype)
-        dt[:, 1:] *= count * _resolution_seconds(resolution) / _SECONDS[unit or "s"]
+        dt[:, 1:] *= count * _resolution_seconds(resolution) / SECONDS[unit or "s"]
     dt[~valid] = 0.0
     result = torch.from_numpy(dt).to(dtype)
     return result[0] if array.ndim == 1 else result
@@ -172,4 +175,4 @@ def _resolution_seconds(resolution: str) -> float:
     names = {"m": 60.0, "h": 3600.0, "W": 604800.0, "ps": 1e-12, "fs": 1e-15, "as": 1e-18}
     if resolution in ("Y", "M"):
         raise TypeError("`times` in months or years have no fixed length; convert them to days or seconds first.")
-    return names[resolution] if resolution in names else _SECONDS[resolution]
+    return names[resolution] if resolution in names else SECONDS[resolution]

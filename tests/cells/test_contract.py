@@ -1,4 +1,4 @@
-"""What must hold for every cell; the subjects are found in `liquidtime.cells`."""
+"""What must hold for every cell, comparison cells too; the subjects are found in the table of networks."""
 
 import copy
 
@@ -156,6 +156,7 @@ def test_vmap_over_samples(name):
     close(torch.func.vmap(one)(x, state, dt), cell(x, state, dt)[0])
 
 
+@pytest.mark.slow
 def test_compiles_without_a_break(name):
     cell = make(name, torch.float32)
     inputs = sample(cell, dtype=torch.float32)

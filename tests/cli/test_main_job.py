@@ -248,9 +248,59 @@ def test_further_outcomes_are_learned_along_and_not_needed_to_predict(home, tmp_
     code, _, err = lt("predict", tmp_path / "along", new, "--out", tmp_path / "found.csv")
     assert code == 0, err
     assert len(pl.read_csv(tmp_path / "found.csv")) == 60
-    assert json.loads(lt("info", tmp_path / "along", "--json")[1])["learned along"] == ["score"]
+    assert json.loads(lt("info", tmp_path / "along", "--json")[1])["auxiliary targets"] == ["score"]
     leave = ["--values", "hr,temp"] if where == "data" else []
     assert lt("train", *given, *leave, "--out", tmp_path / "plain", "--json")[0] == 0
     along, plain = (liquidtime.load(tmp_path / name).networks_[0].state_dict() for name in ("along", "plain"))
     assert list(along) == list(plain)
     assert not (along["hidden.weight"] == plain["hidden.weight"]).all()
+
+
+def test_a_folder_saved_from_python_remembers_its_columns(home, tmp_path):
+    columns = {"id": "patient", "time": "minutes", "channel": "name", "value": "value", "time_unit": "min"}
+    data = from_long(home / "long.csv", **columns)
+    truth = pl.read_csv(home / "labels.csv")
+    score = np.array([truth.filter(pl.col("patient") == name)["score"][0] for name in data.ids])
+    small = {"epochs": 1, "hidden_size": 8, "folder": tmp_path / "m", "target_name": "score"}
+    result = liquidtime.train_and_test(data, score, columns=columns, **small)
+    code, _, err = lt("predict", tmp_path / "m", home / "long.csv", "--out", tmp_path / "p.csv")
+    assert code == 0, err
+    table = pl.read_csv(tmp_path / "p.csv")
+    np.testing.assert_allclose(table["prediction"], result.model.predict(data), rtol=1e-6)
+    code, _, err = lt("evaluate", tmp_path / "m", home / "long.csv", "--labels", home / "labels.csv", "--json")
+    assert code == 0, err
+    assert json.loads(lt("info", tmp_path / "m", "--json")[1])["columns"]["id"] == "patient"
+    for wrong, words in (({"id": "patient"}, "must name `id` and `time`"), ({"idd": "patient"}, "did you mean `id`")):
+        with pytest.raises(ValueError, match=words):
+            liquidtime.train_and_test(data, score, columns=wrong, **small | {"folder": tmp_path / "n"})
+    assert not (tmp_path / "n").exists()
+    assert not (tmp_path / "n.run").exists()
+
+
+def test_a_job_of_the_first_format_is_read(trained, home, tmp_path):
+    """As earlier versions wrote it, with every column of the table spelt out."""
+    from dataclasses import fields
+
+    from liquidtime.cli.columns import Columns
+    from liquidtime.cli.model_files import columns_of
+    from liquidtime.evaluation import JobRecord
+
+    stored = {
+        "auxiliary": [], "columns": {"categorical": [], "channel": "name", "id": "patient", "missing": [-1.0],
+        "static": [], "time": "minutes", "time_unit": "min", "value": "value", "values": []}, "format": 1,
+        "labels_id": "patient", "parts": {"test": 12, "training": 48}, "target": "state", "task": "classify",
+        "test": {"CfC": {"auc": {"high": 1.0, "low": 0.8, "value": 0.9}}},
+    }  # fmt: skip
+    record = JobRecord.from_bytes(json.dumps(stored).encode())
+    assert columns_of(record) == Columns("patient", "minutes", "name", "value", missing=(-1.0,), time_unit="min")
+    assert set(stored["columns"]) == {field.name for field in fields(Columns)}
+    assert json.loads(record.to_bytes()) == stored
+    written = json.loads((home / "model" / "job.json").read_text())
+    assert set(written) == set(stored)
+    for broken in (b"[]", b"{}", b'{"format": 2}', *(
+        json.dumps(stored | changed).encode()
+        for changed in ({"columns": {"a": 1}}, {"test": {"CfC": {"auc": 1}}}, {"test": {"CfC": {"auc": {"value": 1}}}},
+                        {"test": {"CfC": {"auc": {"value": "<", "low": 0, "high": 1}}}}, {"test": []})
+    )):  # fmt: skip
+        with pytest.raises(ValueError):
+            JobRecord.from_bytes(broken)

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from liquidtime.cli.paper import app
 from liquidtime.paper.experiments import EXPERIMENTS
-from liquidtime.paper.runner import _data
+from liquidtime.paper.runner.runner import _data
 from paper.small_runs import cheapen_all, shrink_xor
 
 

@@ -50,7 +50,7 @@ def stop(tmp_path, asked):
     run.send_signal(asked)
     _, err = run.communicate(timeout=60)
     assert f"training stopped by {asked.name}" in err
-    assert "Go on with the same command and --resume." in err
+    assert "Resume with the same command and --resume." in err
     assert "Traceback" not in err
     assert not (tmp_path / "stopped").exists()
     return run.returncode
@@ -63,9 +63,9 @@ def test_ctrl_c_ends_cleanly(tmp_path):
 def test_a_stopped_run_goes_on_to_the_same_model(tmp_path):
     assert stop(tmp_path, signal.SIGTERM) == 143
     refused, _, err = lt(*words_of(tmp_path, tmp_path / "stopped"))
-    assert (refused, "Add --resume to go on with it" in err) == (2, True)
+    assert (refused, "Add --resume to continue it" in err) == (2, True)
     refused, _, err = lt(*words_of(tmp_path, tmp_path / "stopped", "--resume", "--seed", 5))
-    assert (refused, "these are others" in err) == (2, True)
+    assert (refused, "a stopped run with other data or settings" in err) == (2, True)
     done, _, err = lt(*words_of(tmp_path, tmp_path / "stopped", "--resume"))
     assert done == 0, err
     done, _, err = lt(*words_of(tmp_path, tmp_path / "undisturbed"))

@@ -82,7 +82,7 @@ def test_train(home, case, monkeypatch):
 
 def test_a_folder_of_other_files_is_never_overwritten(home):
     code, _, err = lt("train", home / "wide.csv", *WIDE, "--target", "state", "--out", home / "other")
-    assert (code, "is no model folder" in err) == (2, True)
+    assert (code, "is not a model folder" in err) == (2, True)
     assert (home / "other" / "thesis.txt").read_text() == "years of work"
 
 

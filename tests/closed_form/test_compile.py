@@ -179,22 +179,6 @@ def test_same_report_at_every_call_and_no_random_numbers_taken():
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        (lt.CfC(D, H), r"`ltc` must be a layer of liquid cells; got CfC. Make one with lt.LTC\(...\)."),
-        (nn.Linear(D, H), r"got Linear. Make one"),
-        ("ltc", r"got str. Make one"),
-        (lt.cells.LTCCell(D, H), r"got LTCCell. Make one"),
-        (nn.Sequential(lt.LTC(D, H)), r"got Sequential. Pass the lt.LTC inside Sequential."),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_refuses_what_is_no_liquid_layer(given, text):
-    with pytest.raises(TypeError, match=text):
-        lt.compile_ltc(given, "hold")
-
-
-@pytest.mark.parametrize(
     ("kwargs", "text"),
     [
         ({"method": "midpiont"}, r"`method` must be one of 'paper', 'hold', 'midpoint'; got 'midpiont'; did you mean"),

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 import liquidtime as lt
 from liquidtime.closed_form import measure
 
+pytestmark = pytest.mark.slow
 B, T, D, H = 2, 3, 2, 4
 
 

@@ -1,4 +1,4 @@
-"""Further outcomes that are learned along."""
+"""Auxiliary targets."""
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.training import Loss, cross_entropy
 
 
-def _outcomes(level):
+def _targets(level):
     table = np.stack([100 + 20 * level, level**2], axis=1)
     table[::3, 1] = np.nan
     return table
@@ -20,7 +20,7 @@ def _outcomes(level):
 
 def test_outcomes_are_standardised_over_the_series_that_have_them():
     _, _, level = series()
-    table = _outcomes(level)
+    table = _targets(level)
     found = standardised(table, 90).double().numpy()
     known = np.isfinite(table)
     wanted = (table - np.nanmean(table, axis=0)) / np.nanstd(table, axis=0)
@@ -34,15 +34,15 @@ def test_outcomes_are_standardised_over_the_series_that_have_them():
 def test_the_loss_is_that_of_the_target_and_a_share_of_the_mean_error_of_known_outcomes():
     data, labels, level = series()
     model = lt.CfCClassifier(**TINY).fit(data, labels)
-    outcomes = standardised(_outcomes(level), 90)
+    outcomes = standardised(_targets(level), 90)
     network = WithAuxiliary(model.networks_[0], outcomes).train()
     network.network.dropout.p = network.network.channel_dropout = 0.0
-    sample = Prepared.of(model.encoder_, data).at([3, 4, 5, 6])
+    batch = Prepared.of(model.encoder_, data).at([3, 4, 5, 6])
     codes = torch.tensor([0, 1, 2, 0])
-    loss = cross_entropy(network(*sample[:5]), codes, [1.0, 2.0, 1.0])
-    both = network.with_outcomes(loss, sample.rows)
+    loss = cross_entropy(network(*batch[:5]), codes, [1.0, 2.0, 1.0])
+    both = network.with_auxiliary_loss(loss, batch.rows)
     with torch.no_grad():
-        guessed = network.guess(model.networks_[0].units_after(*sample[:5])).double().numpy()
+        guessed = network.guess(model.networks_[0].units_after(*batch[:5])).double().numpy()
     wanted = outcomes[3:7].double().numpy()
     known = np.isfinite(wanted)
     error = ((guessed - wanted)[known] ** 2).mean()
@@ -55,9 +55,9 @@ def test_a_batch_without_any_known_outcome_teaches_the_target_alone():
     data, labels, _ = series()
     model = lt.CfCClassifier(**TINY).fit(data, labels)
     network = WithAuxiliary(model.networks_[0], torch.full((90, 2), torch.nan)).train()
-    sample = Prepared.of(model.encoder_, data).at([3, 4])
-    loss = cross_entropy(network(*sample[:5]), torch.tensor([0, 1]))
-    both = network.with_outcomes(loss, sample.rows)
+    batch = Prepared.of(model.encoder_, data).at([3, 4])
+    loss = cross_entropy(network(*batch[:5]), torch.tensor([0, 1]))
+    both = network.with_auxiliary_loss(loss, batch.rows)
     assert float(both.total.detach()) == float(loss.total.detach())
     both.total.backward()
     assert all(torch.isfinite(p.grad).all() for p in network.parameters() if p.grad is not None)
@@ -67,12 +67,12 @@ def test_nothing_is_guessed_where_a_network_is_judged():
     data, labels, _ = series()
     model = lt.CfCClassifier(**TINY).fit(data, labels)
     network = WithAuxiliary(model.networks_[0], torch.zeros(90, 1)).eval()
-    sample = Prepared.of(model.encoder_, data).at([3, 4])
+    batch = Prepared.of(model.encoder_, data).at([3, 4])
     with torch.no_grad():
-        out = network(*sample[:5])
-        np.testing.assert_array_equal(out, model.networks_[0](*sample[:5]))
+        out = network(*batch[:5])
+        np.testing.assert_array_equal(out, model.networks_[0](*batch[:5]))
     loss = Loss(torch.tensor(3.0), 2.0)
-    assert network.with_outcomes(loss, sample.rows) is loss
+    assert network.with_auxiliary_loss(loss, batch.rows) is loss
 
 
 def test_the_units_that_the_target_is_read_from_learn_to_tell_the_outcomes():
@@ -99,7 +99,7 @@ def test_a_model_keeps_nothing_of_them_but_what_it_learned(kind, tmp_path):
     data, labels, level = series()
     y = labels if kind is lt.CfCClassifier else level
     without = kind(**TINY).fit(data, y).networks_[0].state_dict()
-    model = kind(**TINY).fit(data, y, auxiliary=_outcomes(level))
+    model = kind(**TINY).fit(data, y, auxiliary=_targets(level))
     kept = model.networks_[0].state_dict()
     assert list(kept) == list(without)
     assert not torch.equal(kept["hidden.weight"], without["hidden.weight"])
@@ -111,8 +111,8 @@ def test_a_model_with_a_loss_of_its_own_keeps_it_beside_the_outcomes():
     data, labels, level = series()
     model = lt.CfCClassifier(**TINY | {"network": "rnn_vae"}).fit(data, labels)
     network = WithAuxiliary(model.networks_[0], standardised(level, 90)).train()
-    sample = Prepared.of(model.encoder_, data).at([3, 4, 5])
-    loss = cross_entropy(network(*sample[:5]), torch.tensor([0, 1, 2]))
+    batch = Prepared.of(model.encoder_, data).at([3, 4, 5])
+    loss = cross_entropy(network(*batch[:5]), torch.tensor([0, 1, 2]))
     own = float(network.network._own_loss.detach())
     assert own > 0
     both = network.with_own_loss(loss)
@@ -133,8 +133,8 @@ def test_a_run_in_a_folder_resumes_to_the_same_bits(tmp_path):
     [
         (np.zeros((89, 2)), ValueError, r"`auxiliary` must have shape \(S, K\) = \(90, K\); got \(89, 2\)"),
         (np.zeros((90, 0)), ValueError, r"got \(90, 0\)"),
-        (np.full(90, 7.0), ValueError, "outcome 0 is known of 90 of 90 series and always 7. Leave it out"),
-        (np.full((90, 1), np.nan), ValueError, "outcome 0 is known of 0 of 90 series. Leave it out"),
+        (np.full(90, 7.0), ValueError, "column 0 is known of 90 of 90 series and always 7. Leave it out"),
+        (np.full((90, 1), np.nan), ValueError, "column 0 is known of 0 of 90 series. Leave it out"),
         (np.where(np.arange(90) == 5, np.inf, np.arange(90.0)), ValueError, "1 are infinite, the first at position 5"),
         (np.array(["mild"] * 90), TypeError, "`auxiliary` must be numbers, NaN where not known.*0 and 1 of a category"),
     ],
@@ -147,5 +147,5 @@ def test_outcomes_that_cannot_be_learned_are_refused(auxiliary, error, text):
 
 def test_targets_of_every_step_take_further_columns_instead():
     data, _, level = series(empty=False)
-    with pytest.raises(ValueError, match="give further outcomes as columns of `y`"):
+    with pytest.raises(ValueError, match="give auxiliary targets as columns of `y`"):
         lt.CfCRegressor(**TINY | {"per_step": True}).fit(data, data.values[:, 0], auxiliary=level)

@@ -1,11 +1,15 @@
 """Folders written by each format must load in every later version, and predict what they predicted then."""
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import liquidtime as lt
-from estimators.small import series
+from estimators.forged import sign
+from estimators.small import TINY, series
+from liquidtime.networks import ALIASES, NETWORKS
 
 FROZEN = Path(__file__).parent / "frozen_model"
 
@@ -36,3 +40,75 @@ def test_format_2_still_loads_both_time_scales_and_predicts_the_same():
     assert model.bin_width == "scales"
     data, _, _ = series(8, seed=5, longest=90)
     assert_predicts(model, data, "probabilities-2.csv")
+
+
+NAMES_OF_THE_FIRST_RELEASE = [
+    "cfc",
+    "no_gate",
+    "cf_s",
+    "cf_s_paper",
+    "cfc_mm",
+    "ltc",
+    "lstm",
+    "gru",
+    "rnn",
+    "augmented_lstm",
+    "bidirectional_rnn",
+    "cornn",
+    "ct_gru",
+    "ct_lstm",
+    "ct_rnn",
+    "gru_d",
+    "gru_ode",
+    "lipschitz_rnn",
+    "ode_lstm",
+    "ode_rnn",
+    "phased_lstm",
+    "rnn_decay",
+    "rnn_delta_t",
+    "rnn_impute",
+    "hippo_lagt",
+    "hippo_legs",
+    "lmu",
+    "relu_gru",
+    "skip_lstm",
+    "exp_rnn",
+    "ip_net",
+    "seft",
+    "rnn_vae",
+    "latent_ode_rnn",
+    "latent_ode",
+    "mtand",
+    "mtand_full",
+    "transformer",
+    "bidirectional",
+]
+
+
+@pytest.mark.parametrize("name", NAMES_OF_THE_FIRST_RELEASE)
+def test_a_folder_with_a_name_of_the_first_release_loads(name, tmp_path):
+    data, labels, _ = series(12)
+    model = lt.CfCClassifier(**TINY | {"epochs": 1, "network": name}).fit(data, labels)
+    model.save(tmp_path / "model")
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["params"]["network"] == name
+    np.testing.assert_array_equal(lt.load(tmp_path / "model").predict_proba(data), model.predict_proba(data))
+
+
+def test_no_name_of_the_first_release_was_lost():
+    assert set(NAMES_OF_THE_FIRST_RELEASE) <= {*NETWORKS, *ALIASES}
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_a_folder_with_another_name_for_a_network_is_the_same_model(alias, tmp_path):
+    data, labels, _ = series(12)
+    model = lt.CfCClassifier(**TINY | {"epochs": 1, "network": ALIASES[alias]}).fit(data, labels)
+    model.save(tmp_path / "model")
+    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    config["params"]["network"] = alias
+    (tmp_path / "model" / "config.json").write_text(json.dumps(config))
+    sign(tmp_path / "model")
+    again = lt.load(tmp_path / "model")
+    assert again.network == alias
+    np.testing.assert_array_equal(again.predict_proba(data), model.predict_proba(data))
+    fitted = lt.CfCClassifier(**TINY | {"epochs": 1, "network": alias}).fit(data, labels)
+    np.testing.assert_array_equal(fitted.predict_proba(data), model.predict_proba(data))

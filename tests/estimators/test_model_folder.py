@@ -163,7 +163,7 @@ def test_tensors_that_do_not_fit_are_refused(folder, change, text):
         (lambda c: c.update(kind="CfCClassifer"), "did you mean `CfCClassifier`"),
         (lambda c: c["params"].update(hidden_size=10**12), "asks for at least .* weights"),
         (lambda c: c["params"].update(backbone_units=10**9), "asks for at least .* weights"),
-        (lambda c: c["params"].update(num_layers=10**9), "asks for at least .* weights"),
+        (lambda c: c["params"].update(num_layers=10**9), "asks for at least .* tensors"),
         (lambda c: c.update(pieces=[10**12, 5]), "asks for at least .* weights"),
         (lambda c: c.update(pieces=[5, 10**12]), "asks for at least .* weights"),
         (lambda c: c.update(pieces=[5, -1]), "whole numbers of at least 0 are needed"),

@@ -18,6 +18,7 @@ def archive(name):
     return [read_ts(folder / f"{name}_{part}.ts") for part in ("TRAIN", "TEST")]
 
 
+@pytest.mark.slow
 def test_nine_speakers_are_told_apart_by_their_vowels():
     (train, y), (test, y_test) = archive("JapaneseVowels")
     assert (len(train), len(test), train.channels) == (270, 370, tuple(str(k) for k in range(12)))
@@ -26,6 +27,7 @@ def test_nine_speakers_are_told_apart_by_their_vowels():
     assert model.score(test, y_test) > 0.95
 
 
+@pytest.mark.slow
 def test_ten_gestures_of_one_channel_are_far_from_chance():
     (train, y), (test, y_test) = archive("PickupGestureWiimoteZ")
     assert len(np.unique(train.lengths)) > 10

@@ -34,7 +34,7 @@ def test_a_target_for_every_step_is_predicted_from_the_past_alone():
     whole = model.predict(data)
     assert whole.shape == (len(data.times),)
     cut = data[[4]]
-    half = cut._with(offsets=np.array([0, 3]), times=cut.times[:3], values=cut.values[:3])
+    half = cut.head(3)
     np.testing.assert_allclose(model.predict(half), whole[data.offsets[4] : data.offsets[4] + 3], atol=1e-5)
 
 
@@ -46,7 +46,7 @@ def test_steps_of_arrays_keep_their_shape_and_unknown_targets_teach_nothing():
     model = lt.CfCRegressor(**BETTER | {"per_step": True, "epochs": 40}).fit(X, y)
     assert model.predict(X).shape == (30, 6)
     assert model.score(X, y) > 0.6
-    with pytest.raises(ValueError, match=r"`y` must have shape \(N,\) or \(N, K\).*One target a sample"):
+    with pytest.raises(ValueError, match=r"`y` must have shape \(N,\) or \(N, K\).*One target per sample"):
         model.fit(X, y[:, :5])
     with pytest.raises(ValueError, match="`per_step` needs every sample as it is"):
         lt.CfCRegressor(per_step=True, bin_width=2.0).fit(X, y)

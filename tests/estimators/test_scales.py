@@ -76,9 +76,7 @@ def test_updates_evolution_and_prefixes_agree_at_every_sample(fitted):
             live = fitted.update(place, time, values, static=static if k == 0 else None)
             np.testing.assert_allclose(live, evolution.outputs[data.offsets[place] + k], atol=3e-6)
             if k % 10 == 0:
-                prefix = data[place : place + 1]._with(
-                    offsets=np.array([0, k + 1]), times=one.times[: k + 1], values=one.values[: k + 1]
-                )
+                prefix = data[place : place + 1].head(k + 1)
                 np.testing.assert_allclose(live, fitted.predict_proba(prefix)[0], atol=3e-6)
 
 
@@ -109,7 +107,7 @@ def test_validation_is_read_at_the_scale_of_each_member():
 
 def test_channels_of_new_data_are_compared_once(fitted):
     data, _, _ = series(10, longest=90)
-    renamed = data._with(channels=("drift", "noise", "other"))
+    renamed = data.replace_unchecked(channels=("drift", "noise", "other"))
     for ask in (fitted.predict_proba, fitted.evolve):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")

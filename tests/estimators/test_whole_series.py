@@ -6,17 +6,18 @@ import torch
 
 import liquidtime as lt
 from estimators.small import TINY, series
-from liquidtime.baselines import BASELINES
+from liquidtime.networks import NETWORKS
 
 SMALL = TINY | {"epochs": 2}
-over_models = pytest.mark.parametrize("network", BASELINES)
+WHOLE = [name for name, entry in NETWORKS.items() if entry.reads_series]
+over_models = pytest.mark.parametrize("network", WHOLE)
 
 
 def cut(data, k):
     """Return every series' first k samples."""
     kept = [np.arange(low, min(high, low + k)) for low, high in zip(data.offsets[:-1], data.offsets[1:], strict=True)]
     rows = np.concatenate(kept)
-    return data._with(
+    return data.replace_unchecked(
         offsets=np.concatenate([[0], np.cumsum([len(row) for row in kept])]),
         times=data.times[rows],
         values=data.values[rows],
@@ -108,7 +109,7 @@ def test_layers_and_names():
 def test_a_series_of_one_channel_that_is_always_observed():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 6)), np.arange(20) % 2
-    for network in BASELINES:
+    for network in WHOLE:
         model = lt.CfCClassifier(**SMALL, network=network).fit(X, y)
         assert model.predict_proba(X).shape == (20, 2)
 

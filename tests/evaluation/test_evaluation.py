@@ -6,8 +6,9 @@ from sklearn.metrics import roc_auc_score
 
 import liquidtime as lt
 from liquidtime.data import from_arrays
-from liquidtime.evaluation import compare, forecast_test, hold_out, report_data, scores
-from liquidtime.evaluation.comparison import codes_of
+from liquidtime.evaluation import compare, hold_out, report_data
+from liquidtime.tasks.classification import codes_of
+from liquidtime.tasks.comparison import scores
 
 
 def some_series(S=40, seed=0):
@@ -49,9 +50,7 @@ def test_figures_and_baselines():
     for name, prediction in found.predictions.items():
         assert found.figures[name]["auc"].value == pytest.approx(roc_auc_score(y[test], prediction[:, 1]))
     np.testing.assert_allclose(found.predictions["guess (share of each class)"][:, 1], y[train].mean())
-    contents = report_data(
-        model, data.describe(), data, {"training": train, "test": test}, found, title="t", target_name="y"
-    )
+    contents = report_data(model, data, {"training": train, "test": test}, found, title="t", target_name="y")
     best, worst = ([view for view in contents.series if view.kind == kind] for kind in ("best", "worst"))
     assert {view.truth for view in best} == {0.0, 1.0}
     right = {
@@ -78,16 +77,21 @@ def test_labels_of_other_types_are_the_same_labels_and_strange_ones_refused():
         codes_of([0, 7], np.array([0, 1]))
 
 
-def test_forecasts_are_compared_behind_the_cut_series_by_series():
+def test_the_report_and_the_forecaster_have_the_same_errors():
+    """Series of unequal length: the means within each series come first, and both are on the encoder's scale."""
     data, _ = some_series()
     model = lt.CfCForecaster(epochs=1, random_state=0).fit(data)
-    found = forecast_test(model, "ours", data)
-    scale = np.nanstd(data.values.astype(float), axis=0)
+    found = compare(model, "ours", None, (data, None))
+    beside = model.compare(data)
+    for label, key in (("ours", "model"), ("last value", "last_value"), ("mean so far", "mean_so_far")):
+        assert found.figures[label]["mae"].value == pytest.approx(beside[key].mae)
+        assert found.figures[label]["mse"].value == pytest.approx(beside[key].mse)
+    z = np.stack([model.encoder_.scaling_.column(k, data.values[:, k]) for k in range(2)], axis=1).astype(float)
     off = []
-    for one in data:
-        cut = min(max(1, int(0.7 * len(one.times))), len(one.times) - 1)
-        off.append(np.abs((one.values[cut:] - one.values[cut - 1]) / scale).mean())
-    last = found.comparison.figures["last value"]["mae"]
+    for start, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
+        cut = start + min(max(1, int(0.75 * (end - start))), end - start - 1)
+        off.append(np.abs(z[cut:end] - z[cut - 1]).mean())
+    last = found.figures["last value"]["mae"]
     assert last.value == pytest.approx(np.mean(off), rel=1e-5)
     assert last.low < last.value < last.high
-    assert [len(times) for times in found.times] == [len(part) for part in found.forecasts]
+    assert [len(times) for times in found.test.times] == [len(part) for part in found.test.forecasts["model"]]

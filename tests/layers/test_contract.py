@@ -249,6 +249,7 @@ def test_bf16_autocast_is_near_float32(name):
     assert all(part.dtype == torch.float32 for part in parts(h))
 
 
+@pytest.mark.slow
 @over_forward
 def test_export_of_a_step_for_any_batch(name):
     network = make(name).eval()
@@ -272,6 +273,7 @@ def test_export_of_a_step_for_any_batch(name):
     close(exported(x, start, dt)[0], network.step(x, start if len(start) > 1 else start[0], dt)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # raised inside torch itself
 def test_compiled_by_the_default_backend():
     network = CfC(D, 5, backbone_units=4)

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 import liquidtime as lt
-from liquidtime.bench.cases import PHYSIONET, WALKER2D, XOR
-from liquidtime.bench.precision import precision
+from benchmarks.precision import precision
+from benchmarks.side_by_side.shape import PHYSIONET, WALKER2D, XOR
 from liquidtime.cells import CfCCell, MixedMemory
 from liquidtime.ops import using_backend
 from liquidtime.ops.native import library
@@ -159,6 +159,7 @@ def test_a_map_of_another_kind_takes_the_plain_loop():
         assert layer.cells[0].fused() is None
 
 
+@pytest.mark.slow
 @needs_kernel
 def test_compile_and_export():
     layer, given = make("memory"), batch()

@@ -70,7 +70,6 @@ def test_what_is_not_plain_takes_the_other_way(taken):
         lt.CfC(3, 5, proj_size=2),
         lt.CfC(3, 5, mixed_memory=True),
         lt.CfC(3, 5, backbone_dropout=0.5),
-        lt.CfC(3, 5, recompute=True),
         lt.CfC(3, 5, variant="cf_s"),
         lt.CfC(3, 5).double(),
     ]

@@ -7,18 +7,16 @@ tolerance of float32, in values and every gradient, and a draw that does not sta
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from liquidtime.ops.cfc_scan import Form, cfc_scan_native, cfc_scan_ref
+from liquidtime.ops.cfc_scan import Form
 from liquidtime.ops.native import library
 from liquidtime.ops.products import linear_bf16, rounded
-from ops.scans import Case, assert_same, draw, gradients, gradients_of, row_by_row, weighing
+from ops.scans import Case, assert_same, by_kernel, by_loop, draw, gradients, gradients_of, row_by_row, weighing
 
 needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
 F32 = torch.float32
@@ -109,11 +107,11 @@ def test_products_alone_are_float32_sums(target):
 
 def difference(case: Case, **options) -> float:
     """The largest difference of any result in parts of its own scale, or of that of its terms where these cancel."""
-    expected, state = case.run(cfc_scan_ref)
+    expected, state = case.run(by_loop)
     losses = weighing(expected, state)
     theirs = [expected, *state, *gradients_of(losses.sum(), case.leaves, retain_graph=True)]
     sizes = [expected, *state, *row_by_row(losses, case.leaves)]
-    y, last = case.run(cfc_scan_native, **options)
+    y, last = case.run(by_kernel, **options)
     mine = [y, *last, *gradients(case, y, last)]
     worst = 0.0
     for a, b, size in zip(*([t.detach() for t in part] for part in (mine, theirs, sizes)), strict=True):
@@ -124,7 +122,7 @@ def difference(case: Case, **options) -> float:
 
 
 def hold_to_the_definition(form: Form, *sizes: int, draws: int = 3, **options) -> None:
-    form = dataclasses.replace(form, products="bf16")
+    form = form._replace(products="bf16")
     lengths = options.pop("lengths", None)
     found = [difference(draw(form, *sizes, dtype=F32, lengths=lengths, seed=seed), **options) for seed in range(draws)]
     assert max(found) < NEIGHBOUR
@@ -169,8 +167,8 @@ def test_odd_shapes(data):
 @pytest.mark.parametrize("options", [{"traced": True}, {"recompute": True}])
 def test_every_way_gives_the_same(options):
     case = draw(Form(memory="hidden", products="bf16"), 4, 9, dtype=F32, lengths=[9, 0, 4, 7])
-    y, state = case.run(cfc_scan_native)
-    other, other_state = case.run(cfc_scan_native, **options)
+    y, state = case.run(by_kernel)
+    other, other_state = case.run(by_kernel, **options)
     assert_same([other, *other_state], [y, *state], 0.0)
     assert_same(gradients(case, other, other_state), gradients(case, y, state), 1e-6)
 
@@ -178,10 +176,10 @@ def test_every_way_gives_the_same(options):
 @needs_kernel
 def test_a_row_of_a_batch_is_bit_for_bit_the_row_alone():
     case = draw(Form(layers=2, products="bf16"), 13, 5, 3, 37, 41, F32)
-    y, _ = case.run(cfc_scan_native)
+    y, _ = case.run(by_kernel)
     for row in range(13):
         x, h, dt = (t[row : row + 1] for t in (case.x, case.state[0], case.dt))
-        assert torch.equal(cfc_scan_native(x, (h,), dt, None, case.weights, case.form)[0][0], y[row])
+        assert torch.equal(by_kernel(x, (h,), dt, None, case.weights, case.form)[0][0], y[row])
 
 
 @needs_kernel
@@ -190,10 +188,10 @@ def test_not_a_number_and_infinity_stay_in_their_row():
     case.x = case.x.detach()
     case.x[3, 1] = torch.tensor([0x7F800001], dtype=torch.int32).view(F32)  # NaN in the bits that rounding drops
     case.x[5, 1] = torch.inf
-    y, _ = case.run(cfc_scan_native)
+    y, _ = case.run(by_kernel)
     bad = y.isnan().flatten(2).any(2)
     assert bad[3, 1:].all()
-    expected, _ = case.run(cfc_scan_ref)
+    expected, _ = case.run(by_loop)
     assert torch.equal(bad, expected.isnan().flatten(2).any(2))
 
 

@@ -7,10 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from liquidtime.ops import using_backend
-from liquidtime.ops.cfc_scan import Form, cfc_scan_native, cfc_scan_ref
+from liquidtime.ops.cfc_scan import Form
 from liquidtime.ops.native import library
-from ops.scans import assert_same, compare, draw, gradients
+from ops.scans import assert_same, by_kernel, by_loop, compare, draw, gradients
 
 needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
 pytestmark = needs_kernel
@@ -81,7 +80,7 @@ def test_two_threads_equal_one():
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            y, state = case.run(cfc_scan_native)
+            y, state = case.run(by_kernel)
             results.append(([y, *state], gradients(case, y, state)))
     finally:
         torch.set_num_threads(before)
@@ -91,10 +90,10 @@ def test_two_threads_equal_one():
 
 def test_a_row_of_a_batch_is_bit_for_bit_the_row_alone():
     case = draw(Form(layers=2), 13, 5, 3, 37, 41, torch.float32)
-    y, _ = case.run(cfc_scan_native)
+    y, _ = case.run(by_kernel)
     for row in range(13):
         x, h, dt = (t[row : row + 1] for t in (case.x, case.state[0], case.dt))
-        alone, _ = cfc_scan_native(x, (h,), dt, None, case.weights, case.form)
+        alone, _ = by_kernel(x, (h,), dt, None, case.weights, case.form)
         assert torch.equal(alone[0], y[row])
 
 
@@ -107,18 +106,18 @@ def test_more_samples_than_are_added_up_at_once():
 def test_what_is_far_larger_than_the_caches_equals_the_definition():
     case = draw(Form(), 64, 40, 2, 1024, 8, torch.float32)
     assert 64 * 40 * 3 * 1024 * 4 > 24 << 20
-    y, state = case.run(cfc_scan_native)
-    expected, expected_state = case.run(cfc_scan_ref)
+    y, state = case.run(by_kernel)
+    expected, expected_state = case.run(by_loop)
     assert_same([y, *state], [expected, *expected_state], 1e-5)
     assert_same(gradients(case, y, state), gradients(case, expected, expected_state), 1e-5)
 
 
 def test_memory_that_is_used_again_belongs_to_one_run_at_a_time():
     cases = [draw(Form(), 16, 64, 2, 512, 8, torch.float32, seed=seed) for seed in range(3)]
-    found = [case.run(cfc_scan_native) for case in cases]  # all alive together, then once more after one is gone
+    found = [case.run(by_kernel) for case in cases]  # all alive together, then once more after one is gone
     expected = [gradients(case, *result) for case, result in zip(cases, found, strict=True)]
     for case, grads in zip(cases, expected, strict=True):
-        assert_same(gradients(case, *case.run(cfc_scan_native)), grads, 0.0)
+        assert_same(gradients(case, *case.run(by_kernel)), grads, 0.0)
 
 
 def test_strides_of_every_argument_are_followed():
@@ -130,8 +129,8 @@ def test_strides_of_every_argument_are_followed():
     compare(case)
     case.x = case.x.detach().transpose(0, 1).contiguous().transpose(0, 1).requires_grad_()
     case.dt = torch.ones((), dtype=torch.float64).expand(4, 5)
-    y, _ = case.run(cfc_scan_native)
-    expected, _ = case.run(cfc_scan_ref)
+    y, _ = case.run(by_kernel)
+    expected, _ = case.run(by_loop)
     assert_same([y], [expected], 1e-10)
     (grad,) = torch.autograd.grad(y.sum(), case.x)
     assert_same([grad], list(torch.autograd.grad(expected.sum(), case.x)), 1e-10)
@@ -139,12 +138,12 @@ def test_strides_of_every_argument_are_followed():
 
 def test_nan_in_the_padding_changes_nothing_and_padding_is_zero():
     case = draw(Form(), 3, 4, dtype=torch.float32, lengths=[4, 0, 2])
-    clean, clean_state = case.run(cfc_scan_native)
+    clean, clean_state = case.run(by_kernel)
     clean_grads = gradients(case, clean, clean_state)
     inside = torch.arange(4) < case.lengths.unsqueeze(1)
     case.x = case.x.detach().masked_fill(~inside.unsqueeze(-1), float("nan")).requires_grad_()
     case.dt = case.dt.detach().masked_fill(~inside, float("nan")).requires_grad_()
-    y, state = case.run(cfc_scan_native)
+    y, state = case.run(by_kernel)
     assert torch.equal(y, clean)
     assert torch.equal(state[0], clean_state[0])
     assert float(y[~inside].detach().abs().sum()) == 0.0
@@ -157,7 +156,7 @@ def test_nan_inside_a_series_stays_in_its_row():
     case = draw(Form(), 9, 4, dtype=torch.float32)
     case.x = case.x.detach()
     case.x[3, 2] = float("nan")
-    y, state = case.run(cfc_scan_native)
+    y, state = case.run(by_kernel)
     assert bool(y[3, 2:].isnan().all())
     assert bool(state[0][3].isnan().all())
     assert not bool(y[:3].isnan().any() | y[4:].isnan().any() | y[3, :2].isnan().any())
@@ -178,7 +177,7 @@ def test_gradcheck(kind):
 
     def run(*leaves):
         x, h, m, dt, *weights = leaves
-        y, state = cfc_scan_native(x, (h, m), dt, case.lengths, weights, case.form)
+        y, state = by_kernel(x, (h, m), dt, case.lengths, weights, case.form)
         return y, *state
 
     assert torch.autograd.gradcheck(run, case.leaves)
@@ -186,9 +185,9 @@ def test_gradcheck(kind):
 
 def test_what_needs_no_gradient_gets_none():
     case = draw(Form(), dtype=torch.float64)
-    expected = gradients(case, *case.run(cfc_scan_ref))
+    expected = gradients(case, *case.run(by_loop))
     case.x, case.dt = case.x.detach(), case.dt.detach()
-    y, state = case.run(cfc_scan_native)
+    y, state = case.run(by_kernel)
     g = torch.Generator().manual_seed(1)
     loss = sum((part * torch.randn(part.shape, generator=g, dtype=part.dtype)).sum() for part in (y, *state))
     loss.backward()
@@ -198,15 +197,15 @@ def test_what_needs_no_gradient_gets_none():
 
 def test_only_the_last_state_is_used():
     case = draw(Form(), dtype=torch.float64, lengths=[4, 0, 3])
-    mine = torch.autograd.grad(case.run(cfc_scan_native)[1][0].square().sum(), case.leaves)
-    expected = torch.autograd.grad(case.run(cfc_scan_ref)[1][0].square().sum(), case.leaves)
+    mine = torch.autograd.grad(case.run(by_kernel)[1][0].square().sum(), case.leaves)
+    expected = torch.autograd.grad(case.run(by_loop)[1][0].square().sum(), case.leaves)
     assert_same(list(mine), list(expected), 1e-10)
 
 
 @pytest.mark.parametrize("way", [{}, {"traced": True}, {"recompute": True}])
 def test_second_derivatives_are_refused(way):
     case = draw(Form())
-    y, _ = case.run(cfc_scan_native, **way)
+    y, _ = case.run(by_kernel, **way)
     (first,) = torch.autograd.grad(y.square().sum(), case.x, create_graph=True)
     with pytest.raises(RuntimeError, match=r"no second derivatives.*reference"):
         torch.autograd.grad(first.square().sum(), case.x)
@@ -241,7 +240,7 @@ def test_recomputing_keeps_less():
     for recompute in (False, True):
         sizes: list[int] = []
         with torch.autograd.graph.saved_tensors_hooks(lambda t, sizes=sizes: sizes.append(t.nbytes) or t, lambda t: t):
-            case.run(cfc_scan_native, recompute=recompute)
+            case.run(by_kernel, recompute=recompute)
         kept.append(sum(sizes))
     given_anyway = sum(t.nbytes for t in case.leaves)
     assert kept[1] - given_anyway < 0.1 * (kept[0] - given_anyway)
@@ -249,12 +248,12 @@ def test_recomputing_keeps_less():
 
 def test_several_python_threads_at_once():
     cases = [draw(Form(), 9, 30, 3, 20, 24, torch.float32, seed=seed) for seed in range(4)]
-    expected = [case.run(cfc_scan_native)[0] for case in cases]
+    expected = [case.run(by_kernel)[0] for case in cases]
     failures: list[int] = []
 
     def work(index: int) -> None:
         for _ in range(20):
-            y, state = cases[index].run(cfc_scan_native)
+            y, state = cases[index].run(by_kernel)
             gradients(cases[index], y, state)
             if not torch.equal(y, expected[index]):
                 failures.append(index)
@@ -265,22 +264,3 @@ def test_several_python_threads_at_once():
     for thread in threads:
         thread.join()
     assert not failures
-
-
-def test_the_definition_is_the_cells_plain_loop():
-    from liquidtime.cells import Cell, CfCCell, CfSPaperCell, MixedMemory
-
-    torch.manual_seed(0)
-    for cell in (
-        CfCCell(3, 5, backbone_units=7, backbone_layers=2),
-        MixedMemory(CfSPaperCell(3, 5, amplitude="state")),
-        MixedMemory(CfCCell(5, 5, gate_bias=False), "input", input_size=3),
-    ):
-        x, dt, lengths = torch.randn(4, 6, 3), torch.rand(4, 6), torch.tensor([6, 0, 2, 5])
-        state = tuple(torch.randn(4, size) for size in cell.state_sizes)
-        with using_backend("native"):
-            fused = cell.fused()
-        assert fused is not None
-        mine = cfc_scan_ref(x, state, dt, lengths, fused.weights, fused.form)
-        expected = Cell.scan(cell, x, state, dt, lengths)
-        assert_same([mine[0], *mine[1]], [expected[0], *expected[1]], 1e-6)

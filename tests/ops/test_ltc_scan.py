@@ -11,11 +11,11 @@ from torch.autograd.graph import saved_tensors_hooks
 import liquidtime as lt
 from liquidtime.cells import Cell, LTCCell
 from liquidtime.ops import using_backend
-from liquidtime.ops.ltc_scan import graph_of, ltc_scan_native, ltc_scan_ref, problem
-from liquidtime.ops.ltc_scan.problem import Problem
-from liquidtime.ops.ltc_scan.reference import Graph
+from liquidtime.ops.ltc_scan import Graph, graph_of
+from liquidtime.ops.ltc_scan.cpu import problem
+from liquidtime.ops.ltc_scan.cpu.problem import Problem
 from liquidtime.ops.native import library
-from ops.scans import TOLERANCE, assert_same, gradients_of, row_by_row, weighing
+from ops.scans import TOLERANCE, assert_same, gradients_of, ltc_by_kernel, ltc_by_loop, row_by_row, weighing
 
 pytestmark = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
 
@@ -45,8 +45,8 @@ def run(way, leaves, lengths, graphs, **options):
 
 def compare(case, solver="semi_implicit", **options):
     leaves, tolerance = case[0], TOLERANCE[case[0][0].dtype]
-    y, last = run(ltc_scan_native, *case, solver=solver, **options)
-    expected_y, expected_last = run(ltc_scan_ref, *case, solver=solver)
+    y, last = run(ltc_by_kernel, *case, solver=solver, **options)
+    expected_y, expected_last = run(ltc_by_loop, *case, solver=solver)
     assert_same([y, last], [expected_y, expected_last], tolerance)
     losses = weighing(expected_y, (expected_last,))
     expected = gradients_of(losses.sum(), leaves, retain_graph=True)
@@ -85,7 +85,7 @@ def test_gradcheck():
     (x, v, dt, *parameters), lengths, graphs = draw(2, 2, 2, 3, torch.float64, [2, 1])
 
     def run(x, v, dt, *parameters):
-        return ltc_scan_native(x, v, dt, lengths, parameters, *graphs, 2)
+        return ltc_by_kernel(x, v, dt, lengths, parameters, *graphs, 2)
 
     assert torch.autograd.gradcheck(run, (x, v, dt, *parameters))
 
@@ -93,7 +93,7 @@ def test_gradcheck():
 @pytest.mark.parametrize("traced", [False, True])
 def test_second_derivatives_are_refused(traced):
     (x, v, dt, *parameters), lengths, graphs = draw(2, 2, 2, 3, torch.float64)
-    y, _ = ltc_scan_native(x, v, dt, lengths, parameters, *graphs, 2, traced=traced)
+    y, _ = ltc_by_kernel(x, v, dt, lengths, parameters, *graphs, 2, traced=traced)
     (first,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="no second derivatives"):
         torch.autograd.grad(first.square().sum(), x)
@@ -139,6 +139,7 @@ def test_a_state_dict_brings_its_own_synapses():
     assert torch.equal(*ys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mapped", ["compile", "export"])
 def test_tracers_take_a_layer_whole(mapped):
     torch.manual_seed(0)
@@ -160,7 +161,7 @@ def problem_of(solver: str, wiring: lt.wirings.Wiring | None = None, unfolds: in
     seen: list[Problem] = []
     layer = lt.LTC(8, None if wiring else 20, wiring, solver=solver, unfolds=unfolds)
 
-    def call(function: str, p: Problem, dtype: torch.dtype) -> None:
+    def call(function: str, p: Problem, inputs: object) -> None:
         seen.append(p)
 
     with pytest.MonkeyPatch.context() as patch, using_backend("native"), torch.no_grad():
@@ -188,7 +189,7 @@ def test_a_sparse_wiring_is_paid_by_synapse():
     kept: list[int] = []
     with using_backend("native"), saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
         x, dt, v = torch.randn(2, 3, 8), torch.rand(2, 3), torch.zeros(2, 20)
-        ltc_scan_native(x, v, dt, None, *parameters_of(graph), 6)
+        ltc_by_kernel(x, v, dt, None, *parameters_of(graph), 6)
     lanes = library.padded(1, 4)
     states = 3 * 6 * 20 * lanes  # the potentials before each unfold, whatever the synapses
     assert sorted(kept) == sorted([x.numel(), v.numel(), dt.numel(), states] + [sensory, recurrent] * 4 + [20] * 3)

@@ -11,9 +11,9 @@ import liquidtime as lt
 from liquidtime.cells import Cell, LTCCell
 from liquidtime.closed_form import AlgorithmOne
 from liquidtime.ops import using_backend
-from liquidtime.ops.ltc_scan import SOLVERS, ltc_scan_native
+from liquidtime.ops.ltc_scan import SOLVERS
 from liquidtime.ops.native import library
-from ops.scans import TOLERANCE, assert_same
+from ops.scans import TOLERANCE, assert_same, ltc_by_kernel
 from ops.test_ltc_scan import compare, draw
 
 pytestmark = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
@@ -45,7 +45,7 @@ def test_gradcheck(solver):
     (x, v, dt, *parameters), lengths, graphs = draw(2, 2, 2, 3, torch.float64, [2, 1])
 
     def run(x, v, dt, *parameters):
-        return ltc_scan_native(x, v, dt, lengths, parameters, *graphs, 2, solver)
+        return ltc_by_kernel(x, v, dt, lengths, parameters, *graphs, 2, solver)
 
     assert torch.autograd.gradcheck(run, (x, v, dt, *parameters))
 

@@ -159,6 +159,7 @@ def layer_and_data(**options):
     return layer, torch.randn(4, 6, 3), torch.rand(4, 6), torch.tensor([6, 2, 0, 4])
 
 
+@pytest.mark.slow
 def test_tracers_take_a_layer_whole():
     layer, x, dt, lengths = layer_and_data()
     with using_backend("native"):

@@ -27,9 +27,6 @@ SETTINGS = TrainSettings(
     epochs=6,
     learning_rate=0.02,
     schedule="one_cycle",
-    accumulate=2,
-    average="ema",
-    average_decay=0.9,
     checkpoint_every=3,
     clip_norm=0.5,
 )
@@ -93,8 +90,7 @@ OPERATIONS = (
 def kill_inside_save(kill_at: str) -> None:
     """Die when one of the operations of a save is due for the third time; a file to be synced is torn in half first."""
     count = 0
-    originals = {"fsync": os.fsync, "rename": os.rename}
-    remove = shutil.rmtree
+    originals = {"fsync": os.fsync, "rename": os.rename, "unlink": os.unlink}
 
     def maybe_die(what: str, handle: int | None = None) -> None:
         nonlocal count
@@ -113,13 +109,12 @@ def kill_inside_save(kill_at: str) -> None:
         maybe_die(f"rename to {Path(target).name}")
         originals["rename"](source, target)
 
-    def rmtree(path, *args, **kwargs):
-        if str(path).endswith(".previous"):
-            Path(path, "state.json").unlink(missing_ok=True)  # the removal is half done
-            maybe_die("remove previous")
-        remove(path, *args, **kwargs)
+    def unlink(path):
+        if Path(path).name == "state.json":
+            maybe_die("remove previous")  # the removal is half done
+        originals["unlink"](path)
 
-    os.fsync, os.rename, shutil.rmtree = fsync, rename, rmtree
+    os.fsync, os.rename, os.unlink = fsync, rename, unlink
 
 
 def wait(pid: int) -> int | None:

@@ -3,7 +3,10 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import subprocess
+import sys
 import warnings
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -24,6 +27,9 @@ from liquidtime.training.artifact import (
 )
 
 FILES = {"config.json": b'{"a": 1}\n', "model.safetensors": bytes(range(256))}
+
+
+LARGEST = {"config.json": 1000, "model.safetensors": 1000}
 
 
 def generations(tmp_path):
@@ -68,7 +74,7 @@ def test_damage_falls_back_with_a_warning_that_names_it(tmp_path, name, damage):
         changed = {"truncated": data[:-1], "longer": data + b"x", "empty": b"", "flipped": b"\x40" + data[1:]}
         file.write_bytes(changed[damage])
     with pytest.warns(FallbackWarning, match=f"{name}.*Taken instead: .*model.previous"):
-        found, files = read_newest(path)
+        found, files = read_newest(path, LARGEST)
     assert found == previous_of(path)
     assert files["config.json"] == b"old"
 
@@ -79,20 +85,23 @@ def test_a_missing_folder_falls_back_and_two_bad_ones_are_an_error(tmp_path):
         entry.unlink()
     path.rmdir()
     with pytest.warns(FallbackWarning, match="there is no folder"):
-        read_newest(path)
+        read_newest(path, LARGEST)
     (previous_of(path) / "config.json").write_bytes(b"new")
     with pytest.raises(
         DamagedFolder, match=r"no good copy is left: there is no folder .*config.json has another sha256"
     ):
-        read_newest(path)
+        read_newest(path, LARGEST)
     with pytest.raises(FileNotFoundError, match=r"nor other\.previous beside it"):
-        read_newest(tmp_path / "other")
+        read_newest(tmp_path / "other", LARGEST)
 
 
 def test_a_damaged_folder_does_not_displace_the_good_one_before(tmp_path):
     path = generations(tmp_path)
     (path / "config.json").write_bytes(b"damaged!\n")
-    write_folder(path, {"config.json": b"new"})
+    with pytest.raises(FileExistsError, match=r"is not as it was saved and would be lost: .*config\.json.*Move"):
+        write_folder(path, {"config.json": b"new"})
+    assert (path / "config.json").read_bytes() == b"damaged!\n"
+    write_folder(path, {"config.json": b"new"}, owned=True)
     assert read_folder(path) == {"config.json": b"new"}
     assert read_folder(previous_of(path))["config.json"] == b"old"
 
@@ -141,20 +150,71 @@ def test_a_users_own_folder_is_never_replaced(tmp_path):
     (previous_of(saved) / "notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match=r"notes\.txt"):
         write_folder(saved, FILES)
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "config.json").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"e.g. 'config.json'"):
+        write_folder(tmp_path / "web", FILES)
+    (tmp_path / "web" / "manifest.json").write_text('{"name": "a page"}')
+    with pytest.raises(FileExistsError, match=r"e.g. 'config.json'"):
+        write_folder(tmp_path / "web", FILES)
+    (tmp_path / "fresh.previous").mkdir()
+    (tmp_path / "fresh.previous" / "config.json").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"fresh\.previous holds files"):
+        write_folder(tmp_path / "fresh", FILES)
     (tmp_path / "file").write_text("")
     with pytest.raises(FileExistsError, match="is not a folder"):
         write_folder(tmp_path / "file", FILES)
 
 
-@pytest.fixture
+def test_only_old_left_overs_of_dead_processes_are_removed(tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    names = {"dead": gone.pid, "young": gone.pid, "alive": os.getppid(), "filled": gone.pid}
+    for name, pid in names.items():
+        folder = tmp_path / name / f".model.{pid}.tmp"
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_bytes(b"half")
+        if name == "filled":
+            (folder / "notes.txt").write_text("mine")
+        if name != "young":
+            os.utime(folder, (1.0, 1.0))
+        write_folder(tmp_path / name / "model", FILES)
+    left = {name: sorted(item.name for item in (tmp_path / name).iterdir()) for name in names}
+    assert left.pop("dead") == ["model"]
+    assert all(len(items) == 2 for items in left.values())
+    assert (tmp_path / "filled" / f".model.{gone.pid}.tmp" / "notes.txt").read_text() == "mine"
+
+
+def test_a_new_file_never_takes_the_place_of_another(tmp_path, monkeypatch):
+    path = tmp_path / "table.csv"
+    write_file(path, b"first", replace=False)
+    for links in (True, False):
+        if not links:
+            monkeypatch.setattr(os, "link", refuse_links)
+        with pytest.raises(FileExistsError, match="is left as it is"):
+            write_file(path, b"second", replace=False)
+        write_file(tmp_path / f"new-{links}.csv", b"new", replace=False)
+    assert path.read_bytes() == b"first"
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["new-False.csv", "new-True.csv", "table.csv"]
+
+
+def refuse_links(*paths):
+    raise PermissionError("no links on this disk")
+
+
+@contextmanager
 def small_files():
+    """Refuse to write long files inside a test, and no longer: pytest may be writing its report to one."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_a_full_disk_leaves_the_last_good_one(tmp_path, small_files):
+@small_files()
+def test_a_full_disk_leaves_the_last_good_one(tmp_path):
     path = generations(tmp_path)
     with pytest.raises(
         SaveFailed, match=r"could not write .*model: File too large. The last good one stays: .*model$"
@@ -168,7 +228,8 @@ def test_a_full_disk_leaves_the_last_good_one(tmp_path, small_files):
         write_folder(tmp_path / "first", {"a": bytes(100_000)})
 
 
-def test_a_single_file_is_whole_or_as_before(tmp_path, small_files):
+@small_files()
+def test_a_single_file_is_whole_or_as_before(tmp_path):
     path = tmp_path / "log"
     write_file(path, b"first")
     with pytest.raises(SaveFailed, match="It is as before"):

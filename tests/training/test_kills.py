@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_killed_runs_end_with_the_bits_of_an_undisturbed_one(tmp_path):
     """15 kills at random moments, and one before each operation of a save; SIGTERM and Ctrl-C; then on to the end."""
     script = Path(__file__).parent / "kill_run.py"

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from liquidtime.training import TrainSettings, read_log, train
+from liquidtime.training.run_folder import held_folder
 from training.task import batches_of, network, objective, rows, validation
 
 SETTINGS = TrainSettings(epochs=3)
@@ -45,6 +46,7 @@ def test_progress_shows_loss_metric_and_rate(capsys):
     assert "(best 0." in shown
 
 
+@pytest.mark.slow
 def test_what_is_slow_to_import_is_imported_late():
     code = "import sys, liquidtime.training; sys.exit(bool({'rich', 'sklearn', 'tensorboard'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
@@ -69,7 +71,8 @@ def test_tensorboard_that_is_not_installed_is_named(tmp_path, monkeypatch):
 
 
 def test_a_log_that_cannot_be_written_does_not_stop_the_run(tmp_path):
-    (tmp_path / "metrics.jsonl").mkdir()
+    with held_folder(tmp_path):
+        (tmp_path / "metrics.jsonl").mkdir()
     with pytest.warns(UserWarning, match=r"could not write .*metrics.jsonl.*Training goes on"):
         result = train(network(), objective, batches_of(rows()), SETTINGS, folder=tmp_path)
     assert result.stopped == "finished"

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 from sklearn import metrics as sk
 
-from liquidtime.training import METRICS, bootstrap_interval
+from liquidtime.training import METRICS, bootstrap_interval, mean_interval
 
 
 def class_case(C: int, n: int = 300, levels: int | None = None):
@@ -147,3 +147,21 @@ def test_coverage_for_a_mean():
         interval = bootstrap_interval("mse", y, np.zeros(120), resamples=400, seed=trial)
         covered += interval.low <= 1.0 <= interval.high
     assert 0.90 <= covered / 400 <= 0.975
+
+
+def test_a_mean_has_the_interval_of_a_metric_that_is_one():
+    values = np.random.default_rng(0).exponential(size=30)
+    found = mean_interval(values, resamples=200, seed=3)
+    assert found == bootstrap_interval("mae", np.zeros(30), values, resamples=200, seed=3)
+    assert found.value == pytest.approx(values.mean())
+    assert found.low < found.value < found.high
+    for bad in ([], [1.0, np.nan]):
+        with pytest.raises(ValueError, match="`values` must be"):
+            mean_interval(bad)
+
+
+def test_every_metric_says_in_its_heading_which_direction_is_better():
+    for metric in METRICS.values():
+        for short in (False, True):
+            assert metric.heading(short).endswith("↓") != metric.higher_is_better
+    assert METRICS["mae"].heading(short=True) == "mean abs. error ↓"

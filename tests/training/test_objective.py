@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
-from sklearn.utils.class_weight import compute_class_weight
 from torch.nn import functional
 
-from liquidtime.training import absolute_error, balanced_class_weights, cross_entropy, squared_error
+from liquidtime.training import absolute_error, cross_entropy, squared_error
 
 
 def test_cross_entropy_with_class_weights_is_torchs_weighted_mean():
@@ -43,14 +41,6 @@ def test_half_precision_is_summed_in_single():
     assert float(squared_error(output, torch.zeros(4096)).total) == 4096.0
     logits = torch.zeros(4096, 2, dtype=torch.bfloat16)
     assert float(cross_entropy(logits, torch.zeros(4096, dtype=torch.long)).total) == pytest.approx(2839.13, abs=0.01)
-
-
-def test_balanced_weights_are_scikit_learns():
-    labels = [0] * 7 + [1] * 2 + [2]
-    expected = compute_class_weight("balanced", classes=np.arange(3), y=labels)
-    assert balanced_class_weights(labels, 3).tolist() == pytest.approx(expected.tolist())
-    with pytest.raises(ValueError, match=r"every class in 0…3; the counts are \[7, 2, 1, 0\]"):
-        balanced_class_weights(labels, 4)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from liquidtime.training.schedule import rate_factor
 from training.task import batches_of, network, objective, rows
 
 
-def factors(name: str, epochs: int, steps: int, decay: float = 1.0, every: str = "step", warm_up: float = 0.0):
-    options = {"epochs": epochs, "decay": decay, "every": every, "warm_up": warm_up}
+def factors(name: str, epochs: int, steps: int, decay: float = 1.0, every: str = "step"):
+    options = {"epochs": epochs, "decay": decay, "every": every}
     return [rate_factor(name, e, s, steps, **options) for e in range(epochs) for s in range(steps)]
 
 
@@ -43,14 +43,7 @@ def test_one_cycle_against_torch():
     assert ours[0] == pytest.approx(1 / 25)
     assert max(ours) == pytest.approx(1.0)
     assert ours.index(max(ours)) == 600
-    assert rate_factor("one_cycle", 20, 0, 100, epochs=20, decay=1.0, every="step", warm_up=0) == pytest.approx(4e-6)
-
-
-def test_warm_up_rises_in_a_line_from_the_first_step():
-    warmed = factors("constant", 4, 5, warm_up=2.0)
-    assert warmed == pytest.approx([min(1.0, (k + 1) / 10) for k in range(20)])
-    plain, both = factors("cosine", 4, 5), factors("cosine", 4, 5, warm_up=2.0)
-    assert both == pytest.approx([a * b for a, b in zip(plain, warmed, strict=True)])
+    assert rate_factor("one_cycle", 20, 0, 100, epochs=20, decay=1.0, every="step") == pytest.approx(4e-6)
 
 
 def test_the_loop_uses_the_rate_and_logs_it():

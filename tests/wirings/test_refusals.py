@@ -29,7 +29,7 @@ CASES = [
     (adjacency([[0, 2], [0.5, 1]], np.ones((1, 2))), ValueError, "entries -1, 0 and 1 only; 2 of 4 are not. The first is 2.0 at [0, 1]"),
     (adjacency([[np.nan]], [[1]]), ValueError, "1 of 1 are not. The first is nan at [0, 0]"),
     (adjacency(SQUARE, [[1, 300, 1]]), ValueError, "`sensory` must have entries -1, 0 and 1 only; 1 of 3"),
-    (adjacency(SQUARE, np.ones((2, 4))), ValueError, "`sensory` must have shape (D, H) = (D, 3); got (2, 4). One row an input"),
+    (adjacency(SQUARE, np.ones((2, 4))), ValueError, "`sensory` must have shape (D, H) = (D, 3); got (2, 4). One row per input"),
     (adjacency(SQUARE, SENSORY, 4), ValueError, "`output_size` must be at most the number of neurons, 3; got 4"),
     (adjacency(SQUARE, SENSORY, 0), ValueError, "`output_size` must be at least 1; got 0"),
     (adjacency(SQUARE, SENSORY, layers=[[0], [1]]), ValueError, "`layers` must have each neuron of 0…2 exactly once; [2] are in none"),

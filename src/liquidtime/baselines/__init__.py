@@ -1,7 +1,6 @@
 """Comparison models: `recurrent` cells, models of whole `series`, and `classical` ones such as gradient boosting."""
 
 from liquidtime.baselines.series import (
-    BASELINES,
     MTAND,
     RNNVAE,
     BidirectionalRNN,
@@ -14,7 +13,6 @@ from liquidtime.baselines.series import (
 )
 
 __all__ = [
-    "BASELINES",
     "MTAND",
     "RNNVAE",
     "BidirectionalRNN",

@@ -23,6 +23,7 @@ VARIANTS: dict[str, type[HeadedCell]] = {
     "cf_s": CfSCell,
     "cf_s_paper": CfSPaperCell,
 }
+"""The forms of a CfC, by the name that `variant` takes."""
 
 __all__ = [
     "VARIANTS",

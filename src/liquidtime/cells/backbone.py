@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from liquidtime._checks import check_choice, check_rate, check_size
 from liquidtime.cells.activations import ACTIVATIONS
 from liquidtime.cells.linear import LINEAR
+from liquidtime.cells.plain import note_methods
 
 DROPOUT_PLACEMENTS = ("every", "after_first")
 
@@ -68,3 +69,6 @@ class Backbone(nn.Module):
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
         return f"activation={self.activation}, dropout_placement={self.dropout_placement}"
+
+
+note_methods(Backbone)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime._types import State
+from liquidtime.cells.plain import note_methods
 
 
 class Cell(nn.Module, ABC):
@@ -25,6 +26,10 @@ class Cell(nn.Module, ABC):
     input_size: int
     output_size: int
     state_sizes: tuple[int, ...]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        note_methods(cls)
 
     @property
     def hidden_size(self) -> int:

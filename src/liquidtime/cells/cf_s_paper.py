@@ -50,8 +50,8 @@ class CfSPaperCell(HeadedCell):
         return B * decay * torch.sigmoid(f_negated) + self.A
 
     def form_options(self) -> dict[str, Any]:
-        """Return what B is."""
-        return {"state_amplitude": self.B is None}
+        """Return the number of heads, and what B is."""
+        return {"heads": 1, "state_amplitude": self.B is None}
 
     def form_vectors(self) -> list[Tensor]:
         """Return A, softplus(wτ) and, where it is learned, B."""

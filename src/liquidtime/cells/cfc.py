@@ -78,5 +78,5 @@ class CfCCell(HeadedCell):
         return (1 - s) * g1 + s * g2
 
     def form_options(self) -> dict[str, Any]:
-        """Return what g1 and g2 pass."""
-        return {"head_activation": self.head_activation}
+        """Return the number of heads, and what g1 and g2 pass."""
+        return {"heads": 4 if self.gate_bias else 3, "head_activation": self.head_activation}

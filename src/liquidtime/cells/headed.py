@@ -13,11 +13,11 @@ from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.backbone import Backbone
 from liquidtime.cells.cell import Cell
-from liquidtime.cells.fused import Fused, is_linear, is_plain
+from liquidtime.cells.fused import Fused, is_linear
 from liquidtime.cells.linear import LINEAR
+from liquidtime.cells.plain import is_plain
 from liquidtime.errors import wrong_shape
-from liquidtime.ops.backend import native_is_live
-from liquidtime.ops.cfc_scan import MAX_LAYERS, Form
+from liquidtime.ops.cfc_scan import Form
 from liquidtime.ops.products import linear_bf16
 
 
@@ -117,36 +117,39 @@ class HeadedCell(Cell):
 
     def fused(self) -> Fused | None:
         """Return the cell as one operation over a sequence, or None where it is none."""
-        if not native_is_live() or "kind" not in type(self).__dict__ or not is_plain(self):
+        if "kind" not in type(self).__dict__ or not is_plain(self):
             return None
-        backbone = self.backbone
-        maps = [*backbone.layers, self.heads]
-        if (
-            type(backbone) is not Backbone
-            or len(maps) > MAX_LAYERS
-            or not all(is_linear(part, self.products) for part in maps)
-        ):
+        backbone, heads = self.backbone, self.heads
+        layers, dropout = backbone.layers, backbone.dropout
+        if type(backbone) is not Backbone or type(layers) is not nn.ModuleList or type(dropout) is not nn.Dropout:
             return None
-        weights = [w for part in maps for w in (part.weight, part.bias)]
-        if self.mask is not None:
-            weights[-2] = weights[-2] * self.mask
-        rate = backbone.dropout.p if backbone.dropout.training else 0.0
-        dropping = rate > 0 and len(backbone.layers) > 0
+        products, mask = self.products, self.mask
+        weights: list[Tensor] = []
+        for part in (*layers, heads):
+            if not is_linear(part, products) or part.bias is None:
+                return None
+            weights += (part.weight, part.bias)
+        if mask is not None:
+            weights[-2] = weights[-2] * mask
+        weights += self.form_vectors()
+        rate = dropout.p if dropout.training else 0.0
+        dropping = rate > 0 and len(layers) > 0
         every = backbone.dropout_placement == "every"
         form = Form(
             kind=type(self).kind,
-            heads=self.heads.out_features // self.hidden_size,
-            layers=len(backbone.layers),
+            layers=len(layers),
             activation=backbone.activation,
-            masked=tuple(every or index > 0 for index in range(len(backbone.layers))) if dropping else (),
-            products=self.products,
+            masked=tuple(every or index > 0 for index in range(len(layers))) if dropping else (),
+            products=products,
             **self.form_options(),
         )
-        return Fused(form, [*weights, *self.form_vectors()], backbone.out_features, rate, self.recompute)
+        if weights[2 * len(layers)].shape[0] != form.heads * self.hidden_size:
+            return None
+        return Fused(form, weights, backbone.out_features, rate, self.recompute)
 
     def form_options(self) -> dict[str, Any]:
-        """Return the settings of `Form` that only this kind of cell has."""
-        return {}
+        """Return the number of heads, and the settings of `Form` that only this kind of cell has."""
+        return {"heads": 1}
 
     def form_vectors(self) -> list[Tensor]:
         """Return the vectors (H,) that this kind of cell has behind its heads."""

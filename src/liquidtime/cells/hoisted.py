@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
-from liquidtime.cells.fused import is_plain
+from liquidtime.cells.plain import is_plain
 
 
 class HoistedCell(Cell):

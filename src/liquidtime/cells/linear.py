@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from liquidtime.cells.plain import note_methods
 from liquidtime.ops.products import linear_bf16
 
 
@@ -14,5 +15,7 @@ class Bf16Linear(nn.Linear):
         """Map (..., in_features) to (..., out_features)."""
         return linear_bf16(input, self.weight, self.bias)
 
+
+note_methods(Bf16Linear)
 
 LINEAR: dict[str, type[nn.Linear]] = {"full": nn.Linear, "bf16": Bf16Linear}

@@ -7,11 +7,9 @@ from torch import Tensor, nn
 from liquidtime._checks import check_choice, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
-from liquidtime.cells.fused import is_plain
+from liquidtime.cells.plain import is_plain
 from liquidtime.cells.synapses import Synapses
-from liquidtime.ops.backend import native_is_live
-from liquidtime.ops.fitness import Way, way_for
-from liquidtime.ops.ltc_scan import ltc_scan_native
+from liquidtime.ops import ltc_scan
 from liquidtime.solvers import SOLVERS, Solver
 from liquidtime.wirings import FullyConnected, Wiring, neurons_of
 
@@ -87,31 +85,32 @@ class LTCCell(Cell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        done = self._scan_at_once(x, state, dt, lengths) if self._is_fused() else None
+        return super().scan(x, state, dt, lengths) if done is None else done
+
+    def _is_fused(self) -> bool:
+        """Return whether the cell's equations are those of `ltc_scan`."""
         own = type(self).forward is LTCCell.forward and type(self).drive is LTCCell.drive
         known = type(self.solver) is type(SOLVERS.get(self.solver.name))
-        fits = native_is_live() and own and known and is_plain(self)
-        way = way_for(x, dt, *state, self.leak, self.sensory.w, self.recurrent.w) if fits else Way.REFERENCE
-        if way is Way.REFERENCE:
-            return super().scan(x, state, dt, lengths)
+        synapses = (self.sensory, self.recurrent)
+        return (
+            own and known and is_plain(self) and all(type(part) is Synapses and part.is_listed() for part in synapses)
+        )
+
+    def _scan_at_once(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, State] | None:
         padding = None
         if lengths is not None:
-            padding = (torch.arange(x.shape[1]) >= lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
+            padding = (torch.arange(x.shape[1], device=x.device) >= lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
             x = x.masked_fill(padding, 0.0)
         leak, capacitance = self.positive(self.leak), self.positive(self.capacitance)
         synapses = [*self.sensory.listed(self.positive), *self.recurrent.listed(self.positive)]
         parameters = [*synapses, leak, leak * self.rest, capacitance]
-        v, last = ltc_scan_native(
-            x * self.input_weight + self.input_bias,
-            state[0],
-            dt,
-            lengths,
-            parameters,
-            self.sensory.graph(),
-            self.recurrent.graph(),
-            self.unfolds,
-            self.solver.name,
-            traced=way is Way.TRACED,
-        )
+        inputs = x * self.input_weight + self.input_bias
+        graphs = self.sensory.graph(), self.recurrent.graph()
+        done = ltc_scan(inputs, state[0], dt, lengths, parameters, *graphs, self.unfolds, self.solver.name)
+        if done is None:
+            return None
+        v, last = done
         y = self.read_out(v)
         return y if padding is None else y.masked_fill(padding, 0.0), (last,)
 
@@ -134,6 +133,7 @@ class LTCDrive:
     """
 
     def __init__(self, cell: LTCCell, x: Tensor) -> None:
+        self.positive = cell.positive
         self.inputs = x * cell.input_weight + cell.input_bias
         self.leak, self.capacitance = cell.positive(cell.leak), cell.positive(cell.capacitance)
         self.sensory, self.recurrent = cell.sensory, cell.recurrent

@@ -8,9 +8,10 @@ from torch import Tensor
 from liquidtime._checks import check_choice, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
-from liquidtime.cells.fused import Fused, is_linear, is_plain, joined
+from liquidtime.cells.fused import Fused, is_linear, joined
 from liquidtime.cells.headed import HeadedCell
 from liquidtime.cells.lstm import LSTMCell
+from liquidtime.cells.plain import is_plain
 from liquidtime.cells.wired_cfc import WiredCfCCell
 
 STRUCTURES = ("hidden", "input")
@@ -94,10 +95,11 @@ class MixedMemory(Cell):
         maps = (self.lstm.input_map, self.lstm.recurrent_map)
         if inner is None or type(self) is not MixedMemory or type(self.lstm) is not LSTMCell or not is_plain(self):
             return None
-        if not all(is_linear(part, self.products) for part in maps):
+        biases: list[Tensor | None] = [part.bias for part in maps]
+        if not all(is_linear(part, self.products) for part in maps) or biases[0] is None or biases[1] is not None:
             return None
-        form = dataclasses.replace(inner.form, memory=self.structure, forget_bias=self.lstm.forget_bias)
-        return dataclasses.replace(inner, form=form, weights=[*inner.weights, joined(*maps), maps[0].bias])
+        form = inner.form._replace(memory=self.structure, forget_bias=self.lstm.forget_bias)
+        return dataclasses.replace(inner, form=form, weights=[*inner.weights, joined(*maps), biases[0]])
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""

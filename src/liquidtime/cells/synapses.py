@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from liquidtime._checks import values_are_known
+from liquidtime.cells.plain import note_methods
 from liquidtime.ops.ltc_scan import Graph, graph_of
 
 INIT_RANGES = {"w": (0.001, 1.0), "gamma": (3.0, 8.0), "mu": (0.3, 0.8)}
@@ -52,9 +54,16 @@ class Synapses(nn.Module):
         """Return which synapses there are, sorted by the neuron they end on."""
         return Graph(self.pre, self.post, self.first)
 
+    def is_listed(self) -> bool:
+        """Return whether the synapses in `graph` are those of the mask, whose numbers somebody may have changed."""
+        if not values_are_known(self.mask):
+            return True
+        listed = self.mask[self.pre, self.post]
+        return int(self.mask.count_nonzero()) == len(listed) == int(listed.count_nonzero())
+
     def listed(self, positive: Callable[[Tensor], Tensor] = F.softplus) -> list[Tensor]:
-        """Return w, made `positive`, γ, μ and E of the synapses there are, each (n,), in the order of `graph`."""
-        values = (positive(self.w), self.gamma, self.mu, self.E)
+        """Return w as `conductances` gives it, γ, μ and E of the synapses in `graph`, each (n,)."""
+        values = (self.conductances(positive), self.gamma, self.mu, self.E)
         return [value[self.pre, self.post] for value in values]
 
     def activity(self, v: Tensor) -> Tensor:
@@ -86,3 +95,6 @@ def _list_again(synapses: nn.Module, incompatible: object) -> None:
     assert isinstance(synapses, Synapses)
     if not synapses.mask.is_meta:
         synapses.pre, synapses.post, synapses.first = graph_of(synapses.mask)
+
+
+note_methods(Synapses)

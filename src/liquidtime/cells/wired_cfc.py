@@ -12,10 +12,9 @@ from liquidtime._checks import check_size
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
 from liquidtime.cells.cfc import CfCCell
-from liquidtime.cells.fused import Fused, is_plain
+from liquidtime.cells.fused import Fused
 from liquidtime.cells.headed import HeadedCell
-from liquidtime.ops.backend import native_is_live
-from liquidtime.ops.fitness import Way, way_for
+from liquidtime.cells.plain import is_plain
 from liquidtime.wirings import Adjacency, Wiring
 
 
@@ -82,16 +81,24 @@ class WiredCfCCell(Cell):
         earlier layers have run over the whole sequence. A wiring that feeds a later layer back to an earlier one
         has no such order and takes the plain loop; see `Cell.scan`.
         """
+        done = self._scan_by_layer(x, state, dt, lengths)
+        return super().scan(x, state, dt, lengths) if done is None else done
+
+    def _scan_by_layer(
+        self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None
+    ) -> tuple[Tensor, State] | None:
+        """Run one layer of neurons after another over the sequence, or return None where that is not possible."""
         scans = self.fused()
-        if scans is None or way_for(x, dt, *state, *(w for scan in scans for w in scan.weights)) is Way.REFERENCE:
-            return super().scan(x, state, dt, lengths)
+        if scans is None:
+            return None
         starts = torch.split(state[0][:, self.order], self.layer_sizes, dim=-1)
         after: list[Tensor] = []
         ends: list[Tensor] = []
         for scan, sources, start in zip(scans, self.sources, starts, strict=True):
             read = [x if source == SENSORS else after[source] for source in sources]
             done = scan.scan(_joined(read), (start,), dt, lengths)
-            assert done is not None, "each layer is taken by the kernel if all are"
+            if done is None:
+                return None
             after.append(done[0])
             ends.append(done[1][0])
         h = torch.cat(ends, dim=-1)[:, self.place]
@@ -101,7 +108,7 @@ class WiredCfCCell(Cell):
 
     def fused(self) -> list[Fused] | None:
         """Return each layer of neurons as one operation over a sequence, or None where they are none."""
-        if not native_is_live() or type(self) is not WiredCfCCell or not is_plain(self):
+        if type(self) is not WiredCfCCell or not is_plain(self) or len(self.motor_columns) != self.output_size:
             return None
         if any(source > index for index, sources in enumerate(self.sources) for source in sources):
             return None

@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from liquidtime.cli import bench, demo, evaluate, info, paper, predict, train
+from liquidtime.cli import demo, evaluate, info, paper, predict, train
 
 app = typer.Typer(
     name="liquidtime",
@@ -22,14 +22,12 @@ app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
 app.add_typer(paper.app, name="paper")
-app.command("bench")(bench.bench)
 
 
 @app.callback()
-def _before(context: typer.Context) -> None:
-    """Let idle threads sleep: waiting by spinning makes a shared machine crawl. Not where time is measured."""
-    if context.invoked_subcommand != "bench":
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is imported, which is later
+def _before() -> None:
+    """Let idle threads sleep: waiting by spinning makes a shared machine crawl."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is imported, which is later
 
 
 def main() -> None:

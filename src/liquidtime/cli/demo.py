@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Debug
+
+if TYPE_CHECKING:
+    from liquidtime.cli.job import Job
 
 BIN_WIDTH, BATCH_SIZE, NETWORKS, TEST_SHARE = 60.0, 64, 3, 0.3
 """Hours suffice for two days of intensive care, and make the demo quick."""
@@ -16,17 +19,20 @@ BIN_WIDTH, BATCH_SIZE, NETWORKS, TEST_SHARE = 60.0, 64, 3, 0.3
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.")] = Path("demo-model"),
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the training part.")] = 6,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace a model at --out that is not the demo's, and discard a stopped run."),
+    ] = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Run the main job on bundled real data: death in hospital, from two days of 1,000 stays in intensive care."""
-    import shutil
-
     from liquidtime.cli.columns import Columns
     from liquidtime.cli.job import Job, run
     from liquidtime.cli.printing import Printer
     from liquidtime.datasets import physionet2012_sample as sample
+    from liquidtime.training.run_folder import RunFolder
 
     printer = Printer(as_json)
     printer.line("the same as, with your own files:")
@@ -36,7 +42,6 @@ def demo(
         f"--time-unit min --bin-width {BIN_WIDTH:g} --batch-size {BATCH_SIZE} --n-estimators {NETWORKS} "
         f"--epochs {epochs} --seed {seed} --test-share {TEST_SHARE} --out {out}"
     )
-    shutil.rmtree(out.absolute().with_name(f"{out.absolute().name}.run"), ignore_errors=True)
     job = Job(
         data=sample.RECORDS,
         columns=Columns(
@@ -52,5 +57,22 @@ def demo(
         title="Death in hospital, from the first 48 hours in intensive care",
         command="liquidtime demo",
         attribution=sample.ATTRIBUTION,
+        resume=not force and RunFolder(out).path.exists(),
+        force=force,
     )
+    if not force:
+        _refuse_others(job)
     printer.result(run(job, printer))
+
+
+def _refuse_others(job: Job) -> None:
+    """Refuse a model folder that holds another model than the demo's; it would become `<out>.previous`."""
+    from liquidtime.cli.model_files import columns_of, read_record
+
+    if not job.out.is_dir() or not any(job.out.iterdir()):
+        return
+    record = read_record(job.out)
+    if record is None or (columns_of(record), record.target) != (job.columns, job.target):
+        raise FileExistsError(
+            f"--out {job.out} holds another model than the demo's; choose another name, or replace it with --force"
+        )

@@ -14,7 +14,8 @@ def evaluate(
     model: Model,
     data: Data,
     labels: Annotated[
-        Path | None, typer.Option("--labels", help="Table with one row a series; without it they are in DATA.")
+        Path | None,
+        typer.Option("--labels", help="Table with one row per series; without it the truth is a column of DATA."),
     ] = None,
     target: Annotated[
         str | None, typer.Option("--target", help="Column of the truth, if not that of training.")
@@ -25,29 +26,28 @@ def evaluate(
     channel: OldChannel = None,
     value: OldValue = None,
     time_unit: OldUnit = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the resamples.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the resamples.")] = 0,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Measure a trained model on other series whose truth is known, with 95 % intervals."""
+    """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
     from liquidtime.cli.columns import labels_of
-    from liquidtime.cli.model_files import load
-    from liquidtime.cli.predict import columns_of
+    from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
     from liquidtime.data import align_labels, read_frame
-    from liquidtime.evaluation import compare, forecast_test
+    from liquidtime.tasks import task_of
 
     printer = Printer(as_json)
     estimator, record = load(model)
-    columns = columns_of(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
+    columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
     frame = read_frame(data)
     encoder = estimator.encoder_
     series = columns.read_new(frame, encoder.channels_, encoder.time_unit_, strict)
-    if hasattr(estimator, "channels_"):
+    task, y = task_of(estimator), None
+    if not task.has_target:
         if labels is not None or target is not None:
-            raise ValueError("a forecast is tested on the series themselves; leave out --labels and --target")
-        figures = forecast_test(estimator, "model", series, seed=seed).comparison.to_dict()
+            raise ValueError(f"--task {task.name} is tested on the series themselves; leave out --labels and --target")
     else:
         truth = target or (record.target if record else None)
         if truth is None:
@@ -55,17 +55,18 @@ def evaluate(
         if labels is None:
             table, column = labels_of(frame, columns, truth), columns.id
         else:
-            table, column = read_frame(labels), labels_id or (record.labels_id if record and id is None else columns.id)
+            table, column = read_frame(labels), labels_id or (record and id is None and record.labels_id) or columns.id
         series, y = align_labels(series, table, id=column, target=truth, strict=strict)
-        figures = compare(estimator, "model", None, (series, y), seed).to_dict()
+    comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))
-    printer.scores(figures, f"on {len(series):,} series, with 95 % intervals")
+    unit = f", {task.unit}" if task.unit else ""
+    printer.scores(comparison.figures, f"on {len(series):,} series{unit}, with 95 % confidence intervals")
     printer.result(
         {
             "model": str(model),
             "series": len(series),
-            "figures": figures["model"],
+            "figures": comparison.to_dict()["model"],
             "notes": [str(note) for note in series.notes],
         }
     )

@@ -1,13 +1,14 @@
-"""What a command says when it cannot go on: one line on standard error, and an exit code.
+"""What a command says when it cannot continue: one line on standard error, and an exit code.
 
 0  it worked
 1  the work failed: training diverged, a file could not be written, a package is missing, a fault of ours
 2  wrong use or bad input: options, files, columns, values, a damaged model folder
-130, 143  stopped by Ctrl-C or SIGTERM; what to type to go on is said
+130, 143  stopped by Ctrl-C or SIGTERM; what to type to resume is said
 """
 
 from __future__ import annotations
 
+import errno
 import functools
 import sys
 import warnings
@@ -16,9 +17,13 @@ from typing import Any, ParamSpec
 
 import typer
 
+from liquidtime.cli.terminal import printable
+
 P = ParamSpec("P")
 FAILED, BAD_INPUT = 1, 2
-HOW_TO_GO_ON = "Go on with the same command and --resume."
+HOW_TO_GO_ON = "Resume with the same command and --resume."
+OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--out"}
+"""What the command line calls arguments of the library that its messages name."""
 
 
 def command(body: Callable[P, None]) -> Callable[P, None]:
@@ -36,7 +41,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
                 raise
             except SystemExit as stop:
                 if str(stop) != str(stop.code):  # a run that was asked to stop tells where it is
-                    _line(str(stop).replace("Go on with resume=True.", HOW_TO_GO_ON))
+                    _line(_in_options(str(stop).replace("Go on with resume=True.", HOW_TO_GO_ON)))
                 raise typer.Exit(stop.code if isinstance(stop.code, int) else FAILED) from None
             except KeyboardInterrupt:
                 _line(f"stopped. {HOW_TO_GO_ON}" if body.__name__ == "train" else "stopped")
@@ -64,11 +69,18 @@ def _code(error: Exception) -> int:
         NotADirectoryError,
         FolderInUse,
     )
-    return BAD_INPUT if isinstance(error, bad) else FAILED
+    names = isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP)
+    return BAD_INPUT if names or isinstance(error, bad) else FAILED
+
+
+def _in_options(text: str) -> str:
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
+    return text
 
 
 def _words(error: Exception) -> str:
-    text = " ".join(str(error).split())
+    text = _in_options(" ".join(str(error).split()))
     known = (ValueError, TypeError, OSError, ArithmeticError, ImportError, RuntimeError)
     if isinstance(error, known) and text:
         return f"error: {text}"
@@ -76,7 +88,7 @@ def _words(error: Exception) -> str:
 
 
 def _line(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
 
 
 def _say_warning(

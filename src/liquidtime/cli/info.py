@@ -24,7 +24,9 @@ def info(
         width = max(map(len, facts))
         for name, value in facts.items():
             if name == "test":
-                printer.scores(value, "on the test part, with 95 % intervals")
+                from liquidtime.evaluation.job_record import figures_of
+
+                printer.scores(figures_of(value), "on the test part, with 95 % confidence intervals")
             elif value is not None:
                 printer.line(f"{name:{width}}  {_text(value)}")
     printer.result(facts)
@@ -48,7 +50,7 @@ def _installed() -> dict[str, Any]:
         "numpy": numpy.__version__,
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
-        "backend": f"{live} ({library.target()})" if live == "native" else live,
+        "backend": f"native ({library.target()}, {library.threads()} threads)" if live == "native" else live,
         "backend asked for": backend(),
         "kernels": library.why_missing() or "built",
         "bf16 products": _bf16(live),
@@ -90,8 +92,8 @@ def _model(folder: Path) -> dict[str, Any]:
     if record is not None:
         facts |= {
             "target": record.target,
-            "learned along": list(record.auxiliary) or None,
-            "columns": record.columns.to_dict(),
+            "auxiliary targets": list(record.auxiliary) or None,
+            "columns": record.columns,
             "test": record.test,
         }
     return facts

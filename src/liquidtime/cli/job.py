@@ -1,26 +1,17 @@
-"""The main job: from a table to a trained, tested and saved model, with its report."""
+"""The main job as the command line does it: reads the files, calls the library, prints."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from liquidtime.cli.columns import Columns, labels_of
-from liquidtime.cli.model_files import REPORT, JobRecord, save
 from liquidtime.cli.printing import Printer
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from liquidtime.data import SeriesSet
-
-TASKS = ("classify", "regress", "forecast")
 
 
 @dataclass(frozen=True)
@@ -31,16 +22,17 @@ class Job:
         data: the table of measurements.
         columns: what its columns mean.
         out: the model folder to write.
-        task: one of `TASKS`.
+        task: name of the task.
         target: column of the labels; None for forecasts.
-        labels: the table of labels; None where they stand in `data`.
+        labels: the table of labels; None where they are columns of `data`.
         labels_id: column of ids in `labels`; None for the one in `data`.
-        auxiliary: columns that stand beside the labels and are learned along.
-        seed: of everything random.
-        test_share: of the series that are tested on.
-        resume: go on with a run that was stopped.
+        auxiliary: further columns of labels that are auxiliary targets.
+        seed: random seed.
+        test_share: share of the series that are tested on.
+        resume: continue a run that was stopped.
+        force: discard a run that was stopped and start over.
         strict: refuse data that needs a repair.
-        settings: other arguments of the estimator.
+        settings: arguments of the estimator.
         title: of the report.
         command: what was typed.
         attribution: whose data it is.
@@ -57,6 +49,7 @@ class Job:
     seed: int = 0
     test_share: float = 0.2
     resume: bool = False
+    force: bool = False
     strict: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
@@ -64,166 +57,98 @@ class Job:
     attribution: str = ""
 
     def __post_init__(self) -> None:
-        from liquidtime._checks import check_choice
+        from liquidtime.tasks import TASKS, find_task
 
-        check_choice("--task", self.task, TASKS)
-        if self.task == "forecast" and (self.target is not None or self.labels is not None):
-            raise ValueError("--task forecast predicts every channel of the series; leave out --target and --labels")
-        if self.task == "forecast" and self.auxiliary:
-            raise ValueError("--auxiliary is for --task classify and regress; a forecast learns every channel already")
+        task = find_task(self.task, "--task")
+        if not task.has_target and (self.target is not None or self.labels is not None):
+            raise ValueError(
+                f"--task {task.name} predicts {task.unnamed_target} of the series; leave out --target and --labels"
+            )
+        if self.auxiliary and not task.takes_auxiliary:
+            names = " and ".join(other.name for other in TASKS.values() if other.takes_auxiliary)
+            raise ValueError(f"--auxiliary is for --task {names}; got {task.name!r}")
         if self.target in self.auxiliary:
             raise ValueError(f"--auxiliary must be other columns than --target; got {self.target!r} for both")
-        if self.task != "forecast" and self.target is None:
-            raise ValueError(f"--task {self.task} needs --target: the column that is to be predicted")
+        if task.has_target and self.target is None:
+            raise ValueError(f"--task {task.name} needs --target: the column that is to be predicted")
+        if "class_weight" in task.unknown_settings(self.settings):
+            names = " and ".join(other.name for other in TASKS.values() if not other.unknown_settings(self.settings))
+            raise ValueError(f"--balanced is for --task {names}; got {task.name!r}")
 
 
 def run(job: Job, printer: Printer) -> dict[str, Any]:
-    """Read, split, train, test, save and report; return the result, ready for JSON.
+    """Read, train, test and save; return the result, ready for JSON.
 
     Args:
         job: what to do.
         printer: where to say what is going on.
     """
-    from liquidtime.data import align_labels, align_outcomes, check_target, read_frame
-    from liquidtime.evaluation import compare, forecast_test, hold_out, report_data
-    from liquidtime.training import FolderInUse
+    import sys
+
+    import liquidtime as lt
+    from liquidtime.evaluation.job_record import REPORT
+    from liquidtime.evaluation.model_place import check_place
 
     started = time.monotonic()
-    _refuse_early(job.out)
-    frame = read_frame(job.data)
-    labels = _labels(job, frame)
-    data = job.columns.read(frame, leave=(job.target, *job.auxiliary), strict=job.strict)
-    y = further = None
-    if labels is not None and job.target is not None:
-        column = job.columns.id if job.labels is None else job.labels_id or job.columns.id
-        data, y = align_labels(data, labels, id=column, target=job.target, strict=job.strict)
-        y = check_target(y, len(data), job.task)
-        if job.auxiliary:
-            further = align_outcomes(data, labels, id=column, columns=job.auxiliary, missing=job.columns.missing)
+    check_place(job.out, resume=job.resume, restart=job.force)
+    data, target, auxiliary = _read(job)
     about = data.describe()
     printer.data(about, f"{job.data.name}, as understood:")
-    train, test = hold_out(len(data), job.test_share, job.seed, y if job.task == "classify" else None)
-    printer.line(f"training on {len(train):,} series, testing on {len(test):,} that it does not see")
-    model = _estimator(job)
-    run_folder = job.out.absolute().with_name(f"{job.out.absolute().name}.run")
-    if job.resume and not run_folder.exists():
-        printer.line(f"there is no {run_folder.name} to resume; starting anew")
-    _check_same(job, run_folder, data, y, further, train)
-    inputs = (data[train],) if y is None else (data[train], y[train])
-    along = {} if further is None else {"auxiliary": further[train]}
-    try:
-        model.fit(*inputs, **along, folder=run_folder, resume=job.resume)
-    except FolderInUse:
-        raise
-    except Exception:
-        if not any(run_folder.rglob("checkpoint*")):  # nothing to resume
-            shutil.rmtree(run_folder, ignore_errors=True)
-        raise
-
-    printer.line("testing, beside baselines from the same training part")
-    name = _name(job)
-    result: Any
-    if y is None:
-        result = forecast_test(model, name, data[test], seed=job.seed)
-        comparison = result.comparison
-    else:
-        result = comparison = compare(model, name, (data[train], y[train]), (data[test], y[test]), job.seed)
-    figures = comparison.to_dict()
-    labels_id = job.labels_id or job.columns.id
-    record = JobRecord(
-        job.task, job.columns, job.target, labels_id, {"training": len(train), "test": len(test)}, figures,
-        job.auxiliary,
-    )  # fmt: skip
-    page = None
-    try:
-        from liquidtime.evaluation.report import render
-
-        page = render(
-            report_data(
-                model, about, data, {"training": train, "test": test}, result, title=job.title or job.out.name,
-                target_name=job.target or "every channel", seed=job.seed, command=job.command,
-                attribution=job.attribution, settings=model.get_params(deep=False),
-            )
-        )  # fmt: skip
-    except ImportError as error:
-        printer.line(f"no report: {error}")
-    save(model, job.out, record, page)
-    shutil.rmtree(run_folder, ignore_errors=True)
-    caption = f"on {len(test):,} series of the test part, with 95 % intervals"
-    printer.scores(figures, caption + (", in standard deviations" if y is None else ""))
+    result = lt.train_and_test(
+        data,
+        target,
+        task=job.task,
+        auxiliary=auxiliary,
+        test_share=job.test_share,
+        seed=job.seed,
+        folder=job.out,
+        resume=job.resume,
+        restart=job.force,
+        target_name=job.target or "",
+        auxiliary_names=job.auxiliary,
+        columns=job.columns.to_dict(),
+        labels_id=job.labels_id or job.columns.id,
+        title=job.title,
+        command=job.command,
+        attribution=job.attribution,
+        log=printer.line,
+        verbose=sys.stderr.isatty(),
+        **job.settings,
+    )
+    report = job.out / REPORT
+    printer.scores(result.figures, result.caption)
     printer.line(f"model   {job.out}")
-    if page is not None:
-        printer.line(f"report  {job.out / REPORT}")
+    if report.is_file():
+        printer.line(f"report  {report}")
     return {
         "model": str(job.out),
-        "report": str(job.out / REPORT) if page is not None else None,
+        "report": str(report) if report.is_file() else None,
         "task": job.task,
-        "series": {"training": len(train), "test": len(test)},
+        "series": dict(result.record.parts),
         "notes": [str(note) for note in about.notes],
-        "test": figures,
+        "test": result.record.test,
         "seconds": round(time.monotonic() - started, 1),
     }
 
 
-def _refuse_early(out: Path) -> None:
-    """Refuse, before any work, a place where the model could not be written in the end."""
-    from liquidtime.training.artifact import MANIFEST
-
-    if out.exists() and not (out.is_dir() and ((out / MANIFEST).is_file() or not any(out.iterdir()))):
-        raise FileExistsError(f"--out {out} exists and is no model folder; choose another name")
-    if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
-
-
-def _labels(job: Job, frame: Any) -> Any:
-    """Return the table of labels, with its columns checked before anything else is read; None for forecasts."""
+def _read(job: Job) -> tuple[SeriesSet, Any, Any]:
+    """Return the series, their targets and their auxiliary targets; None for those that there are none of."""
     import narwhals as nw
 
-    from liquidtime.data import read_frame
+    from liquidtime.data import align_labels, align_outcomes, read_frame
     from liquidtime.data.reading.columns import check_column
 
+    frame = read_frame(job.data)
     if job.target is None:
-        return None
+        return job.columns.read(frame, strict=job.strict), None, None
     if job.labels is None:
-        return labels_of(frame, job.columns, job.target, job.auxiliary)
-    table = read_frame(job.labels)
-    check_column(nw.from_native(table), "--target", job.target)
-    for name in job.auxiliary:
-        check_column(nw.from_native(table), "--auxiliary", name)
-    return table
-
-
-def _estimator(job: Job) -> Any:
-    import sys
-
-    import liquidtime as lt
-
-    kind = {"classify": lt.CfCClassifier, "regress": lt.CfCRegressor, "forecast": lt.CfCForecaster}[job.task]
-    return kind(random_state=job.seed, verbose=sys.stderr.isatty(), **job.settings)
-
-
-def _name(job: Job) -> str:
-    network = {"cfc": "CfC", "ltc": "LTC"}.get(job.settings.get("network", "cfc"), job.settings.get("network", ""))
-    members = job.settings.get("n_estimators", 1)
-    return f"{network}, {members} networks" if members > 1 else str(network)
-
-
-def _check_same(job: Job, folder: Path, data: SeriesSet, y: Any, further: Any, train: npt.NDArray[np.int64]) -> None:
-    """Keep a print of data and settings in the run's folder; a run goes on only with the same."""
-    import numpy as np
-
-    found = hashlib.sha256(json.dumps([job.task, job.settings, job.seed], sort_keys=True).encode())
-    for part in (data.offsets, data.times, data.values, data.static, train):
-        found.update(np.ascontiguousarray(part).tobytes())
-    found.update(repr(None if y is None else y.tolist()).encode())
-    if further is not None:
-        found.update(np.ascontiguousarray(further).tobytes())
-    mark = folder / "job.sha256"
-    if folder.exists() and not job.resume:
-        raise FileExistsError(
-            f"{folder} has a run that was stopped. Add --resume to go on with it, or remove it to start anew."
-        )
-    if job.resume and mark.is_file() and mark.read_text() != found.hexdigest():
-        raise ValueError(f"--resume needs the data and settings of the run in {folder}; these are others")
-    folder.mkdir(parents=True, exist_ok=True)
-    mark.write_text(found.hexdigest())
+        table, id = labels_of(frame, job.columns, job.target, job.auxiliary), job.columns.id
+    else:
+        table, id = read_frame(job.labels), job.labels_id or job.columns.id
+    for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
+        check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
+    data = job.columns.read(frame, leave=(job.target, *job.auxiliary), strict=job.strict)
+    data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict)
+    if not job.auxiliary:
+        return data, target, None
+    return data, target, align_outcomes(data, table, id=id, columns=job.auxiliary, missing=job.columns.missing)

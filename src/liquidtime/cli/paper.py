@@ -6,18 +6,22 @@ from typing import Annotated
 
 import typer
 
+from liquidtime.cli.failing import command
+from liquidtime.cli.options import AsJson, Debug, listed
+
 app = typer.Typer(help="Run the paper's experiments and print their tables.", no_args_is_help=True)
 
 Out = Annotated[Path, typer.Option("--out", help="Folder of the result files.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder with the data.")]
 
 
 @app.command("list")
-def list_experiments(as_json: Json = False) -> None:
+@command
+def list_experiments(as_json: AsJson = False, debug: Debug = False) -> None:
     """List the experiments with their protocols and models."""
     from liquidtime.paper.experiments import EXPERIMENTS
 
-    found = {
+    table = {
         name: {
             "title": experiment.title,
             "metric": experiment.task.metric,
@@ -27,131 +31,120 @@ def list_experiments(as_json: Json = False) -> None:
         for name, experiment in EXPERIMENTS.items()
     }
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(table, indent=2, ensure_ascii=False))
         return
-    for name, facts in found.items():
+    for name, facts in table.items():
         typer.echo(f"{name}: {facts['title']} ({facts['metric']})")
         typer.echo(f"  protocols  {', '.join(facts['protocols'])}")
         typer.echo(f"  models     {', '.join(facts['models'])}")
 
 
 @app.command("run")
+@command
 def run_experiment(
-    experiment: Annotated[str, typer.Argument(help="Its name, see `list`.")],
-    model: Annotated[list[str], typer.Option("--model", help="A model of the experiment; may be given again.")],
+    experiment: Annotated[str, typer.Argument(help="Name of the experiment, see `list`.")],
+    model: Annotated[list[str], typer.Option("--model", help="Model of the experiment; several with commas.")],
     seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 1,
     first_seed: Annotated[int, typer.Option(help="The first of them; the others follow it.", min=0)] = 0,
     protocol: Annotated[str, typer.Option(help="honest, published or another of the experiment's.")] = "honest",
-    epochs: Annotated[int | None, typer.Option(help="In place of the settings'.", min=1)] = None,
-    limit: Annotated[int | None, typer.Option(help="Only so many sequences of each part.", min=1)] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs, in place of the settings'.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="Largest number of sequences of each part.", min=1)] = None,
+    data_dir: DataDir = None,
     out: Out = Path("results"),
     jobs: Annotated[int | None, typer.Option(help="Seeds side by side, one thread each.", min=1)] = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
-    """Run seeds of a model; those with a result are skipped, those cut short go on."""
-    from liquidtime.paper.datasets import DataNotFound
+    """Run seeds of a model; those with a result are skipped, interrupted ones are resumed."""
     from liquidtime.paper.runner import run
-    from liquidtime.training import FolderInUse
 
-    written = []
-    for name in model:
-        try:
-            written += run(
-                experiment,
-                name,
-                range(first_seed, first_seed + seeds),
-                protocol=protocol,
-                epochs=epochs,
-                limit=limit,
-                data_dir=data_dir,
-                out=out,
-                jobs=jobs,
-                said=lambda text: typer.echo(text, err=as_json),
-            )
-        except (ValueError, ImportError, DataNotFound, FolderInUse) as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(2) from error
+    files = []
+    for name in listed(model):
+        files += run(
+            experiment,
+            name,
+            range(first_seed, first_seed + seeds),
+            protocol=protocol,
+            epochs=epochs,
+            limit=limit,
+            data_dir=data_dir,
+            out=out,
+            jobs=jobs,
+            log=lambda text: typer.echo(text, err=as_json),
+        )
     if as_json:
-        typer.echo(json.dumps([json.loads(path.read_text(encoding="utf-8")) for path in written], indent=1))
+        typer.echo(json.dumps([json.loads(path.read_text(encoding="utf-8")) for path in files], indent=1))
 
 
 @app.command("table")
+@command
 def print_table(
-    experiment: Annotated[str | None, typer.Argument(help="Its name, see `list`.")] = None,
+    experiment: Annotated[str | None, typer.Argument(help="Name of the experiment, see `list`.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Write the page of all experiments.")] = False,
     out: Out = Path("results"),
     page: Annotated[Path, typer.Option(help="The file that --all writes.")] = Path("RESULTS.md"),
-    as_json: Json = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
-    """Print ours beside the paper's."""
-    from liquidtime.errors import unknown_choice
-    from liquidtime.paper import tables
+    """Print our results beside the paper's."""
+    from liquidtime._checks import check_choice
+    from liquidtime.paper import pages
     from liquidtime.paper.experiments import EXPERIMENTS
-    from liquidtime.paper.results import read_results, write_text
-    from liquidtime.paper.sections import SECTIONS
+    from liquidtime.paper.runner import read_results, write_text
 
     if every == (experiment is not None):
-        typer.echo("error: give the name of an experiment, or --all.", err=True)
-        raise typer.Exit(2)
-    known = list(dict.fromkeys([*EXPERIMENTS, *SECTIONS]))
-    if experiment is not None and experiment not in known:
-        typer.echo(f"error: {unknown_choice('experiment', experiment, known)}", err=True)
-        raise typer.Exit(2)
+        raise ValueError("give the name of an experiment, or --all.")
+    known = list(dict.fromkeys([*EXPERIMENTS, *pages.SECTIONS]))
+    if experiment is not None:
+        check_choice("experiment", experiment, known)
     if as_json:
-        found = {
-            name: SECTIONS[name].rows(out)
-            if name in SECTIONS
-            else [vars(line) for line in tables.lines(EXPERIMENTS[name], read_results(out, name))]
+        tables = {
+            name: pages.SECTIONS[name].rows(out)
+            if name in pages.SECTIONS
+            else [vars(line) for line in pages.lines(EXPERIMENTS[name], read_results(out, name))]
             for name in (known if experiment is None else [experiment])
         }
-        typer.echo(json.dumps(found, indent=1, default=vars, ensure_ascii=False))
-    elif experiment in SECTIONS:
-        typer.echo(SECTIONS[experiment].markdown(out), nl=False)
+        typer.echo(json.dumps(tables, indent=1, default=vars, ensure_ascii=False))
+    elif experiment in pages.SECTIONS:
+        typer.echo(pages.SECTIONS[experiment].markdown(out), nl=False)
     elif experiment is not None:
-        typer.echo(tables.markdown(EXPERIMENTS[experiment], out), nl=False)
+        typer.echo(pages.markdown(EXPERIMENTS[experiment], out), nl=False)
     else:
-        write_text(page, tables.page(out))
+        write_text(page, pages.page(out))
         typer.echo(f"{page} written")
 
 
 @app.command("models")
+@command
 def print_models(
     page: Annotated[Path | None, typer.Option(help="Write the table into this page, between its marks.")] = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """List every network with what it uses and what it costs, at 64 inputs and 64 hidden units."""
-    from liquidtime.paper import model_table
-    from liquidtime.paper.results import write_text
+    from liquidtime.networks import facts
+    from liquidtime.paper.runner import write_text
 
     if page is not None:
-        try:
-            write_text(page, model_table.renewed(page.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(2) from error
+        write_text(page, facts.renewed(page.read_text(encoding="utf-8")))
         typer.echo(f"{page} written")
     elif as_json:
-        typer.echo(json.dumps([vars(one) for one in model_table.facts()], indent=1, ensure_ascii=False))
+        typer.echo(json.dumps([vars(one) for one in facts.facts()], indent=1, ensure_ascii=False))
     else:
-        typer.echo(model_table.markdown(), nl=False)
+        typer.echo(facts.markdown(), nl=False)
 
 
 @app.command("figure")
+@command
 def draw_figure(
     name: Annotated[str, typer.Argument(help="attention or tightness.")],
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data.")] = None,
+    data_dir: DataDir = None,
     out: Out = Path("results"),
+    debug: Debug = False,
 ) -> None:
-    """Draw a figure of the paper from what was run, into figures/ of the results."""
-    from liquidtime.errors import unknown_choice
-    from liquidtime.paper.datasets import DataNotFound
-    from liquidtime.paper.figures import FIGURES, draw
+    """Draw a figure of the paper from the results, into their folder figures/."""
+    from liquidtime._checks import check_choice
+    from liquidtime.paper.pages import FIGURES, draw
 
-    try:
-        if name not in FIGURES:
-            raise unknown_choice("figure", name, FIGURES)
-        typer.echo(f"{draw(name, out, data_dir)} written")
-    except (ValueError, ImportError, DataNotFound) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from error
+    check_choice("figure", name, FIGURES)
+    typer.echo(f"{draw(name, out, data_dir)} written")

@@ -7,19 +7,12 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from liquidtime.cli.terminal import printable, printable_json
+
 if TYPE_CHECKING:
     from liquidtime.data import Description
+    from liquidtime.tasks.figure_table import Figures
 
-SHORT = {
-    "auc": "AUC",
-    "average_precision": "avg. precision",
-    "accuracy": "accuracy",
-    "log_loss": "log loss ↓",
-    "brier": "Brier score ↓",
-    "mse": "mean sq. error ↓",
-    "mae": "mean abs. error ↓",
-    "r2": "R²",
-}
 _CHANNELS = 12
 
 
@@ -39,8 +32,8 @@ class Printer:
             self.console.width = 110
 
     def line(self, text: str = "") -> None:
-        """Print a text as it is."""
-        self.console.print(text, markup=False, soft_wrap=True)
+        """Print a text as it is, but for what a terminal would obey."""
+        self.console.print(printable(text), markup=False, soft_wrap=True)
 
     def data(self, about: Description, what: str) -> None:
         """Say what was understood of the data, and what was found in it."""
@@ -57,29 +50,23 @@ class Printer:
         for text in lines:
             self.line(f"  {text}")
 
-    def scores(self, figures: Mapping[str, Mapping[str, Any]], caption: str) -> None:
-        """Print the figures of merit, one column a model."""
+    def scores(self, figures: Figures, caption: str) -> None:
+        """Print the figures of merit, one column per model."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=Text(caption), caption_justify="left")
-        table.add_column("")
-        for model in figures:
-            table.add_column(Text(model), overflow="fold")
-        known = next(iter(figures.values()))
-        for metric in [*(name for name in SHORT if name in known), *(name for name in known if name not in SHORT)]:
-            cells = [_cell(row[metric]) if metric in row else "–" for row in figures.values()]
-            table.add_row(SHORT.get(metric, metric), *cells)
+        from liquidtime.tasks.figure_table import rows_of
+
+        header, *rows = rows_of(figures)
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=Text(printable(caption)), caption_justify="left")
+        for name in header:
+            table.add_column(Text(printable(name)), overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(printable(cell)) for cell in row))
         self.console.print(table)
 
     def result(self, values: Mapping[str, Any]) -> None:
         """Print the result as JSON, if that was asked for."""
         if self.as_json:
-            sys.stdout.write(json.dumps(values, indent=2, ensure_ascii=False, default=str) + "\n")
-
-
-def _cell(found: Mapping[str, float]) -> str:
-    return (
-        f"{found['value']:.3f} \\[{found['low']:.3f}, {found['high']:.3f}]"  # the backslash keeps rich from reading it
-    )
+            sys.stdout.write(printable_json(json.dumps(values, indent=2, ensure_ascii=False, default=str)) + "\n")

@@ -17,41 +17,55 @@ def train(
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
     target: Annotated[str | None, typer.Option("--target", help="Column to predict.")] = None,
     labels: Annotated[
-        Path | None, typer.Option("--labels", help="Table with one row a series; without it --target is in DATA.")
+        Path | None,
+        typer.Option("--labels", help="Table with one row per series; without it --target is a column of DATA."),
     ] = None,
-    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Its column of ids, if not --id.")] = None,
+    labels_id: Annotated[
+        str | None, typer.Option("--labels-id", help="Id column of the labels table (default: --id).")
+    ] = None,
     auxiliary: Annotated[
         list[str] | None,
-        typer.Option("--auxiliary", help="Columns beside --target to learn along; not needed to predict."),
+        typer.Option("--auxiliary", help="Further label columns, used as auxiliary targets in training only."),
     ] = None,
-    channel: Annotated[str | None, typer.Option("--channel", help="One measurement a row: column of names.")] = None,
-    value: Annotated[str | None, typer.Option("--value", help="One measurement a row: column of values.")] = None,
+    channel: Annotated[
+        str | None, typer.Option("--channel", help="For one measurement per row: column of channel names.")
+    ] = None,
+    value: Annotated[str | None, typer.Option("--value", help="For one measurement per row: column of values.")] = None,
     values: Annotated[
-        list[str] | None, typer.Option("--values", help="One column a channel: these; without it all others.")
+        list[str] | None,
+        typer.Option("--values", help="For one column per channel: the channels (default: all other columns)."),
     ] = None,
     static: Annotated[
         list[str] | None, typer.Option("--static", help="Columns or channels that do not change within a series.")
     ] = None,
     categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
-    missing: Annotated[list[float] | None, typer.Option("--missing", help="A number that means not observed.")] = None,
+    missing: Annotated[
+        list[float] | None, typer.Option("--missing", help="A number that means not observed; may be repeated.")
+    ] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
-    task: Annotated[str, typer.Option("--task", help="classify, regress or forecast.")] = "classify",
-    network: Annotated[str, typer.Option("--network", help="cfc, ltc, gru, … (a wrong name lists all).")] = "cfc",
-    n_estimators: Annotated[int, typer.Option("--n-estimators", help="Networks that answer together.")] = 1,
-    hidden_size: Annotated[int | None, typer.Option("--hidden-size", help="Units of a network.")] = None,
+    task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
+    network: Annotated[str, typer.Option("--network", help="cfc, ltc, gru, … (docs/models.md has all).")] = "cfc",
+    n_estimators: Annotated[
+        int, typer.Option("--n-estimators", help="Networks in the ensemble; predictions are averaged.")
+    ] = 1,
+    hidden_size: Annotated[int | None, typer.Option("--hidden-size", help="Units of the recurrent layer.")] = None,
     bin_width: Annotated[
         float | None, typer.Option("--bin-width", help="Gather samples in bins of this width, in the time unit.")
     ] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the training part.")] = None,
-    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Series in a batch.")] = None,
-    learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="The highest rate.")] = None,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Series per batch.")] = None,
+    learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Highest learning rate.")] = None,
     validation_share: Annotated[
-        float | None, typer.Option("--validation-share", help="Share of the training part that chooses the epoch.")
+        float | None,
+        typer.Option("--validation-share", help="Share of the training part held back to choose the epoch."),
     ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     test_share: Annotated[float, typer.Option("--test-share", help="Share of the series that are tested on.")] = 0.2,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
+    ] = False,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -59,7 +73,8 @@ def train(
     """Train, test and save a model on your own irregular series, and write a report.
 
     Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
-    gradient boosting and a guess, all with 95 % intervals. A run that was stopped goes on with --resume.
+    gradient boosting and a guess, all with 95 % confidence intervals. A run that was stopped continues with --resume.
+    A model at --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
 
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
     """
@@ -73,8 +88,6 @@ def train(
         "validation_fraction": validation_share,
         "class_weight": "balanced" if balanced else None,
     }  # fmt: skip
-    if balanced and task != "classify":
-        raise ValueError(f"--balanced is for --task classify; got {task!r}")
     job = Job(
         data=data,
         columns=Columns(
@@ -90,6 +103,7 @@ def train(
         seed=seed,
         test_share=test_share,
         resume=resume,
+        force=force,
         strict=strict,
         settings={name: setting for name, setting in given.items() if setting is not None},
         command=typed(),

@@ -1,12 +1,9 @@
-"""The theory of the closed form, its error bound, and the compiler of liquid networks into it."""
+"""The compiler of liquid networks into closed form, and, under the same address, the numpy `theory` behind it."""
 
 from liquidtime.closed_form.algorithm_one import AlgorithmOne, algorithm_one
 from liquidtime.closed_form.compile import compile_ltc
 from liquidtime.closed_form.error_report import ErrorReport
-from liquidtime.theory.approximate import approximate
-from liquidtime.theory.bound import bound, sharpness
-from liquidtime.theory.exact import exact
-from liquidtime.theory.piecewise import PiecewiseConstant
+from liquidtime.theory import PiecewiseConstant, approximate, bound, exact, sharpness
 
 __all__ = [
     "AlgorithmOne",

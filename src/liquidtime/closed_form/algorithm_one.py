@@ -2,63 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, cast
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from liquidtime._checks import check_width
 from liquidtime._types import Drive
+from liquidtime.cells import LTCCell, MixedMemory
+from liquidtime.cells.ltc import LTCDrive
 from liquidtime.errors import wrong_shape
+from liquidtime.layers import Recurrent
 from liquidtime.solvers import Solver
-
-
-class SynapsesLike(Protocol):
-    """What the algorithm asks of the synapses from one set of neurons to another, see `cells.synapses`."""
-
-    mask: Tensor
-
-    @property
-    def E(self) -> Tensor:  # noqa: N802
-        """(n_pre, n_post) reversal potentials."""
-
-    def activity(self, v: Tensor) -> Tensor:
-        """Return s (B, n_pre, n_post) from v (B, n_pre)."""
-
-    def conductances(self) -> Tensor:
-        """Return w (n_pre, n_post), 0 where there is no synapse."""
-
-
-class LiquidDrive(Protocol):
-    """What the algorithm asks of a liquid cell's right-hand side: the parts it is made of, see `cells.ltc`."""
-
-    inputs: Tensor
-    leak: Tensor
-    capacitance: Tensor
-
-    @property
-    def sensory(self) -> SynapsesLike:
-        """The synapses from the inputs."""
-
-    @property
-    def recurrent(self) -> SynapsesLike:
-        """The synapses from the neurons."""
-
-    def __call__(self, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (rate, push), each (B, H)."""
-
-
-class LiquidCell(Protocol):
-    """What the algorithm asks of a liquid cell."""
-
-    input_size: int
-
-    @property
-    def hidden_size(self) -> int:
-        """H."""
-
-    def drive(self, x: Tensor) -> LiquidDrive:
-        """Return the right-hand side with the input x (B, D) held."""
 
 
 class AlgorithmOne(Solver):
@@ -80,10 +35,13 @@ class AlgorithmOne(Solver):
 
     def step(self, drive: Drive, x: Tensor, h: Tensor) -> Tensor:
         """Return x after one step of h (B, 1); `drive` must be a liquid cell's."""
-        if not hasattr(drive, "sensory"):
-            raise TypeError(f"`drive` must be what LTCCell.drive returns; got {type(drive).__name__}, without synapses")
+        if not isinstance(drive, LTCDrive):
+            raise TypeError(
+                f"`drive` must be what LTCCell.drive returns; got {type(drive).__name__}, without synapses. "
+                "Algorithm 1 sums over synapses: for another equation take a solver such as Hold() or Midpoint()."
+            )
         formula = as_repaired if self.repaired else as_printed
-        return formula(cast(LiquidDrive, drive), x, x, h)
+        return formula(drive, x, x, h)
 
     def __repr__(self) -> str:
         return f"AlgorithmOne(repaired={self.repaired})"
@@ -96,7 +54,7 @@ class AlgorithmOne(Solver):
 
 
 def algorithm_one(
-    cell: LiquidCell, x: Tensor, recorded: Tensor, t: Tensor, x0: Tensor, *, repaired: bool = True
+    cell: LTCCell, x: Tensor, recorded: Tensor, t: Tensor, x0: Tensor, *, repaired: bool = True
 ) -> Tensor:
     """Return the activity that Algorithm 1 gives from recorded activity; there is no recursion.
 
@@ -116,16 +74,22 @@ def algorithm_one(
         (B, T, H) the closed-form activity.
 
     Raises:
+        TypeError: a cell that is not liquid, or one whose `drive` is not made of synapses; something that is not a
+            tensor.
         ValueError: a shape that does not fit, a time that is negative, NaN or infinite.
 
     """
+    _check_cell(cell)
+    for name, value in (("x", x), ("recorded", recorded), ("t", t), ("x0", x0)):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"`{name}` must be a tensor; got {type(value).__name__}. Pass torch.as_tensor({name}).")
     H = cell.hidden_size
     if x.dim() != 3:
         raise ValueError(f"`x` must have shape (B, T, D); got {tuple(x.shape)}.")
     check_width("x", x, cell.input_size, "(B, T, D)")
     B, T = x.shape[0], x.shape[1]
     if recorded.shape != (B, T, H):
-        raise wrong_shape("recorded", "(B, T, H)", [B, T, H], recorded.shape, "One activity a sample and neuron.")
+        raise wrong_shape("recorded", "(B, T, H)", [B, T, H], recorded.shape, "One activity per sample and neuron.")
     if t.shape != (B, T):
         raise wrong_shape("t", "(B, T)", [B, T], t.shape, "From intervals: dt.cumsum(1).")
     if x0.shape not in ((B, H), (H,)):
@@ -140,10 +104,26 @@ def algorithm_one(
     start = x0.expand(B, H).unsqueeze(1).expand(B, T, H).reshape(B * T, H)
     formula = as_repaired if repaired else as_printed
     drive = cell.drive(x.reshape(B * T, -1))
+    if not isinstance(drive, LTCDrive):
+        raise TypeError(
+            f"`cell` must have the equation of an LTCCell; the `drive` of {type(cell).__name__} returns "
+            f"{type(drive).__name__}, which has no synapses to sum over."
+        )
     return formula(drive, recorded.reshape(B * T, H), start, t.reshape(B * T, 1)).reshape(B, T, H)
 
 
-def as_printed(drive: LiquidDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
+def _check_cell(cell: object) -> None:
+    if isinstance(cell, LTCCell):
+        return
+    hint = "Make one with lt.cells.LTCCell(...)."
+    if isinstance(cell, Recurrent):
+        hint = "Pass one of its cells, such as layer.cells[0]."
+    elif isinstance(cell, MixedMemory):
+        hint = "Pass the liquid cell inside it, `cell.cell`."
+    raise TypeError(f"`cell` must be an LTCCell; got {type(cell).__name__}. {hint}")
+
+
+def as_printed(drive: LTCDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
     """Return Algorithm 1 as the paper prints it: a sum over the synapses j into each neuron i.
 
         x̂_i = Σ_j (x0_i - A_ij)·exp(-t·(1/τ_i + s_ij))·(1 - s_ij) + A_ij,   s_ij = σ(γ_ij·(v_j - μ_ij))
@@ -168,8 +148,8 @@ def as_printed(drive: LiquidDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
     return total
 
 
-def as_repaired(drive: LiquidDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
-    """Return Algorithm 1 with its sums weighted by conductance: one decay and one target a neuron.
+def as_repaired(drive: LTCDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
+    """Return Algorithm 1 with its sums weighted by conductance: one decay and one target per neuron.
 
         x̂_i = A_i + (x0_i - A_i)·exp(-t·(1/τ_i + f_i))·φ_i
         f_i = Σ_j w_ij·s_ij / cm_i,   A_i = (gl·vl + Σ_j w_ij·s_ij·E_ij) / (gl + Σ_j w_ij·s_ij)
@@ -191,7 +171,8 @@ def as_repaired(drive: LiquidDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
     rate, push = drive(v)
     A = push / rate
     opened = rate * drive.capacitance - drive.leak  # Σ w·s
-    total = drive.sensory.conductances().sum(dim=0) + drive.recurrent.conductances().sum(dim=0)
+    sensory, recurrent = (part.conductances(drive.positive) for part in (drive.sensory, drive.recurrent))
+    total = sensory.sum(dim=0) + recurrent.sum(dim=0)
     connected = total > 0
     phi = torch.where(connected, 1 - opened / torch.where(connected, total, 1.0), 1.0)
     return A + (x0 - A) * torch.exp(-t * rate) * phi

@@ -11,22 +11,22 @@ class ErrorReport:
     """The measured error of a compiled network against a fine solution of its equation.
 
     Both start from the same state and run over the same samples; errors therefore build up over a series as they
-    do in use. `mse_step` alone is of single steps, each from the fine solution's own state.
+    do in use. only `mse_step` is the error of single steps, each from the fine solution's own state.
 
     Attributes:
         method: "paper", "paper as printed", "hold" or "midpoint".
         mse: mean squared error of the neurons' potentials over all samples.
-        mse_per_neuron: the same for every neuron, one tuple a cell.
+        mse_per_neuron: the same for every neuron, one tuple per cell.
         mse_step: mean squared error of one step.
         mse_output: mean squared error of the layer's outputs.
         max_error: the largest error of any potential.
-        state_variance: variance of the potentials over samples, the mean over neurons; what to hold `mse` against.
+        state_variance: variance of the potentials over samples, the mean over neurons; what to compare `mse` with.
         reference: the fine solver, with its steps per sample after halving.
         reference_unfolds: those steps.
         reference_change: what the last halving changed in any potential or output.
         reference_settled: whether that is little enough not to matter, see `measure`.
         own_solver: the solver of the layer before it was compiled, and its steps per sample.
-        seconds: of one run of the compiled layer, the best of several.
+        seconds: time of one run of the compiled layer, the best of several.
         speedup: over the layer with its own solver, timed in turn with the compiled one, both on the plain loop.
         speedup_fine: over the fine solver.
         series: number of series.

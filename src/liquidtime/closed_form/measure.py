@@ -6,53 +6,33 @@ import copy
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from liquidtime._checks import check_lengths
+from liquidtime.cells import LTCCell
 from liquidtime.closed_form.error_report import ErrorReport
+from liquidtime.closed_form.liquid_layer import liquid_cells, with_solver
+from liquidtime.closed_form.recording import Recording, record
+from liquidtime.layers import Recurrent
 from liquidtime.ops import using_backend
-from liquidtime.solvers import RK4, Solver
+from liquidtime.solvers import RK4
 
 MATTERS = 0.01
 """A halving of the fine solver's step matters while it changes a state by more than this share of the error."""
 ROUNDING = 1e-9
 """… or by more than this share of the size of the states, where the error itself is smaller still."""
 MOST_UNFOLDS = 4096
+NO_SAMPLES = "`x` must have at least one sample to measure the error on; got none. Leave it out."
 REPEATS, LONG = 5, 0.25
 """How often a run is timed; one of more than so many seconds is steady enough to be timed once."""
 
 
-def liquid_cells(layer: nn.Module) -> list[Any]:
-    """Return every liquid cell inside a layer, known by what it has: a solver, its steps and a right-hand side."""
-    return [part for part in layer.modules() if all(hasattr(part, name) for name in ("solver", "unfolds", "drive"))]
-
-
-def with_solver(layer: nn.Module, solver: Solver, unfolds: int) -> Any:
-    """Return a copy of a layer in which every liquid cell takes this many steps of this solver a sample."""
-    twin = copy.deepcopy(layer)
-    for cell in liquid_cells(twin):
-        cell.solver, cell.unfolds = solver, unfolds
-    return twin
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What went into every liquid cell of a layer and what came out: lists over cells, of (T, B, ·)."""
-
-    output: Tensor
-    states: list[Tensor]
-    inputs: list[Tensor]
-    before: list[Tensor]
-    dt: Tensor
-
-
 def measure(
-    original: nn.Module,
-    compiled: nn.Module,
+    original: Recurrent,
+    compiled: Recurrent,
     method: str,
     x: Tensor,
     h0: Any = None,
@@ -65,7 +45,7 @@ def measure(
     on the way; it is doubled until that moves no potential and no output by more than 1 % of the compiled
     layer's root mean square error (at most that of the potentials themselves), or by 1e-9 of the potentials' root mean
     square where that is more.
-    If 4096 steps a sample do not settle it, the report says so. Dropout is off.
+    If 4096 steps per sample do not settle it, the report says so. Dropout is off.
 
     Args:
         original: the layer before, unchanged by this.
@@ -78,19 +58,21 @@ def measure(
 
     """
     compiled = copy.deepcopy(compiled).eval()
+    if x.numel() == 0:
+        raise ValueError(NO_SAMPLES)
     with torch.no_grad():
-        fast = _record(compiled, x, h0, dt, lengths)
+        fast = record(compiled, x, h0, dt, lengths)
         T, B = fast.dt.shape
         inside = torch.ones(T, B, dtype=torch.bool, device=x.device)
         if lengths is not None:
             inside = torch.arange(T, device=x.device).unsqueeze(1) < check_lengths(lengths, B, T, x.device)
         if not bool(inside.any()):
-            raise ValueError("`x` must have at least one sample to measure the error on; got none. Leave it out.")
+            raise ValueError(NO_SAMPLES)
         exact, unfolds, change, settled = _fine(original, fast, inside, x, h0, dt, lengths)
         errors = [(a.double() - b)[inside] for a, b in zip(fast.states, exact.states, strict=True)]
         steps = [
-            (_one_step(cell, given, before, exact.dt) - after)[inside]
-            for cell, given, before, after in zip(
+            (_one_step(cell, inputs, before, exact.dt) - after)[inside]
+            for cell, inputs, before, after in zip(
                 liquid_cells(copy.deepcopy(compiled).double()), exact.inputs, exact.before, exact.states, strict=True
             )
         ]
@@ -123,15 +105,15 @@ def measure(
 
 
 def _fine(
-    original: nn.Module, fast: _Run, inside: Tensor, x: Tensor, h0: Any, dt: Any, lengths: Any
-) -> tuple[_Run, int, float, bool]:
+    original: Recurrent, fast: Recording, inside: Tensor, x: Tensor, h0: Any, dt: Any, lengths: Any
+) -> tuple[Recording, int, float, bool]:
     """Return the fine solution, its steps per sample, what the last halving changed, and whether it settled."""
     original = copy.deepcopy(original).double().eval()
     x, h0 = x.double(), _double(h0)
     unfolds = _stable_unfolds(original, fast, inside)
     solution, change = None, math.inf
     while unfolds <= MOST_UNFOLDS:
-        finer = _record(with_solver(original, RK4(), unfolds), x, h0, dt, lengths)
+        finer = record(with_solver(original, RK4(), unfolds), x, h0, dt, lengths)
         if solution is not None:
             pairs = zip([solution.output, *solution.states], [finer.output, *finer.states], strict=True)
             change = max(float((a - b).abs().max()) for a, b in pairs)
@@ -142,56 +124,34 @@ def _fine(
                 return finer, unfolds, change, True
         solution = finer
         unfolds *= 2
-    return cast(_Run, solution), unfolds // 2, change, False
+    return cast(Recording, solution), unfolds // 2, change, False
 
 
-def _stable_unfolds(original: nn.Module, fast: _Run, inside: Tensor) -> int:
+def _stable_unfolds(original: Recurrent, fast: Recording, inside: Tensor) -> int:
     """Return the steps with which h·rate is at most 1 for every neuron at every sample of a run.
 
     RK4 is stable up to 2.78; the rest is for rates that the fast run did not meet, and the halving finds what is left.
     """
     needed = 1.0
-    for cell, given, state in zip(liquid_cells(original), fast.inputs, fast.states, strict=True):
-        rate, _ = cell.drive(given.double().flatten(0, 1))(state.double().flatten(0, 1))  # (T·B, H)
+    for cell, inputs, state in zip(liquid_cells(original), fast.inputs, fast.states, strict=True):
+        rate, _ = cell.drive(inputs.double().flatten(0, 1))(state.double().flatten(0, 1))  # (T·B, H)
         spans = rate * fast.dt.double().flatten().unsqueeze(1)
         needed = max(needed, float(spans[inside.flatten()].max()))
     if needed > MOST_UNFOLDS / 2:
         raise ValueError(
             f"`dt` spans up to {needed:.3g} time constants of a neuron, and a fine solution of that needs more than "
-            f"{MOST_UNFOLDS} steps a sample. Pass `x` and `dt` with shorter intervals to measure the error on."
+            f"{MOST_UNFOLDS} steps per sample. Pass `x` and `dt` with shorter intervals to measure the error on."
         )
     return 1 << math.ceil(math.log2(needed))
 
 
-def _record(layer: nn.Module, x: Tensor, h0: Any, dt: Any, lengths: Any) -> _Run:
-    """Run a layer and keep what its liquid cells saw and gave at every sample."""
-    cells = liquid_cells(layer)
-    kept: list[list[tuple[Tensor, ...]]] = [[] for _ in cells]
-    hooks = []
-    for cell, calls in zip(cells, kept, strict=True):
-
-        def keep(_: Any, given: Any, gave: Any, calls: list[tuple[Tensor, ...]] = calls) -> None:
-            calls.append((given[0], given[1][0], given[2], gave[1][0]))
-
-        hooks.append(cell.register_forward_hook(keep))
-    try:
-        output, _ = layer(x, h0, dt=dt, lengths=lengths)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    if not kept[0]:
-        raise ValueError("`x` must have at least one sample to measure the error on; got none. Leave it out.")
-    given, before, spans, after = zip(*(map(torch.stack, zip(*calls, strict=True)) for calls in kept), strict=True)
-    return _Run(output, list(after), list(given), list(before), spans[0])
-
-
-def _one_step(cell: nn.Module, given: Tensor, before: Tensor, dt: Tensor) -> Tensor:
+def _one_step(cell: LTCCell, inputs: Tensor, before: Tensor, dt: Tensor) -> Tensor:
     """Return the states (T, B, H) that a cell gives at every sample from the states before it, all at once."""
-    _, (after,) = cell(given.flatten(0, 1), (before.flatten(0, 1),), dt.flatten())
+    _, (after,) = cell(inputs.flatten(0, 1), (before.flatten(0, 1),), dt.flatten())
     return cast(Tensor, after.unflatten(0, dt.shape))
 
 
-def _best_times(layers: list[nn.Module], x: Tensor, h0: Any, dt: Any, lengths: Any) -> list[float]:
+def _best_times(layers: list[Recurrent], x: Tensor, h0: Any, dt: Any, lengths: Any) -> list[float]:
     """Return the best of several times of each layer's run, taken in turn so that all meet the same machine.
 
     All run on the plain loop: the methods are compared, not the one that has a kernel with those that have none.

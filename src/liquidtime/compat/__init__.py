@@ -1,4 +1,4 @@
-"""The faces of other libraries, over the networks of this one."""
+"""The interfaces of other libraries, implemented with the networks of this one."""
 
 from liquidtime.compat import ncps
 

@@ -1,19 +1,18 @@
 """Irregular data in: sets of series, readers, encoding and batches."""
 
-from liquidtime.data.container.concatenate import concatenate
-from liquidtime.data.container.describe import Description
-from liquidtime.data.container.series_set import Series, SeriesSet
-from liquidtime.data.encoding.batches import Batch, Batches, pad
-from liquidtime.data.encoding.encoder import Encoded, SeriesEncoder
-from liquidtime.data.encoding.history import History
-from liquidtime.data.encoding.open_bins import OpenSteps, open_steps
-from liquidtime.data.encoding.stream import SeriesStream
-from liquidtime.data.reading.files import read_frame
-from liquidtime.data.reading.from_arrays import from_arrays
-from liquidtime.data.reading.from_long import from_long
-from liquidtime.data.reading.from_wide import from_wide
-from liquidtime.data.reading.notes import Note
-from liquidtime.data.reading.targets import align_labels, align_outcomes, check_target
+from liquidtime.data.container import Description, Note, Series, SeriesSet, concatenate
+from liquidtime.data.encoding import Batch, Batches, Encoded, History, SeriesEncoder, SeriesStream, pad
+from liquidtime.data.reading import (
+    align_labels,
+    align_outcomes,
+    check_classes,
+    check_target,
+    check_values,
+    from_arrays,
+    from_long,
+    from_wide,
+    read_frame,
+)
 
 __all__ = [
     "Batch",
@@ -22,19 +21,19 @@ __all__ = [
     "Encoded",
     "History",
     "Note",
-    "OpenSteps",
     "Series",
     "SeriesEncoder",
     "SeriesSet",
     "SeriesStream",
     "align_labels",
     "align_outcomes",
+    "check_classes",
     "check_target",
+    "check_values",
     "concatenate",
     "from_arrays",
     "from_long",
     "from_wide",
-    "open_steps",
     "pad",
     "read_frame",
 ]

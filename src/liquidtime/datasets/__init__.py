@@ -3,6 +3,10 @@
 import importlib
 from typing import Any
 
+from liquidtime.datasets import physionet2012_sample
+
+__all__ = ["physionet2012_sample"]
+
 
 def __getattr__(name: str) -> Any:
     """Return a data set of the paper under its old address."""

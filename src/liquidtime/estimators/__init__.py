@@ -1,8 +1,6 @@
 """Estimators with scikit-learn's face: fit, predict, score, save."""
 
-from liquidtime.estimators.faces.classifier import CfCClassifier
-from liquidtime.estimators.faces.forecaster import CfCForecaster
-from liquidtime.estimators.faces.regressor import CfCRegressor
+from liquidtime.estimators.faces import CfCClassifier, CfCForecaster, CfCRegressor
 from liquidtime.estimators.files.model_config import ModelFolderError
 from liquidtime.estimators.files.model_folder import load
 from liquidtime.networks import NETWORKS

@@ -1,8 +1,11 @@
-"""How good a model is: a held-out part, figures with intervals, baselines from the same run, a report of it all."""
+"""How good a model is, in this order: split, compare, figures, explain, report; `train_and_test` does it all."""
 
-from liquidtime.evaluation.comparison import Comparison, compare, scores
-from liquidtime.evaluation.forecasting import ForecastTest, forecast_test
+from liquidtime.evaluation.comparison import compare
 from liquidtime.evaluation.hold_out import hold_out
+from liquidtime.evaluation.job_record import JobRecord
 from liquidtime.evaluation.report_data import report_data
+from liquidtime.evaluation.result import Result
+from liquidtime.evaluation.train_and_test import train_and_test
+from liquidtime.tasks import Comparison
 
-__all__ = ["Comparison", "ForecastTest", "compare", "forecast_test", "hold_out", "report_data", "scores"]
+__all__ = ["Comparison", "JobRecord", "Result", "compare", "hold_out", "report_data", "train_and_test"]

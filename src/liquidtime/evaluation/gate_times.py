@@ -1,4 +1,8 @@
+"""The time scales that a trained network's gates have learned."""
+
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -6,7 +10,35 @@ import torch
 from torch import Tensor
 
 from liquidtime.cells import CfCCell
+from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.layers import Recurrent
+
+_SERIES = 64
+"""Series that suffice for medians over their samples."""
+
+
+def model_gate_times(model: Any, series: EncodedSeries) -> npt.NDArray[np.float64] | None:
+    """Return the time scales of the gates of all networks of a model, in the unit of the data.
+
+    Args:
+        model: fitted.
+        series: some series, as the model reads them.
+
+    Returns:
+        One time scale per gate; None where no network has gates, or no series a sample.
+
+    """
+    rows = np.flatnonzero(series.data.lengths > 0)[:_SERIES]
+    if len(rows) == 0:
+        return None
+    scales = []
+    for place, encoder in enumerate(model.encoders_):
+        sample = series.prepared(place).at(rows)
+        for network in model.networks_[place :: len(model.encoders_)]:
+            if isinstance(network.recurrent, Recurrent):
+                times = gate_times(network.recurrent, sample.x, sample.dt, sample.lengths)
+                scales += [] if times is None else [times * encoder.time_scale_]
+    return np.concatenate(scales) if scales else None
 
 
 def gate_times(layer: Recurrent, x: Tensor, dt: Tensor, lengths: Tensor) -> npt.NDArray[np.float64] | None:

@@ -1,195 +1,222 @@
-"""The short way of a layer: one call into the kernel, with as few checks as are needed."""
+"""The calls of a layer that need little: one cell over whole sequences, and single samples."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules import module as module_hooks
 
 from liquidtime._types import HiddenState
-from liquidtime.cells import Cell, HeadedCell, MixedMemory
+from liquidtime.cells import HeadedCell, MixedMemory
+from liquidtime.cells.backbone import Backbone
 from liquidtime.cells.fused import Fused
-from liquidtime.ops.cfc_scan.native import Scan
-from liquidtime.ops.cfc_scan.runs import BadIntervalError, Inputs, run_forward
-from liquidtime.ops.cfc_scan.step import Stepper
-from liquidtime.ops.fitness import Way, can_call_straight, way_for
+from liquidtime.cells.linear import LINEAR
+from liquidtime.cells.lstm import LSTMCell
+from liquidtime.cells.plain import has_global_hooks, is_plain
+from liquidtime.ops import cfc_stepper
+from liquidtime.ops.cfc_scan import Stepper
 
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks")
-_BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")  # which without gradients are never called
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_OWNERS = ("_parameters", "_buffers", "_modules")
+_KNOWN = (Backbone, LSTMCell, nn.Dropout, nn.ModuleList, *LINEAR.values())
 
 
-def _is_dense(part: object, shape: tuple[int, ...], dtype: torch.dtype) -> bool:
-    if type(part) is not Tensor or part.shape != shape or part.dtype is not dtype:
-        return False
-    return part.is_contiguous() and part.is_cpu
+class Snapshot:
+    """All that decides what modules compute, apart from the numbers in their tensors: settings, parts and hooks."""
+
+    def __init__(self, modules: Sequence[nn.Module]) -> None:
+        self._records: list[tuple[nn.Module, type, dict[str, Any], list[tuple[str, str, object]]]] = []
+        for module in modules:
+            settings = dict(module.__dict__)
+            settings |= {name: dict(settings[name]) for name in _HOOKS}
+            parts = [(owner, name, part) for owner in _OWNERS for name, part in settings[owner].items()]
+            self._records.append((module, type(module), settings, parts))
+
+    def holds(self) -> bool:
+        """Return whether nothing of it has changed."""
+        try:
+            for module, kind, settings, parts in self._records:
+                now = module.__dict__
+                if type(module) is not kind or now != settings:
+                    return False
+                for owner, name, part in parts:
+                    if now[owner][name] is not part:
+                        return False
+        except Exception:  # a part that is gone, or a setting that cannot be compared
+            return False
+        return not has_global_hooks()
+
+
+class _Plan:
+    """What a layer's cells are to the kernels, as long as a snapshot holds; it never changes itself."""
+
+    def __init__(self, layer: Any) -> None:
+        cells = layer.cells
+        modules = list(cells.modules())
+        self.layer, self.snapshot = layer, Snapshot([layer, layer.dropout, *modules])
+        self.tensors = [*cells.parameters(), *cells.buffers()]
+        self.scans = _scans_of(layer, modules)
+        self.own_scan: Fused | None = None  # of the only cell, where its weights are its parameters themselves
+        if self.scans:
+            first = self.scans[0]
+            known = {id(tensor) for tensor in self.tensors}
+            if len(self.scans) == 1 and all(id(w) in known for w in first.weights):
+                self.own_scan = first
+            self.dtype, self.device, self.remembers = (
+                first.weights[0].dtype,
+                first.weights[0].device,
+                first.form.remembers,
+            )
+            self.layers, self.H = len(self.scans), cells[0].hidden_size
+
+
+def _scans_of(layer: Any, modules: Sequence[nn.Module]) -> list[Fused]:
+    """Return the cells of a layer as scans of one form, or nothing where they are not."""
+    cells, dropout = layer.cells, layer.dropout
+    if type(cells) is not nn.ModuleList or len(cells) != layer.num_layers or type(dropout) is not nn.Dropout:
+        return []
+    if layer.bidirectional or layer.projection is not None or (len(cells) > 1 and dropout.training and dropout.p):
+        return []
+    if not is_plain(dropout) or not all(isinstance(m, HeadedCell | MixedMemory) or type(m) in _KNOWN for m in modules):
+        return []
+    scans: list[Fused] = []
+    for cell in cells:
+        scan = cell.fused() if isinstance(cell, HeadedCell | MixedMemory) else None
+        if scan is None or any(scan.form.masked) or (scans and scan.form != scans[0].form):
+            return []
+        scans.append(scan)
+    return scans
 
 
 class Quick:
-    """A layer's cells as the kernel takes them, and what must not have changed since.
+    """Calls the kernels for a layer with little ado. What it knows of the layer is looked at anew with every call.
 
-    It watches every submodule, hook and tensor of the cells, for single steps, whose weights are packed, also the
-    tensors' storage and version, and looks at the cells again when one is another. Copies of a layer start with an
-    empty one.
+    Settings, parts and hooks are compared with those that the plan was made from, and for single samples, which have a
+    packed copy of the weights, these byte by byte, so that a change is seen however it was made. Copies of a layer
+    start with an empty one.
     """
 
     def __init__(self) -> None:
-        self._fused: list[Fused] = []
-        self._own_weights = False  # whether the only cell's scan is on its parameters themselves
-        self._stepper: Stepper | None = None
-        self._watched: list[tuple[dict[str, Any], str, Tensor | nn.Module]] = []
-        self._tensors: list[Tensor] = []
-        self._numbers: list[tuple[Tensor, int, int]] = []
-        self._hooks: list[dict[int, Any]] = []
-        self._backward_hooks: list[dict[int, Any]] = []
-        self._dropouts: list[nn.Dropout] = []
+        self._plan: _Plan | None = None
+        self._stepper: tuple[_Plan, Stepper] | None = None
 
     def __reduce__(self) -> tuple[type[Quick], tuple[()]]:
         return Quick, ()
 
-    def scan(
-        self, layer: nn.Module, x: object, h0: HiddenState | None, dt: object
-    ) -> tuple[Tensor, HiddenState] | None:
-        """Run over whole sequences, or return None where the plain way must be taken.
+    def _plan_of(self, layer: Any) -> _Plan | None:
+        plan = self._plan
+        if plan is None or plan.layer is not layer or not plan.snapshot.holds():
+            for cell in layer.cells:
+                if not isinstance(cell, HeadedCell | MixedMemory):
+                    return None
+            plan = self._plan = _Plan(layer)
+        return plan if plan.scans else None
+
+    def scan(self, layer: nn.Module, x: object, h0: object, dt: object) -> tuple[Tensor, HiddenState] | None:
+        """Run over whole sequences, or return None where this needs more ado.
 
         Args:
-            layer: whose only cell runs forward.
+            layer: a `Recurrent`.
             x: (B, T, D).
             h0: as `Recurrent.forward` takes it.
-            dt: (B, T); any other form of it takes the plain way.
+            dt: (B, T).
 
         """
-        if type(x) is not Tensor or type(dt) is not Tensor or not can_call_straight():
+        if type(x) is not Tensor or type(dt) is not Tensor or x.dim() != 3 or dt.dtype is not x.dtype:
             return None
-        same = self._fused and self._is_unchanged() and not any(self._backward_hooks)
-        if not same and not self._look_at(layer.cells):  # type: ignore[arg-type]
+        if torch.compiler.is_compiling():
             return None
-        if not self._own_weights:
+        plan = self._plan_of(layer)
+        if plan is None or plan.own_scan is None or x.shape[2] != layer.input_size or dt.shape != x.shape[:2]:
             return None
-        fused, dtype, shape = self._fused[0], x.dtype, x.shape
-        form, weights = fused.form, fused.weights
-        if len(shape) != 3 or shape[2] != layer.input_size or dt.shape != shape[:2] or dt.dtype is not dtype:
-            return None
-        if not x.is_cpu or not dt.is_cpu:
-            return None
-        for w in weights:
-            if w.dtype is not dtype or not w.is_cpu:
-                return None
-        H = weights[2 * form.layers + 1].shape[0] // form.heads
         if h0 is None:
-            first = x.new_zeros(shape[0], H)
-        elif type(h0) is Tensor and h0.shape == (1, shape[0], H) and h0.dtype is dtype and h0.is_cpu:
-            first = h0[0]
+            start = x.new_zeros(x.shape[0], plan.H)
+        elif type(h0) is Tensor and h0.shape == (1, x.shape[0], plan.H) and h0.dtype is x.dtype:
+            start = h0[0]
         else:
             return None
-        try:
-            if torch.is_grad_enabled():
-                y, hn, _ = Scan.apply(form, True, x, first, None, dt, None, None, *weights)  # type: ignore[no-untyped-call]
-            else:
-                inputs = Inputs(x, first, None, dt, None, weights, None)
-                y, hn, _, _ = run_forward(form, inputs, False, False, check=True)
-        except BadIntervalError:
-            return None
-        return y, hn.unsqueeze(0)
+        done = plan.own_scan.scan(x, (start,), dt, None)
+        return None if done is None else (done[0], done[1][0].unsqueeze(0))
 
-    def step(
-        self, layer: nn.Module, x: object, h: HiddenState | None, dt: Tensor | float | None
-    ) -> tuple[Tensor, HiddenState] | None:
-        """Take one step without gradients, or return None where the plain way must be taken.
+    def step(self, layer: nn.Module, x: object, h: HiddenState | None, dt: object) -> tuple[Tensor, HiddenState] | None:
+        """Take one sample without gradients, or return None where this needs more ado.
 
         Args:
-            layer: whose `cells` are one of each layer.
+            layer: a `Recurrent`.
             x: (B, D).
             h: as `Recurrent.step` takes it.
             dt: as `Recurrent.step` takes it.
 
         """
-        if not can_call_straight() or type(x) is not Tensor:
+        if type(x) is not Tensor or x.dim() != 2 or x.shape[1] != layer.input_size or torch.compiler.is_compiling():
+            return None
+        plan = self._plan_of(layer)
+        if plan is None:
             return None
         stepper = self._stepper
-        if stepper is None or not self._is_unchanged() or not self._has_same_numbers():
-            if not self._look_at(layer.cells):  # type: ignore[arg-type]
-                return None
-            stepper = self._pack(layer.cells)  # type: ignore[arg-type]
-        dtype, shape = stepper.dtype, x.shape
-        if len(shape) != 2 or shape[1] != stepper.D or x.dtype is not dtype or not x.is_contiguous() or not x.is_cpu:
+        if stepper is not None and stepper[0] is plan:
+            done = _step(plan, stepper[1], x, h, dt)
+            if done is not None:
+                return done
+            plan = self._plan = _Plan(layer)  # other numbers, of which it may hold what was made of them
+        made = (
+            cfc_stepper(plan.scans[0].form, [scan.weights for scan in plan.scans], plan.tensors) if plan.scans else None
+        )
+        if made is None:
             return None
-        rows = shape[0]
-        state = (stepper.layers, rows, stepper.H)
-        first, memory = h, None
-        if stepper.remembers and h is not None:
+        self._stepper = (plan, made)
+        return _step(plan, made, x, h, dt)
+
+
+def _step(plan: _Plan, stepper: Stepper, x: Tensor, h: Any, dt: Any) -> tuple[Tensor, HiddenState] | None:
+    dtype, device, rows = plan.dtype, plan.device, x.shape[0]
+    if x.dtype is not dtype or x.device != device:
+        return None
+    m = None
+    if h is not None:
+        if plan.remembers:
             if type(h) is not tuple or len(h) != 2:
                 return None
-            first, memory = h
-            if not _is_dense(memory, state, dtype):
+            h, m = h
+            if type(m) is not Tensor or m.dtype is not dtype or m.device != device or m.shape != h.shape:
                 return None
-        if first is not None and not _is_dense(first, state, dtype):
+        if (
+            type(h) is not Tensor
+            or h.dtype is not dtype
+            or h.device != device
+            or h.shape != (plan.layers, rows, plan.H)
+        ):
             return None
+    if dt is None:
+        dt = 1.0
+    elif isinstance(dt, Tensor):
+        dt = _interval(dt, rows, dtype, device)
         if dt is None:
-            dt = 1.0
-        elif type(dt) is int:
-            dt = float(dt)
-        elif type(dt) is not float and not _is_dense(dt, (rows,), dtype):
             return None
-        done = stepper.step(x, first, memory, dt)  # type: ignore[arg-type]
-        if done is None:
+    elif type(dt) is not float:
+        if isinstance(dt, bool) or not isinstance(dt, Real):
             return None
-        y, hn, mn = done
-        return y, hn if mn is None else (hn, mn)
+        dt = float(dt)
+    done = stepper.step(x, h, m, dt)
+    if done is None:
+        return None
+    y, hn, mn = done
+    return y, hn if mn is None else (hn, mn)
 
-    def _is_unchanged(self) -> bool:
-        try:
-            for owner, name, part in self._watched:
-                if owner[name] is not part:
-                    return False
-        except KeyError:  # such as a parameter that became a parametrization's
-            return False
-        for dropout in self._dropouts:
-            if dropout.p and dropout.training:
-                return False
-        return not (any(self._hooks) or module_hooks._global_forward_hooks or module_hooks._global_forward_pre_hooks)
 
-    def _has_same_numbers(self) -> bool:
-        for tensor, pointer, version in self._numbers:
-            if tensor._version != version or tensor.data_ptr() != pointer:
-                return False
-        return True
-
-    def _look_at(self, cells: nn.ModuleList) -> bool:
-        """Look at the cells anew, and return whether the kernel can take them."""
-        self._fused, self._stepper = [], None
-        found = []
-        for cell in cells:
-            fused = cell.fused() if isinstance(cell, HeadedCell | MixedMemory) else None
-            if fused is None or any(fused.form.masked):
-                return False
-            if way_for(*(w.detach() for w in fused.weights)) is not Way.EAGER:
-                return False
-            found.append(fused)
-        if any(part.form != found[0].form for part in found):
-            return False
-        modules = list(cells.modules())
-        self._watched = [
-            (owner, name, part)
-            for module in modules
-            for owner in (module._parameters, module._buffers, module._modules)
-            for name, part in owner.items()
-            if part is not None
-        ]
-        self._tensors = [part for _, _, part in self._watched if isinstance(part, Tensor)]
-        self._hooks = [getattr(module, name) for module in modules for name in _HOOKS]
-        self._backward_hooks = [getattr(module, name) for module in modules for name in _BACKWARD_HOOKS]
-        self._dropouts = [module for module in modules if isinstance(module, nn.Dropout)]
-        self._fused = found
-        known = {id(tensor) for tensor in self._tensors}
-        own = all(id(w) in known for w in found[0].weights) and not found[0].form.remembers
-        self._own_weights = len(found) == 1 and own and not found[0].recompute
-        return True
-
-    def _pack(self, cells: nn.ModuleList) -> Stepper:
-        self._numbers = [(tensor, tensor.data_ptr(), tensor._version) for tensor in self._tensors]
-        weights = [[w.detach() for w in part.weights] for part in self._fused]
-        inputs = [cell.input_size for cell in cells if isinstance(cell, Cell)]
-        self._stepper = Stepper(self._fused[0].form, weights, inputs)
-        return self._stepper
+def _interval(dt: Tensor, rows: int, dtype: torch.dtype, device: torch.device) -> Tensor | None:
+    """Return dt as (B,), or None where it is not what `Recurrent.step` takes."""
+    if type(dt) is not Tensor or dt.device != device:
+        return None
+    if dt.dtype is not dtype:
+        if dt.is_complex() or dt.dtype is torch.bool:
+            return None
+        dt = dt.to(dtype)
+    if dt.dim() == 0:
+        dt = dt.expand(rows)
+    elif dt.dim() == 2 and dt.shape[1] == 1:
+        dt = dt.squeeze(1)
+    return dt if dt.shape == (rows,) else None

@@ -11,11 +11,10 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 
 from liquidtime._checks import check_lengths, check_rate, check_size, check_width, named_arguments
 from liquidtime._types import HiddenState, State
-from liquidtime.cells import Cell, LTCCell, WiredCfCCell
+from liquidtime.cells import Cell
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.quick import Quick
 from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
-from liquidtime.ops.fitness import can_call_straight
 
 
 class Recurrent(nn.Module):
@@ -85,6 +84,9 @@ class Recurrent(nn.Module):
     def _cell(self, index: int) -> Cell:
         return cast(Cell, self.cells[index])
 
+    def _cells(self) -> list[Cell]:
+        return cast(list[Cell], list(self.cells))
+
     def forward(
         self,
         x: Tensor | PackedSequence,
@@ -110,7 +112,7 @@ class Recurrent(nn.Module):
             TypeError: something that is not a tensor.
 
         """
-        if lengths is None and self.num_layers == 1 and self.batch_first and self._goes_quickly():
+        if lengths is None and self.num_layers == 1 and self.batch_first:
             done = self._quick.scan(self, x, h0, dt)
             if done is not None:
                 return done
@@ -148,7 +150,7 @@ class Recurrent(nn.Module):
             (B, output_size) the output, and the new state.
 
         """
-        if not torch.is_grad_enabled() and self._goes_quickly():
+        if not torch.is_grad_enabled():
             done = self._quick.step(self, x, h, dt)
             if done is not None:
                 return done
@@ -163,31 +165,28 @@ class Recurrent(nn.Module):
             return y.squeeze(0), _map(lambda part: part.squeeze(1), state)
         check_width("x", x, self.input_size, "(B, D)")
         dt = interval(dt, x)
-        y, states = x, self._split(h, x)
+        cells = self._cells()
+        y, states = x, self._split(h, x, cells)
         for index in range(self.num_layers):
             if index:
                 y = self.dropout(y)
-            y, states[index] = _one_sample(self._cell(index), y, states[index], dt)
+            y, states[index] = _one_sample(cells[index], y, states[index], dt)
         return self._project(y), _join(states)
-
-    def _goes_quickly(self) -> bool:
-        if self.bidirectional or self.projection is not None:
-            return False
-        return self.num_layers == 1 or not (self.dropout.training and self.dropout.p)
 
     def _run(self, x: Tensor, h0: HiddenState | None, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, HiddenState]:
         check_width("x", x, self.input_size, "(B, T, D)")
-        states = self._split(h0, x)
+        cells = self._cells()
+        states = self._split(h0, x, cells)
         backward_dt = reverse_intervals(dt, lengths) if self.bidirectional else dt
         y = x
         for layer in range(self.num_layers):
             if layer:
                 y = self.dropout(y)
             first = layer * self.num_directions
-            out, states[first] = self._cell(first).scan(y, states[first], dt, lengths)
+            out, states[first] = cells[first].scan(y, states[first], dt, lengths)
             if self.bidirectional:
                 turned = reverse(y, lengths)
-                back, states[first + 1] = self._cell(first + 1).scan(turned, states[first + 1], backward_dt, lengths)
+                back, states[first + 1] = cells[first + 1].scan(turned, states[first + 1], backward_dt, lengths)
                 out = torch.cat([out, reverse(back, lengths)], dim=-1)
             y = out
         y = self._project(y)
@@ -214,9 +213,8 @@ class Recurrent(nn.Module):
     def _project(self, y: Tensor) -> Tensor:
         return y if self.projection is None else self.projection(y)
 
-    def _split(self, h: HiddenState | None, x: Tensor) -> list[State]:
+    def _split(self, h: HiddenState | None, x: Tensor, cells: list[Cell]) -> list[State]:
         """Return one state for each cell from the layer's (L, B, ·) tensors."""
-        cells = [self._cell(index) for index in range(len(self.cells))]
         if h is None:
             return [cell.initial_state(x) for cell in cells]
         sizes = cells[0].state_sizes
@@ -252,8 +250,8 @@ class Recurrent(nn.Module):
 
 
 def _one_sample(cell: Cell, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-    """Take one step of a cell; without gradients as a scan of one sample, which one call of a kernel does."""
-    if torch.is_grad_enabled() or not isinstance(cell, LTCCell | WiredCfCCell) or not can_call_straight():
+    """Take one step of a cell; without gradients as a scan of one sample, which may be one call of a kernel."""
+    if torch.is_grad_enabled():
         y, after = cell(x, state, dt)
         return y, after
     ys, after = cell.scan(x.unsqueeze(1), state, dt.unsqueeze(1))
@@ -266,5 +264,8 @@ def _map(function: Callable[[Tensor], Tensor], h: HiddenState) -> HiddenState:
 
 def _join(states: list[State]) -> HiddenState:
     """Return the layer's (L, B, ·) tensors from one state for each cell."""
-    parts = tuple(torch.stack(part) for part in zip(*states, strict=True))
+    if len(states) == 1:
+        parts = tuple(part.unsqueeze(0) for part in states[0])
+    else:
+        parts = tuple(torch.stack(part) for part in zip(*states, strict=True))
     return parts[0] if len(parts) == 1 else parts

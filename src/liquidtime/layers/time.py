@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TypeAlias
 
 import torch
@@ -46,8 +47,9 @@ def intervals(dt: Interval, x: Tensor, lengths: Tensor | None = None, *, batch_f
         if list(given.shape) != needed:
             raise wrong_shape("dt", axes, needed, given.shape, _HINT)
         full = given if batch_first else given.transpose(0, 1)
+    full = full.to(x.dtype)
     check_dt(full, lengths)
-    return full.to(x.dtype)
+    return full
 
 
 def interval(dt: Tensor | float | int | None, x: Tensor) -> Tensor:
@@ -62,15 +64,16 @@ def interval(dt: Tensor | float | int | None, x: Tensor) -> Tensor:
         given = given.squeeze(-1)
     if given.shape != (B,):
         raise wrong_shape("dt", "(B,)", [B], given.shape, _HINT)
+    given = given.to(x.dtype)
     check_dt(given.unsqueeze(1))
-    return given.to(x.dtype)
+    return given
 
 
 def _as_tensor(dt: object, x: Tensor) -> Tensor:
     if isinstance(dt, Tensor):
         given = dt.to(x.device)
-    elif isinstance(dt, int | float) and not isinstance(dt, bool):
-        given = torch.tensor(dt, dtype=torch.float64, device=x.device)
+    elif not isinstance(dt, bool) and isinstance(dt, Real):
+        given = torch.tensor(float(dt), dtype=torch.float64, device=x.device)
     else:
         raise TypeError(f"`dt` must be a tensor, a number or None; got {type(dt).__name__}. {_HINT}")
     if given.is_complex() or given.dtype is torch.bool:

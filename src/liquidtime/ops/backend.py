@@ -1,4 +1,4 @@
-"""Which way the scans are computed: by the compiled kernels or by the plain PyTorch loop that defines them."""
+"""Which way the scans are computed: by the kernels or by the plain PyTorch loops that define them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BACKENDS = ("auto", "native", "reference")
 VARIABLE = "LIQUIDTIME_BACKEND"
 
 _chosen = "auto"
-_native = False  # whether scans that have a kernel run on it
+_kernels_allowed = True
 
 
 def backend() -> str:
@@ -33,12 +33,11 @@ def set_backend(name: str) -> None:
         NativeMissingError: "native", but it was not built; the text says how to build it.
 
     """
-    global _chosen, _native
+    global _chosen, _kernels_allowed
     check_choice("backend", name, BACKENDS)
     if name == "native":
         library.load()
-    _chosen = name
-    _native = name != "reference" and library.is_built()
+    _chosen, _kernels_allowed = name, name != "reference"
 
 
 @contextlib.contextmanager
@@ -53,13 +52,18 @@ def using_backend(name: str) -> Iterator[None]:
 
 
 def live_backend() -> str:
-    """Return what scans that have a kernel run on now: "native" or "reference"."""
-    return "native" if _native else "reference"
+    """Return what scans on the CPU that have a kernel run on now: "native" or "reference"."""
+    return "native" if native_is_live() else "reference"
 
 
 def native_is_live() -> bool:
-    """Return whether scans that have a kernel run on it."""
-    return _native
+    """Return whether scans on the CPU that have a kernel run on it."""
+    return _kernels_allowed and library.is_built()
+
+
+def kernels_are_allowed() -> bool:
+    """Return whether scans may run on kernels at all, those of any device."""
+    return _kernels_allowed
 
 
 set_backend(os.environ.get(VARIABLE, "auto"))

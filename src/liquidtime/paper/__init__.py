@@ -1,1 +1,18 @@
-"""The paper's experiments: settings, models, runs and tables. The only place that knows both data sets and models."""
+"""The paper's experiments: the only place that knows both data sets and models.
+
+Rooms, each importing only from those after it: `pages` (tables and figures), `runner` (seeds and result files),
+`experiments` (declarations), `models`, `fitting` (what models share), `datasets`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = ["datasets", "experiments", "fitting", "models", "pages", "runner"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'liquidtime.paper' has no attribute {name!r}")
+    return importlib.import_module(f"liquidtime.paper.{name}")

@@ -1,4 +1,4 @@
-"""Steps of ordinary differential equations, one file a method."""
+"""Steps of ordinary differential equations, one file per method."""
 
 from liquidtime._checks import check_choice
 from liquidtime.solvers.dopri5 import Dopri5
@@ -11,9 +11,11 @@ from liquidtime.solvers.semi_implicit import SemiImplicit
 from liquidtime.solvers.solver import Solver
 
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (SemiImplicit(), Euler(), RK4(), Hold(), Midpoint())}
+"""Those of a liquid cell, by name."""
 EXPLICIT: dict[str, Solver] = {solver.name: solver for solver in (Euler(), RK4(), Dopri5())}
 """Those that need no rate, for any right-hand side."""
 ALL_SOLVERS: dict[str, Solver] = SOLVERS | EXPLICIT
+"""Every solver by name."""
 
 
 def solver_of(given: str | Solver, among: dict[str, Solver]) -> Solver:

@@ -1,4 +1,4 @@
-"""The theory of the closed form in numpy: exact solution, approximation, error bound."""
+"""The theory of the closed form in numpy: the lemma's scalar liquid equation, its closed form and its error bound."""
 
 from liquidtime.theory.approximate import approximate
 from liquidtime.theory.bound import bound, sharpness

@@ -60,12 +60,12 @@ def as_rate(argument: str, given: object) -> Array:
 
 
 def input_at(signal: Signal, s: Array) -> Array:
-    """Return I(s) at times s (N,), or refuse a signal that is not one finite number a time."""
+    """Return I(s) at times s (N,), or refuse a signal that is not one finite number per time."""
     given = signal(s)
     values = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given, dtype=np.float64)
     if values.shape not in ((), s.shape):
         raise ValueError(
-            f"`signal` must return one number a time, shape (N,) = {s.shape}; got {values.shape}. "
+            f"`signal` must return one number per time, shape (N,) = {s.shape}; got {values.shape}. "
             "It is called with an array of times."
         )
     values = np.broadcast_to(values, s.shape)

@@ -28,7 +28,7 @@ def approximate(signal: Signal, t: Any, x0: Any, *, A: Any, w_tau: Any, f: Nonli
         t: times of any shape, at least 0.
         x0: state at t = 0, a number or an array that broadcasts against t.
         A: the state's limit, like x0.
-        w_tau: the rate that is always there, like x0.
+        w_tau: the constant part of the rate, like x0.
         f: nonlinearity, called with inputs (N,), values in [0, 1].
 
     Returns:

@@ -18,7 +18,7 @@ def bound(t: Any, x0: Any, *, A: Any, w_tau: Any) -> Array:
         t: times of any shape, at least 0.
         x0: state at t = 0, a number or an array that broadcasts against t.
         A: the state's limit, like x0.
-        w_tau: the rate that is always there, greater than 0, like x0.
+        w_tau: the constant part of the rate, greater than 0, like x0.
 
     Returns:
         The bound, of the shape of t (broadcast with x0, A and w_tau).
@@ -42,7 +42,7 @@ def sharpness(t: Any, w_tau: Any) -> tuple[Array, Array]:
 
     Args:
         t: times of any shape, at least 0.
-        w_tau: the rate that is always there, greater than 0, a number or an array that broadcasts against t.
+        w_tau: the constant part of the rate, greater than 0, a number or an array that broadcasts against t.
 
     Returns:
         (lower, upper), each of the shape of t (broadcast with w_tau).

@@ -39,18 +39,18 @@ def exact(
 
     The integral is computed in closed form for a `PiecewiseConstant` signal and by adaptive Gauss-Lobatto
     quadrature for any other, in float64. An error of `tolerance` in the mean of f over 0…t changes x(t) by at
-    most |x0 - A| · tolerance · t · exp(-w_tau t). Quadrature sees a signal at some 2,000 times or more from 0
-    to the last t; a shorter pulse may be missed, unless `breaks` has its place.
+    most |x0 - A| · tolerance · t · exp(-w_tau t). Quadrature sees a signal at 2,000 times or more between 0
+    and the last t; a shorter pulse may be missed, unless `breaks` says where it is.
 
     Args:
         signal: I, called with times (N,); returns (N,) or one number.
         t: times of any shape and order, at least 0.
         x0: state at t = 0, a number or an array that broadcasts against t.
         A: the state's limit, like x0.
-        w_tau: the rate that is always there, like x0.
+        w_tau: the constant part of the rate, like x0.
         f: nonlinearity, called with inputs (N,), values in [0, 1].
         breaks: (M,) times at which the signal jumps or has a kink, where they are known.
-        tolerance: on the mean of f(I) over 0…t, for quadrature.
+        tolerance: largest error of the mean of f(I) over 0…t, for quadrature.
 
     Returns:
         x(t), of the shape of t (broadcast with x0, A and w_tau).
@@ -65,9 +65,9 @@ def exact(
     if isinstance(signal, PiecewiseConstant):
         integral = signal.integral(t, f)
     else:
-        ends, place = np.unique(t, return_inverse=True)
+        ends, positions = np.unique(t, return_inverse=True)
         cuts = as_times("breaks", np.asarray(breaks, dtype=np.float64)).ravel()
         sums = cumulative(lambda s: activity(f, input_at(signal, s)), ends, cuts, tolerance)
-        integral = sums[place].reshape(t.shape)
+        integral = sums[positions].reshape(t.shape)
     solution: Array = (x0 - A) * np.exp(-w_tau * t - integral) + A
     return solution

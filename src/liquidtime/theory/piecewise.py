@@ -13,7 +13,7 @@ from liquidtime.theory.activity import Array, Nonlinearity, activity, as_numbers
 
 @dataclass(frozen=True, eq=False, init=False)
 class PiecewiseConstant:
-    """The signal I(t) = values[i] for times[i] ≤ t < times[i + 1]; the last value holds for ever.
+    """The signal I(t) = values[i] for times[i] ≤ t < times[i + 1]; the last value holds forever.
 
     Args:
         times: (N,) when the value changes, increasing, the first 0.
@@ -33,7 +33,7 @@ class PiecewiseConstant:
             start = f"starting at {times.flat[0]:g}" if times.size else "no times"
             raise ValueError(f"`times` must have shape (N,) and start at 0; got shape {times.shape}, {start}")
         if values.shape != times.shape:
-            raise wrong_shape("values", "(N,)", times.shape, values.shape, "One value a time.")
+            raise wrong_shape("values", "(N,)", times.shape, values.shape, "One value per time.")
         falls = np.flatnonzero(np.diff(times) <= 0)
         if falls.size:
             raise ValueError(

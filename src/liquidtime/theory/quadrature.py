@@ -29,14 +29,14 @@ def cumulative(g: Callable[[Array], Array], ends: Array, breaks: Array, toleranc
 
     [0, T], T the last end, is cut at the ends, at the breaks and into 64 equal pieces. A piece is halved
     until ten nodes on it and ten on each half agree to `tolerance` times its length, or until it is 1e-13 T
-    long: a jump not among the breaks costs some forty halvings and an error of that length. The outer nodes
+    long: a jump not among the breaks costs about forty halvings and an error of that length. The outer nodes
     lie at the ends, so that a jump close to one is seen, but just inside, so that a jump at one is not.
 
     Args:
         g: maps times (N,) to values (N,), each in [0, 1].
         ends: (N,) increasing times, at least 0.
         breaks: (M,) times at which g jumps or has a kink.
-        tolerance: on the mean of g over any piece.
+        tolerance: largest error of the mean of g over any piece.
 
     Returns:
         (N,) integrals, accurate to `tolerance` times t.

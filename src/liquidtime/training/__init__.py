@@ -1,29 +1,29 @@
 """Training: one loop, its settings, metrics with intervals, and checkpoints that survive."""
 
-from liquidtime.training.artifact import DamagedFolder, FallbackWarning, SaveFailed
-from liquidtime.training.bootstrap import Interval, bootstrap_interval
+from liquidtime.training.artifact import FallbackWarning, SaveFailed
+from liquidtime.training.bootstrap import ConfidenceInterval, bootstrap_interval, mean_interval
+from liquidtime.training.bounded import DamagedFolder
 from liquidtime.training.divergence import TrainingDiverged
+from liquidtime.training.locks import FolderInUse
 from liquidtime.training.log import read_log
 from liquidtime.training.loop import TrainResult, train
 from liquidtime.training.metrics import METRICS, Metric
 from liquidtime.training.objective import (
     Loss,
     absolute_error,
-    balanced_class_weights,
     cross_entropy,
     squared_error,
 )
-from liquidtime.training.run_folder import FolderInUse
 from liquidtime.training.seeds import isolated_rng
 from liquidtime.training.settings import TrainSettings
 from liquidtime.training.signals import TrainingInterrupted
 
 __all__ = [
     "METRICS",
+    "ConfidenceInterval",
     "DamagedFolder",
     "FallbackWarning",
     "FolderInUse",
-    "Interval",
     "Loss",
     "Metric",
     "SaveFailed",
@@ -32,10 +32,10 @@ __all__ = [
     "TrainingDiverged",
     "TrainingInterrupted",
     "absolute_error",
-    "balanced_class_weights",
     "bootstrap_interval",
     "cross_entropy",
     "isolated_rng",
+    "mean_interval",
     "read_log",
     "squared_error",
     "train",

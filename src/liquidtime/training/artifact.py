@@ -7,13 +7,14 @@ reading takes plain files directly inside the folder only.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import shutil
-import stat
+import re
+import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,11 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors_torch
 from torch import Tensor
 
-MANIFEST = "manifest.json"
-_LARGEST_MANIFEST = 1 << 20
+from liquidtime.training.bounded import LARGEST_HEADER, DamagedFolder, tensor_entries
+from liquidtime.training.sealed import MANIFEST as MANIFEST
+from liquidtime.training.sealed import SealedFolder, check_name, manifest_text, problem_of
 
-
-class DamagedFolder(ValueError):
-    """A saved folder is missing a part, or a part is not what was written."""
+_OLD = 3600.0
 
 
 class SaveFailed(OSError):
@@ -38,103 +38,131 @@ class FallbackWarning(UserWarning):
     """The newest saved folder could not be used, and the one before it was."""
 
 
-def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False) -> None:
     """Write files as one folder, whole or not at all; the good one before stays as ``<name>.previous``.
 
     Args:
         path: the folder; its parent must exist.
         files: contents by plain file name.
+        owned: the parent folder is the run's own, so a damaged folder of this name may be removed.
 
     Raises:
-        FileExistsError: `path`, or its previous generation, holds files that are not of such a folder.
+        FileExistsError: `path`, or its previous generation, is not such a folder, or was changed since it was written.
         SaveFailed: the disk is full or refuses; the last good folder stays.
 
     """
     for name in files:
-        _check_name(name)
-    previous, temporary = previous_of(path), path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    known = {*files, MANIFEST}
+        check_name(name)
+    previous, temporary, doomed = previous_of(path), _temporary(path), _temporary(previous_of(path))
+    known = (*files, MANIFEST)
+    if not owned:
+        refuse_foreign(path)
     for folder in (path, previous):
-        _refuse_foreign(folder, known)
+        _remove_dead(folder, known)
     manifest = _manifest_bytes(files)
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove_folder(temporary, known)
+        remove_folder(doomed, known)
         temporary.mkdir()
         for name, data in (*files.items(), (MANIFEST, manifest)):
             _write_synced(temporary / name, data)
         _sync_folder(temporary)
         if path.exists():
-            if problem_of(path) is None:
-                _remove(previous)
+            good = problem_of(path) is None
+            if (previous if good else path).exists():
+                (previous if good else path).rename(doomed)  # a removal that is cut short leaves no half folder
+            if good:
                 path.rename(previous)
-            else:
-                _remove(path)
         temporary.rename(path)
         _sync_folder(path.parent)
+        remove_folder(doomed, (*_listed(doomed), *known))
     except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove_folder(temporary, known)
+        if doomed.exists() and not previous.exists():
+            doomed.rename(previous)
         kept = next((folder for folder in (path, previous) if problem_of(folder) is None), None)
         stays = f"The last good one stays: {kept}" if kept else "Nothing was saved there before."
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. {stays}") from error
 
 
+def refuse_foreign(path: Path) -> None:
+    """Refuse to replace what `write_folder` did not write, or what was changed or added to since.
+
+    Args:
+        path: the folder to be written; it and its previous generation must be absent, empty, or as they were written.
+
+    Raises:
+        FileExistsError: one of them is not; the text says what is in the way.
+
+    """
+    for folder in (path, previous_of(path)):
+        if not (folder.exists() or folder.is_symlink()):
+            continue
+        if folder.is_symlink() or not folder.is_dir():
+            raise FileExistsError(f"{folder} exists and is not a folder; choose another name")
+        present = {entry.name for entry in folder.iterdir()}
+        if not present:
+            continue
+        foreign = sorted(present - {*_listed(folder), MANIFEST})
+        if foreign:
+            raise FileExistsError(
+                f"{folder} holds files that would be lost, e.g. {foreign[0]!r} ({len(foreign)} in all); "
+                "choose another name"
+            )
+        problem = problem_of(folder)
+        if problem is not None:
+            raise FileExistsError(f"{folder} is not as it was saved and would be lost: {problem}. Move it away.")
+
+
 def read_folder(path: Path) -> dict[str, bytes]:
-    """Return the contents of a folder by file name, every one checked against the manifest.
+    """Return the contents of a folder of one's own by file name, every one compared with the manifest.
+
+    For a stranger's folder, which may be large beyond reason, see `SealedFolder`.
 
     Raises:
         FileNotFoundError: there is no such folder.
         DamagedFolder: a file is missing, shorter or longer, of another sha256, or not a plain file.
 
     """
-    if not path.is_dir():
-        raise FileNotFoundError(f"there is no folder {path}")
-    raw = _read_plain(path / MANIFEST, None)
-    try:
-        parsed: Any = json.loads(raw)
-        entries = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in parsed["files"].items()}
-        canonical = _manifest_text(entries).encode()
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DamagedFolder(f"{path / MANIFEST} is not a manifest: {error}") from error
-    if canonical != raw:
-        raise DamagedFolder(f"{path / MANIFEST} is not as it was written")
-    files: dict[str, bytes] = {}
-    for name, (size, digest) in entries.items():
-        _check_name(name)
-        data = _read_plain(path / name, size)
-        if hashlib.sha256(data).hexdigest() != digest:
-            raise DamagedFolder(f"{path / name} has another sha256 than {MANIFEST} says: a bit has changed")
-        files[name] = data
-    return files
+    sealed = SealedFolder(path)
+    return {name: sealed.read(name) for name in sealed.entries}
 
 
-def read_newest(path: Path) -> tuple[Path, dict[str, bytes]]:
+def read_newest(path: Path, largest: Mapping[str, int]) -> tuple[Path, dict[str, bytes]]:
     """Return the newest good generation of a folder: itself, or with a warning the one before.
+
+    Args:
+        path: the folder.
+        largest: the files that it must have, and no other, with the most bytes of each.
 
     Raises:
         FileNotFoundError: neither generation exists.
         DamagedFolder: what exists is damaged; the text names the fault of each.
 
     """
-    problem = problem_of(path)
-    if problem is None:
-        return path, read_folder(path)
     previous = previous_of(path)
     if not path.exists() and not previous.exists():
         raise FileNotFoundError(f"there is no folder {path}, nor {previous.name} beside it")
-    second = problem_of(previous)
-    if second is not None:
-        raise DamagedFolder(f"no good copy is left: {problem}; {second}")
-    warnings.warn(f"{problem}. Taken instead: {previous}, the one saved before.", FallbackWarning, stacklevel=3)
-    return previous, read_folder(previous)
-
-
-def problem_of(path: Path) -> str | None:
-    """Return what is wrong with a folder, or None where it is whole."""
     try:
-        read_folder(path)
+        return path, _read_exactly(path, largest)
     except (OSError, DamagedFolder) as error:
-        return str(error)
-    return None
+        problem = str(error)
+    try:
+        files = _read_exactly(previous, largest)
+    except (OSError, DamagedFolder) as error:
+        raise DamagedFolder(f"no good copy is left: {problem}; {error}") from error
+    warnings.warn(f"{problem}. Taken instead: {previous}, the one saved before.", FallbackWarning, stacklevel=3)
+    return previous, files
+
+
+def _read_exactly(path: Path, largest: Mapping[str, int]) -> dict[str, bytes]:
+    sealed = SealedFolder(path)
+    surplus = sorted(set(sealed.entries) - set(largest))
+    if surplus:
+        raise DamagedFolder(f"{path / MANIFEST} lists {surplus[0]!r}, which is not of such a folder")
+    for name, most in largest.items():
+        sealed.size(name, most)
+    return {name: sealed.read(name, most) for name, most in largest.items()}
 
 
 def previous_of(path: Path) -> Path:
@@ -142,28 +170,96 @@ def previous_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.previous")
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
     """Write one file whole or not at all.
 
+    Args:
+        path: the file.
+        data: its contents.
+        replace: whether a file of that name may be replaced.
+
     Raises:
+        FileExistsError: there is one, and `replace` is False.
         SaveFailed: the disk is full or refuses; the file stays as it was.
 
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _temporary(path)
     try:
         temporary.unlink(missing_ok=True)
         _write_synced(temporary, data)
-        temporary.replace(path)
+        if replace:
+            temporary.replace(path)
+        else:
+            _rename_to_new(temporary, path)
         _sync_folder(path.parent)
+    except FileExistsError as error:
+        temporary.unlink(missing_ok=True)
+        raise FileExistsError(f"{path} exists already and is left as it is") from error
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is as before.") from error
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove the temporary folders that a killed process left beside `path`; for the holder of a lock only."""
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-        shutil.rmtree(leftover, ignore_errors=True)
+def _rename_to_new(temporary: Path, path: Path) -> None:
+    """Give a file another name that must be free."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if path.exists() or path.is_symlink():
+            raise FileExistsError(path) from None
+        temporary.rename(path)
+        return
+    temporary.unlink()
+
+
+def temporaries_of(path: Path) -> list[Path]:
+    """Return the files and folders under which a process that was killed was writing `path`."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.\d+\.tmp")
+    if not path.parent.is_dir():
+        return []
+    return sorted(item for item in path.parent.iterdir() if pattern.fullmatch(item.name) and not item.is_symlink())
+
+
+def remove_folder(path: Path, names: Iterable[str]) -> None:
+    """Remove the plain files of these names from a folder, and the folder if it is then empty; never a link."""
+    if path.is_symlink() or not path.is_dir():
+        return
+    for name in sorted({*names}):
+        file = path / name
+        if file.is_file() and not file.is_symlink():
+            file.unlink()
+    with contextlib.suppress(OSError):  # it holds something else, which stays
+        path.rmdir()
+
+
+def _remove_dead(path: Path, names: Iterable[str]) -> None:
+    """Remove the temporaries of `path` whose process is gone and that nobody has touched for an hour.
+
+    The hour is for processes of another machine that writes to the same disk, whose numbers mean nothing here.
+    """
+    for item in temporaries_of(path):
+        with contextlib.suppress(OSError):
+            old = time.time() - item.stat().st_mtime > _OLD
+            if old and not _is_alive(int(item.name.split(".")[-2])):
+                remove_folder(item, names)
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name == "nt":
+        return True  # there is no way to ask that leaves the process alone
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
@@ -181,9 +277,10 @@ def tensors_from_bytes(data: bytes) -> dict[str, Tensor]:
         DamagedFolder: it is not one.
 
     """
+    tensor_entries(data[: LARGEST_HEADER + 8], len(data))
     try:
         return safetensors_torch.load(data)
-    except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
+    except (SafetensorError, KeyError, ValueError, TypeError, RuntimeError, OverflowError) as error:
         raise DamagedFolder(f"not a safetensors file: {error}") from error
 
 
@@ -194,33 +291,7 @@ def json_to_bytes(values: Any, *, indent: int | None = None) -> bytes:
 
 def _manifest_bytes(files: Mapping[str, bytes]) -> bytes:
     entries = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
-    return _manifest_text(entries).encode()
-
-
-def _manifest_text(entries: Mapping[str, tuple[int, str]]) -> str:
-    listed = {name: {"bytes": size, "sha256": digest} for name, (size, digest) in entries.items()}
-    return json.dumps({"files": listed}, indent=1, sort_keys=True) + "\n"
-
-
-def _check_name(name: str) -> None:
-    if not name or name != os.path.basename(name) or name in (".", "..", MANIFEST) or "\0" in name or "\\" in name:
-        raise DamagedFolder(f"{name!r} is not the plain name of a file inside the folder")
-
-
-def _read_plain(path: Path, size: int | None) -> bytes:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise DamagedFolder(f"{path} cannot be read: {error.strerror}") from error
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise DamagedFolder(f"{path} is not a plain file")
-        if size is None and found.st_size > _LARGEST_MANIFEST:
-            raise DamagedFolder(f"{path} has {found.st_size} bytes, too many for a manifest")
-        if size is not None and found.st_size != size:
-            raise DamagedFolder(f"{path} has {found.st_size} bytes, not the {size} that {MANIFEST} says")
-        return file.read()
+    return manifest_text(entries).encode()
 
 
 def _write_synced(path: Path, data: bytes) -> None:
@@ -231,31 +302,18 @@ def _write_synced(path: Path, data: bytes) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    if os.name == "nt":
+        return  # Windows opens no folders
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _refuse_foreign(folder: Path, known: set[str]) -> None:
-    """A folder that is about to be replaced must hold nothing but what such folders hold."""
-    if not folder.exists():
-        return
-    if not folder.is_dir() or folder.is_symlink():
-        raise FileExistsError(f"{folder} exists and is not a folder; choose another name")
-    present = {entry.name for entry in folder.iterdir()}
+def _listed(folder: Path) -> list[str]:
+    """Return the names in a folder's manifest, none where that is not whole."""
     try:
-        listed = set(json.loads((folder / MANIFEST).read_bytes())["files"])
-    except (OSError, ValueError, KeyError, TypeError):
-        listed = set()
-    foreign = sorted(present - known - listed)
-    if foreign:
-        raise FileExistsError(
-            f"{folder} holds files that would be lost, e.g. {foreign[0]!r} ({len(foreign)} in all); choose another name"
-        )
-
-
-def _remove(folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
+        return list(SealedFolder(folder).entries)
+    except (FileNotFoundError, DamagedFolder):
+        return []

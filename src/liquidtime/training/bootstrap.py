@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ _CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
-class Interval:
+class ConfidenceInterval:
     """A figure with its confidence interval.
 
     Args:
@@ -30,16 +31,19 @@ class Interval:
     value: float
     low: float
     high: float
-    level: float
-    resamples: int
+    level: float = 0.95
+    resamples: int = 2000
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        value, low, high = (
+            f"{number:.3f}" if abs(number) < 100 else f"{number:,.0f}" for number in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
 
 
 def bootstrap_interval(
     metric: str, target: Any, prediction: Any, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
-) -> Interval:
+) -> ConfidenceInterval:
     """Return a metric with its percentile bootstrap interval.
 
     Rows are drawn with replacement; for AUC and average precision within each class, so that every resample has
@@ -58,21 +62,47 @@ def bootstrap_interval(
 
     """
     check_choice("metric", metric, METRICS)
-    check_size("resamples", resamples, 100)
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"`level` must be between 0 and 1; got {level!r}")
     chosen = METRICS[metric]
     y, p = chosen.prepare(target, prediction)
     groups = [np.flatnonzero(y == k) for k in np.unique(y)] if chosen.stratified else [np.arange(len(y))]
+    low, high = _ends(lambda W: chosen.weighted(y, p, W), groups, level, resamples, seed)
+    return ConfidenceInterval(float(chosen.score(y, p)), low, high, level, resamples)
+
+
+def mean_interval(values: Any, *, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> ConfidenceInterval:
+    """Return the mean of some numbers with its percentile bootstrap interval.
+
+    Args:
+        values: (n,) finite, at least one.
+        level: in (0, 1).
+        resamples: at least 100.
+        seed: of the draws; the caller's random state is not touched.
+
+    Raises:
+        ValueError: no number, or one that is not finite.
+
+    """
+    each = np.asarray(values, dtype=np.float64)
+    if each.ndim != 1 or len(each) == 0 or not np.isfinite(each).all():
+        raise ValueError(f"`values` must be (n,) finite numbers, at least one; got shape {each.shape}")
+    low, high = _ends(lambda W: W @ each / W.sum(axis=1), [np.arange(len(each))], level, resamples, seed)
+    return ConfidenceInterval(float(each.mean()), low, high, level, resamples)
+
+
+def _ends(
+    weighted: Callable[[Array], Array], groups: list[npt.NDArray[np.intp]], level: float, resamples: int, seed: int
+) -> tuple[float, float]:
+    """Return the ends of the interval of a figure, given as a function of (R, n) weights of the rows."""
+    check_size("resamples", resamples, 100)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"`level` must be between 0 and 1; got {level!r}")
+    n = sum(map(len, groups))
     rng = np.random.default_rng(seed)
-    block = max(1, _CELLS // len(y))
-    values = [
-        chosen.weighted(y, p, _counts(rng, groups, len(y), min(block, resamples - start)))
-        for start in range(0, resamples, block)
-    ]
+    block = max(1, _CELLS // n)
+    values = [weighted(_counts(rng, groups, n, min(block, resamples - start))) for start in range(0, resamples, block)]
     tail = (1.0 - level) / 2
     low, high = np.nanquantile(np.concatenate(values), [tail, 1.0 - tail])
-    return Interval(float(chosen.score(y, p)), float(low), float(high), level, resamples)
+    return float(low), float(high)
 
 
 def _counts(rng: np.random.Generator, groups: list[npt.NDArray[np.intp]], n: int, R: int) -> Array:

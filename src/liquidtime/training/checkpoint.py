@@ -1,31 +1,43 @@
-"""Everything a run needs to go on as if it had never stopped, in one checked folder."""
+"""Everything a run needs to continue as if it had never stopped, in one checked folder."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from liquidtime.training.artifact import (
-    DamagedFolder,
     json_to_bytes,
     read_newest,
     tensors_from_bytes,
     tensors_to_bytes,
     write_folder,
 )
-from liquidtime.training.average import WeightAverage
+from liquidtime.training.bounded import DamagedFolder, json_from_bytes
 from liquidtime.training.seeds import RandomState
 from liquidtime.training.settings import TrainSettings
 
 FORMAT = 1
 STATE, TENSORS = "state.json", "tensors.safetensors"
+_LARGEST_STATE, _STATE_VALUES = 1 << 25, 1_000_000
+_COPIES, _SPARE = 12, 1 << 24
+"""A checkpoint holds the model, its best epoch and the optimiser's moments: in bytes, so many models and some more."""
+
+
+_NUMBER = (int, float)
+_OPTIONAL: dict[str, Any] = {
+    "loss_total": _NUMBER,
+    "loss_weight": _NUMBER,
+    "first_loss": (*_NUMBER, type(None)),
+    "best_epoch": (int, type(None)),
+    "best_metric": (*_NUMBER, type(None)),
+}
+"""Fields whose type is not that of their default."""
 
 
 @dataclass
@@ -64,6 +76,26 @@ class RunState:
         """Return every field that is not a tensor."""
         return {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "best"}
 
+    @staticmethod
+    def from_json(stored: Mapping[str, Any], best: dict[str, Tensor]) -> RunState:
+        """Return the state that `to_json` wrote, with the best epoch's tensors.
+
+        Raises:
+            TypeError: a field that is unknown, missing or of another type.
+
+        """
+        state = RunState(**stored, best=best)
+        fresh = RunState()
+        for name, value in stored.items():
+            kind = _OPTIONAL.get(name, type(getattr(fresh, name)))
+            if isinstance(value, bool) or not isinstance(value, kind):
+                raise TypeError(f"`{name}` of type {type(value).__name__}")
+        if min(state.epoch, state.step, state.total_steps, state.without_better) < 0 or not all(
+            isinstance(record, dict) for record in state.history
+        ):
+            raise TypeError("a number below 0, or a `history` that is not of records")
+        return state
+
 
 def save_checkpoint(
     path: Path,
@@ -71,7 +103,6 @@ def save_checkpoint(
     settings: TrainSettings,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    average: WeightAverage,
 ) -> None:
     """Write a run with all its states, whole or not at all; the one before is kept beside it.
 
@@ -80,11 +111,10 @@ def save_checkpoint(
 
     """
     random_state = RandomState.now()
-    groups, scalars, moments = _split_optimizer(optimizer)
+    scalars, moments = _split_optimizer(optimizer)
     tensors = {
         **_prefixed("model", model_tensors(model)),
         **_prefixed("best", run.best),
-        **_prefixed("average", average.tensors),
         **_prefixed("optimizer", moments),
         **_prefixed("random", random_state.to_tensors()),
     }
@@ -92,11 +122,10 @@ def save_checkpoint(
         "format": FORMAT,
         "run": run.to_json(),
         "settings": settings.to_dict(),
-        "optimizer": {"groups": groups, "scalars": scalars},
-        "average_count": average.count,
+        "optimizer": {"scalars": scalars},
         "random": random_state.to_json(),
     }
-    write_folder(path, {STATE: json_to_bytes(state), TENSORS: tensors_to_bytes(tensors)})
+    write_folder(path, {STATE: json_to_bytes(state), TENSORS: tensors_to_bytes(tensors)}, owned=True)
 
 
 def load_checkpoint(
@@ -104,9 +133,8 @@ def load_checkpoint(
     settings: TrainSettings,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    average: WeightAverage,
 ) -> tuple[RunState, RandomState]:
-    """Give model, optimiser and average the states of the newest good checkpoint; return the run's and the random one.
+    """Give model and optimiser the states of the newest good checkpoint; return the run's and the random one.
 
     Raises:
         FileNotFoundError: there is none.
@@ -114,25 +142,35 @@ def load_checkpoint(
         ValueError: it is of a newer format, of other settings, or of another model.
 
     """
-    found, files = read_newest(path)
-    for name in (STATE, TENSORS):
-        if name not in files:
-            raise DamagedFolder(f"{found} has no {name}; it is not a checkpoint of a run")
-    state = json.loads(files[STATE])
-    if state["format"] > FORMAT:
-        raise ValueError(f"{found} has format {state['format']}; this version reads up to {FORMAT}. Update liquidtime.")
-    changed = settings.changes(state["settings"])
+    size = sum(tensor.numel() * tensor.element_size() for tensor in model_tensors(model).values())
+    home, files = read_newest(path, {STATE: _LARGEST_STATE, TENSORS: _COPIES * size + _SPARE})
+    state = json_from_bytes(files[STATE], str(home / STATE), _STATE_VALUES)
+    try:
+        if state["format"] > FORMAT:
+            raise ValueError(
+                f"{home} has format {state['format']}; this version reads up to {FORMAT}. Update liquidtime."
+            )
+        _check_settings(settings, state["settings"], home)
+        parts = _parts(tensors_from_bytes(files[TENSORS]))
+        run = RunState.from_json(state["run"], parts.get("best", {}))
+        random_state = RandomState.of(state["random"], parts["random"])
+        random_state.check()
+        stored = state["optimizer"]
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RuntimeError) as error:
+        raise DamagedFolder(f"{home} is not the checkpoint of a run: {type(error).__name__} {error}") from error
+    if run.best:
+        compare_tensors(model_tensors(model), run.best, str(home))
+    load_model_tensors(model, parts.get("model", {}), str(home))
+    _join_optimizer(optimizer, stored, parts.get("optimizer", {}), home)
+    return run, random_state
+
+
+def _check_settings(settings: TrainSettings, stored: Mapping[str, Any], home: Path) -> None:
+    changed = settings.changes(stored)
     if changed:
-        told = ", ".join(f"`{name}` {state['settings'].get(name)!r} → {getattr(settings, name)!r}" for name in changed)
-        raise ValueError(f"{found} is of a run with other settings: {told}. Keep them to resume, or use a new folder.")
-    parts = _parts(tensors_from_bytes(files[TENSORS]))
-    load_model_tensors(model, parts.get("model", {}), str(found))
-    _join_optimizer(optimizer, state["optimizer"], parts.get("optimizer", {}))
-    device = {name: parameter.device for name, parameter in model.named_parameters()}
-    average.count = state["average_count"]
-    average.tensors = {name: tensor.to(device[name]) for name, tensor in parts.get("average", {}).items()}
-    run = RunState(**state["run"], best=parts.get("best", {}))
-    return run, RandomState.of(state["random"], parts["random"])
+        own = settings.to_dict()
+        told = ", ".join(f"`{name}` {stored.get(name)!r} → {own.get(name, 'unknown here')!r}" for name in changed)
+        raise ValueError(f"{home} is of a run with other settings: {told}. Keep them to resume, or use a new folder.")
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -150,51 +188,79 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
     return found
 
 
-def load_model_tensors(model: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
-    """Give a model the tensors of another with the same names and shapes.
+class Shaped(Protocol):
+    """A tensor, or a note of one."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """Its sizes."""
+
+
+def compare_tensors(own: Mapping[str, Shaped], tensors: Mapping[str, Shaped], source: str) -> None:
+    """Compare stored tensors with a model's by name and shape.
+
+    Args:
+        own: the model's.
+        tensors: the stored ones.
+        source: where they are stored.
 
     Raises:
         ValueError: a tensor that is missing, surplus or of another shape; the text names it.
 
     """
-    own = model_tensors(model)
     for name in own:
         if name not in tensors:
             raise ValueError(f"{source} has no tensor {name!r}, which the model needs: it is of another model.")
-        if own[name].shape != tensors[name].shape:
-            came, needed = tuple(tensors[name].shape), tuple(own[name].shape)
+        came, needed = tuple(tensors[name].shape), tuple(own[name].shape)
+        if came != needed:
             raise ValueError(f"{source} has {name!r} with shape {came}; the model's is {needed}.")
     surplus = sorted(set(tensors) - set(own))
     if surplus:
         raise ValueError(f"{source} has a tensor {surplus[0]!r} that the model does not: it is of another model.")
+
+
+def load_model_tensors(model: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
+    """Give a model the tensors of another with the same names and shapes.
+
+    Raises:
+        ValueError: see `compare_tensors`.
+
+    """
+    own = model_tensors(model)
+    compare_tensors(own, tensors, source)
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(tensors[name])
 
 
-def _split_optimizer(optimizer: torch.optim.Optimizer) -> tuple[list[Any], dict[str, Any], dict[str, Tensor]]:
-    whole = optimizer.state_dict()
+def _split_optimizer(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Any], dict[str, Tensor]]:
     scalars: dict[str, Any] = {}
     moments: dict[str, Tensor] = {}
-    for index, entries in whole["state"].items():
+    for index, entries in optimizer.state_dict()["state"].items():
         for key, value in entries.items():
             if isinstance(value, Tensor):
                 moments[f"{index}/{key}"] = value
             else:
                 scalars[f"{index}/{key}"] = value
-    return whole["param_groups"], scalars, moments
+    return scalars, moments
 
 
-def _join_optimizer(optimizer: torch.optim.Optimizer, stored: Mapping[str, Any], moments: Mapping[str, Tensor]) -> None:
+def _join_optimizer(
+    optimizer: torch.optim.Optimizer, stored: Mapping[str, Any], moments: Mapping[str, Tensor], home: Path
+) -> None:
+    """Give an optimiser the stored moments; its rates and other settings are those of the run's settings."""
+    groups = optimizer.state_dict()["param_groups"]
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     entries: dict[int, dict[str, Any]] = {}
-    for where, value in (*stored["scalars"].items(), *moments.items()):
-        index, key = where.split("/", 1)
-        entries.setdefault(int(index), {})[key] = value
-    groups = [
-        {name: tuple(value) if name == "betas" else value for name, value in group.items()}
-        for group in stored["groups"]
-    ]
-    optimizer.load_state_dict({"state": entries, "param_groups": groups})
+    try:
+        for where, value in (*stored["scalars"].items(), *moments.items()):
+            index, _, key = where.partition("/")
+            if isinstance(value, Tensor) and value.dim() > 0 and value.shape != parameters[int(index)].shape:
+                raise ValueError(f"{where!r} has another shape than its parameter")
+            entries.setdefault(int(index), {})[key] = value
+        optimizer.load_state_dict({"state": entries, "param_groups": groups})
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RuntimeError) as error:
+        raise DamagedFolder(f"{home} has no state of this optimiser: {error}") from error
 
 
 def _prefixed(part: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -9,6 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+_EXPLODED = 1e6
+"""A loss over this times that of the first step, or times 1 if that was less, has diverged."""
+
 
 class TrainingDiverged(ArithmeticError):
     """The loss or a gradient became NaN, infinite or far too large; the model has its last good weights again.
@@ -17,7 +20,7 @@ class TrainingDiverged(ArithmeticError):
         what: the fault, e.g. "the loss is nan".
         epoch: from 0.
         step: optimiser steps taken in all before this one.
-        ids: of the rows in the batches of this step, as the batches' `ids` give them.
+        ids: of the rows in the batch of this step, as its `ids` give them.
         culprit: the first parameter, or gradient, that is not finite; None where all are.
     """
 
@@ -65,21 +68,16 @@ def first_not_finite(model: nn.Module) -> str | None:
     return None
 
 
-def loss_fault(loss: float, first: float, factor: float) -> str | None:
-    """Return what is wrong with a loss: NaN, infinite, or over factor·max(1, |first|); None where it is well."""
+def loss_fault(loss: float, first: float) -> str | None:
+    """Return what is wrong with a loss: NaN, infinite, or over 10⁶·max(1, |first|); None where it is well."""
     if not math.isfinite(loss):
         return f"the loss is {loss}"
-    limit = factor * max(1.0, abs(first))
-    if factor > 0 and loss > limit:
+    if loss > _EXPLODED * max(1.0, abs(first)):
         return f"the loss exploded to {loss:.3g} (the first was {first:.3g})"
     return None
 
 
-def row_ids(batches: Sequence[Any]) -> list[Any]:
-    """Return the `ids` of all batches that have them, in order."""
-    found: list[Any] = []
-    for batch in batches:
-        ids = batch.get("ids") if isinstance(batch, dict) else getattr(batch, "ids", None)
-        if ids is not None:
-            found.extend(ids.tolist() if hasattr(ids, "tolist") else ids)
-    return found
+def row_ids(batch: Any) -> list[Any]:
+    """Return the `ids` of a batch, none where it has none."""
+    ids = batch.get("ids") if isinstance(batch, dict) else getattr(batch, "ids", None)
+    return [] if ids is None else list(ids.tolist() if hasattr(ids, "tolist") else ids)

@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sized
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,8 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.errors import nearest
-from liquidtime.training.artifact import SaveFailed, previous_of, remove_leftovers
-from liquidtime.training.average import WeightAverage
+from liquidtime.training.artifact import SaveFailed, previous_of
 from liquidtime.training.checkpoint import (
     RunState,
     load_checkpoint,
@@ -32,10 +31,10 @@ from liquidtime.training.divergence import LastGood, TrainingDiverged, first_not
 from liquidtime.training.log import RunLog
 from liquidtime.training.objective import Loss
 from liquidtime.training.progress import ProgressLine
-from liquidtime.training.run_folder import CHECKPOINT, held_folder
+from liquidtime.training.run_folder import CHECKPOINT, held_folder, remove_leftovers
 from liquidtime.training.schedule import rate_factor
 from liquidtime.training.seeds import RandomState, derive_seed, isolated_rng, seed_everything
-from liquidtime.training.settings import AUTOCAST, OPTIMIZERS, WITH_MOMENTUM, TrainSettings
+from liquidtime.training.settings import OPTIMIZERS, WITH_MOMENTUM, TrainSettings
 from liquidtime.training.signals import StopRequest, TrainingInterrupted, stop_requests
 
 Batch = TypeVar("Batch")
@@ -82,7 +81,7 @@ def train(
 ) -> TrainResult:
     """Train a model in place.
 
-    Each step minimises Σ total / Σ weight over `accumulate` batches. With `validate` the model ends with the weights
+    Each step minimises total / weight of one batch. With `validate` the model ends with the weights
     of the best epoch, without it with the last. Everything random follows from `settings.seed`; the caller's random
     state is as before. The same call twice gives the same bits on the same machine with the same number of threads.
 
@@ -149,7 +148,6 @@ class _Run:
             raise ValueError("`model` has no parameter with requires_grad; there is nothing to train.")
         self.penalised = _matching(model, settings.l2_parameters)
         self.optimizer = _optimizer(self.parameters, settings)
-        self.average = WeightAverage(model, settings.average, settings.average_decay, settings.average_start)
         self.state = RunState()
         self.good = LastGood(model)
         self.random: RandomState | None = None
@@ -159,16 +157,14 @@ class _Run:
 
     def open(self, checkpoint: Path, resume: bool) -> None:
         self.checkpoint = checkpoint
-        remove_leftovers(checkpoint)
+        remove_leftovers(checkpoint.parent)
         present = checkpoint.exists() or previous_of(checkpoint).exists()
         if present and not resume:
             raise FileExistsError(
                 f"`folder` {checkpoint.parent} already has a run. Pass resume=True to go on with it, or choose another."
             )
         if present:
-            self.state, self.random = load_checkpoint(
-                checkpoint, self.settings, self.model, self.optimizer, self.average
-            )
+            self.state, self.random = load_checkpoint(checkpoint, self.settings, self.model, self.optimizer)
             self.good.keep()
             if self.state.stopped == "finished" and self.state.epoch < self.settings.epochs:
                 self.state.stopped = ""
@@ -180,15 +176,15 @@ class _Run:
         seed_everything(derive_seed(settings.seed, state.epoch))  # what validation drew has no effect
         generator = torch.Generator().manual_seed(derive_seed(settings.seed, state.epoch, 1))
         source = self.batches(state.epoch, generator)
-        steps = math.ceil(len(source) / settings.accumulate) if isinstance(source, Sized) else None
+        steps = len(source) if isinstance(source, Sized) else None
         iterator = iter(source)
-        for _ in itertools.islice(iterator, state.step * settings.accumulate):
+        for _ in itertools.islice(iterator, state.step):
             pass  # what was done before the run stopped; drawing it again brings `generator` to the same place
         if state.step and self.random is not None:
             self.random.restore()
         self.random = None
         rate = settings.learning_rate
-        while group := list(itertools.islice(iterator, settings.accumulate)):
+        for batch in iterator:
             rate = settings.learning_rate * rate_factor(
                 settings.schedule,
                 state.epoch,
@@ -197,9 +193,8 @@ class _Run:
                 epochs=settings.epochs,
                 decay=settings.decay,
                 every=settings.schedule_every,
-                warm_up=settings.warm_up,
             )
-            self.step(group, rate)
+            self.step(batch, rate)
             state.step += 1
             state.total_steps += 1
             self.line.update(state.epoch, state.step / steps if steps else 0.0, self._mean_loss(), rate)
@@ -211,23 +206,19 @@ class _Run:
         self.finish_epoch(rate, time.perf_counter() - begun)
         self.save_or_stop()
 
-    def step(self, group: list[Any], rate: float) -> None:
+    def step(self, batch: Any, rate: float) -> None:
         settings, state = self.settings, self.state
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        total = weight = 0.0
-        for batch in group:
-            with _autocast(self.parameters[0].device, settings.autocast):
-                loss = _as_loss(self.objective(self.model, batch))
-            if float(loss.weight) != 0:
-                loss.total.backward()  # type: ignore[no-untyped-call]
-                total += float(loss.total.detach())
-                weight += float(loss.weight)
+        loss = _as_loss(self.objective(self.model, batch))
+        weight = float(loss.weight)
         if weight == 0:
             return
+        loss.total.backward()  # type: ignore[no-untyped-call]
+        total = float(loss.total.detach())
         mean = total / weight
-        fault = loss_fault(mean, mean if state.first_loss is None else state.first_loss, settings.explode_factor)
+        fault = loss_fault(mean, mean if state.first_loss is None else state.first_loss)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         with torch.no_grad():
             for gradient in gradients:
@@ -239,12 +230,11 @@ class _Run:
         if fault is None and not math.isfinite(norm):
             fault = f"the norm of the gradient is {norm}"
         if fault is not None:
-            raise self.diverged(fault, row_ids(group))
+            raise self.diverged(fault, row_ids(batch))
         if settings.clip_norm > 0:
             CLIPPING[settings.clip](gradients, settings.clip_norm)
         self.good.keep()
         self.optimizer.step()
-        self.average.after_step()
         if state.first_loss is None:
             state.first_loss = mean
         state.loss_total += total
@@ -257,7 +247,6 @@ class _Run:
 
     def finish_epoch(self, rate: float, seconds: float) -> None:
         state, settings = self.state, self.settings
-        self.average.after_epoch(state.epoch)
         record: dict[str, Any] = {
             "epoch": state.epoch,
             "step": state.total_steps,
@@ -268,8 +257,7 @@ class _Run:
         if self.penalised:
             record["penalty"] = settings.l2_penalty * sum(float(p.detach().square().sum()) for p in self.penalised)
         if self.validate is not None:
-            with self.average.applied():
-                record |= self._validated(self.validate)
+            record |= self._validated(self.validate)
         state.history.append(record)
         self.log.write(record)
         state.epoch, state.step, state.loss_total, state.loss_weight = state.epoch + 1, 0, 0.0, 0.0
@@ -300,10 +288,9 @@ class _Run:
         gain = 0.0 if state.best_metric is None else value - state.best_metric
         if not settings.higher_is_better():
             gain = -gain
-        if math.isfinite(value) and (state.best_metric is None or gain > settings.min_delta):
+        if math.isfinite(value) and (state.best_metric is None or gain > 0.0):
             state.best_metric, state.best_epoch, state.without_better = value, state.epoch, 0
-            if settings.restore_best:
-                state.best = {name: tensor.clone() for name, tensor in model_tensors(self.model).items()}
+            state.best = {name: tensor.clone() for name, tensor in model_tensors(self.model).items()}
         else:
             state.without_better += 1
         self.line.validated(value, state.best_metric)
@@ -320,7 +307,7 @@ class _Run:
         if not all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters):
             raise self.diverged("a weight is not finite", [])
         try:
-            save_checkpoint(checkpoint, self.state, self.settings, self.model, self.optimizer, self.average)
+            save_checkpoint(checkpoint, self.state, self.settings, self.model, self.optimizer)
         except SaveFailed as error:
             warnings.warn(f"{error.strerror} Training goes on.", stacklevel=4)
             return False
@@ -330,8 +317,6 @@ class _Run:
         state = self.state
         if state.best:
             load_model_tensors(self.model, state.best, "the best epoch")
-        else:
-            self.average.apply()
         return TrainResult(
             state.history, state.epoch, state.total_steps, state.best_epoch, state.best_metric, state.stopped
         )
@@ -348,11 +333,6 @@ def _as_loss(given: Loss | Tensor) -> Loss:
     if not loss.total.requires_grad:
         raise ValueError("`objective` returned a loss without gradient; compute it from the model's output.")
     return loss
-
-
-def _autocast(device: torch.device, precision: str) -> Any:
-    dtype = AUTOCAST[precision]
-    return nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
 
 
 def _optimizer(parameters: list[nn.Parameter], settings: TrainSettings) -> torch.optim.Optimizer:

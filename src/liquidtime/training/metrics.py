@@ -21,7 +21,9 @@ class Metric:
     """One figure of merit.
 
     Args:
-        name: as settings, logs and tables write it.
+        name: as settings, logs and stored figures write it.
+        label: its name in words, as a report writes it.
+        short_label: the same where there is little room, as in a terminal.
         higher_is_better: the direction of its best.
         of_classes: True for labels against probabilities, False for values against values.
         stratified: whether a resample keeps the number of rows of each class.
@@ -30,11 +32,17 @@ class Metric:
     """
 
     name: str
+    label: str
+    short_label: str
     higher_is_better: bool
     of_classes: bool
     stratified: bool
     score: Callable[[Any, Any], float]
     weighted: Callable[[Any, Any, Array], Array]
+
+    def heading(self, short: bool = False) -> str:
+        """Return the label as tables write it, with ↓ where lower is better."""
+        return (self.short_label if short else self.label) + ("" if self.higher_is_better else " ↓")
 
     def __call__(self, target: Any, prediction: Any) -> float:
         """Return the figure for predictions of targets.
@@ -179,33 +187,37 @@ def _weighted_r2(y: Array, p: Array, W: Array) -> Array:
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("auc", True, True, True, _auc, _one_vs_rest(_auc_of_levels)),
-        Metric("average_precision", True, True, True, _average_precision, _one_vs_rest(_precision_of_levels)),
+        Metric("auc", "area under ROC", "AUC", True, True, True, _auc, _one_vs_rest(_auc_of_levels)),
         Metric(
-            "accuracy", True, True, False,
+            "average_precision", "average precision", "avg. precision", True, True, True,
+            _average_precision, _one_vs_rest(_precision_of_levels),
+        ),
+        Metric(
+            "accuracy", "accuracy", "accuracy", True, True, False,
             lambda y, p: _sklearn("accuracy_score")(y, p.argmax(axis=1)),
             _mean_of(lambda y, p: (p.argmax(axis=1) == y).astype(np.float64)),
         ),
         Metric(
-            "log_loss", False, True, False,
+            "log_loss", "log loss", "log loss", False, True, False,
             lambda y, p: _sklearn("log_loss")(y, p, labels=np.arange(p.shape[1])),
             _mean_of(_surprise),
         ),
         Metric(
-            "brier", False, True, False,
+            "brier", "Brier score", "Brier score", False, True, False,
             lambda y, p: _sklearn("brier_score_loss")(y, p[:, 1] if p.shape[1] == 2 else p, labels=range(p.shape[1])),
             _mean_of(_brier_rows),
         ),
         Metric(
-            "mse", False, False, False,
+            "mse", "mean squared error", "mean sq. error", False, False, False,
             lambda y, p: _sklearn("mean_squared_error")(y, p),
             _mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1)),
         ),
         Metric(
-            "mae", False, False, False,
+            "mae", "mean absolute error", "mean abs. error", False, False, False,
             lambda y, p: _sklearn("mean_absolute_error")(y, p),
             _mean_of(lambda y, p: np.abs(y - p).mean(axis=1)),
         ),
-        Metric("r2", True, False, False, lambda y, p: _sklearn("r2_score")(y, p), _weighted_r2),
+        Metric("r2", "R²", "R²", True, False, False, lambda y, p: _sklearn("r2_score")(y, p), _weighted_r2),
     )
 }  # fmt: skip
+"""Every metric by name."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -79,26 +78,6 @@ def squared_error(output: Tensor, target: Tensor, mask: Tensor | None = None) ->
 def absolute_error(output: Tensor, target: Tensor, mask: Tensor | None = None) -> Loss:
     """Return Σ |output − target| over the values that count, and their number; shapes as in `squared_error`."""
     return _error(output, target, mask, 1)
-
-
-def balanced_class_weights(labels: Any, classes: int) -> Tensor:
-    """Return the weights n / (C·n_c) under which every class weighs the same.
-
-    Args:
-        labels: (n,) whole numbers in 0…C−1.
-        classes: C.
-
-    Returns:
-        (C,) float32.
-
-    Raises:
-        ValueError: a class without any row, whose weight would be infinite.
-
-    """
-    counts = np.bincount(np.asarray(labels, dtype=np.int64), minlength=classes)
-    if len(counts) > classes or (counts == 0).any():
-        raise ValueError(f"`labels` must have every class in 0…{classes - 1}; the counts are {counts.tolist()}")
-    return torch.tensor(counts.sum() / (classes * counts), dtype=torch.float32)
 
 
 def _error(output: Tensor, target: Tensor, mask: Tensor | None, power: int) -> Loss:

@@ -61,11 +61,10 @@ def rate_factor(
     epochs: int,
     decay: float,
     every: str,
-    warm_up: float,
 ) -> float:
     """Return the factor of the base rate for one optimiser step.
 
-        factor = shape(e) · min(1, (epoch + (step + 1) / steps) / warm_up),   e = epoch + step / steps or epoch
+        factor = shape(e),   e = epoch + step / steps or epoch
 
     Args:
         name: one of `SCHEDULES`.
@@ -75,20 +74,16 @@ def rate_factor(
         epochs: of the whole run.
         decay: factor an epoch, read by "exponential".
         every: "step" for a rate that changes at each step, "epoch" for one that is held within an epoch.
-        warm_up: epochs over which the rate rises in a line; 0 = none.
 
     Raises:
         ValueError: the rate changes within an epoch of which the number of batches is not known.
 
     """
     held = name == "constant" or every == "epoch"
-    if steps is None and not (held and warm_up == 0):
+    if steps is None and not held:
         raise ValueError(
-            f"`batches` must return something with a length, because the schedule {name!r} (warm_up={warm_up:g}) "
-            "changes the rate within an epoch. Return a list, or choose schedule_every='epoch' and no warm-up."
+            f"`batches` must return something with a length, because the schedule {name!r} changes the "
+            "rate within an epoch. Return a list, or choose schedule_every='epoch'."
         )
     position = float(epoch) if held or steps is None else epoch + min(step / steps, 1.0)
-    factor = SCHEDULES[name](position, epochs, decay)
-    if warm_up > 0 and steps is not None:
-        factor *= min(1.0, (epoch + (step + 1) / steps) / warm_up)
-    return factor
+    return SCHEDULES[name](position, epochs, decay)

@@ -47,6 +47,14 @@ class RandomState:
         version, words, gauss = self.python
         random.setstate((version, tuple(words), gauss))
 
+    def check(self) -> None:
+        """Raise what `restore` would, and leave every source as it is."""
+        before = RandomState.now()
+        try:
+            self.restore()
+        finally:
+            before.restore()
+
     def to_json(self) -> dict[str, Any]:
         """Return what is not a tensor, for JSON."""
         return {"numpy": self.numpy, "python": list(self.python)}

@@ -23,8 +23,6 @@ OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
 }
 WITH_MOMENTUM = ("rmsprop", "sgd")
-AUTOCAST: dict[str, torch.dtype | None] = {"none": None, "bf16": torch.bfloat16}
-AVERAGES = ("none", "ema", "swa")
 DIRECTIONS = ("auto", "max", "min")
 
 
@@ -55,64 +53,40 @@ class TrainSettings:
     schedule: str = _setting("constant", "constant, exponential, cosine or one_cycle")
     schedule_every: str = _setting("step", "change the rate at each step, or hold it within an epoch")
     decay: float = _setting(1.0, "factor of the rate an epoch, in the exponential schedule: base·decay^epoch")
-    warm_up: float = _setting(0.0, "epochs over which the rate first rises in a line; 0 = none")
     clip_norm: float = _setting(0.0, "largest gradient norm; 0 = none")
     clip: str = _setting("global", "norm of all variables together (global), or of each variable alone (each)")
-    accumulate: int = _setting(1, "batches whose gradients are added up for one optimiser step")
-    autocast: str = _setting("none", "none or bf16: precision of the forward pass")
     monitor: str = _setting("loss", "the validation metric that chooses the best epoch")
     direction: str = _setting("auto", "max or min is better; auto: known from the metric's name")
     patience: int = _setting(0, "stop after so many epochs without a better validation metric; 0 = never")
-    min_delta: float = _setting(0.0, "how much better counts as better")
     target: float | None = _setting(None, "stop once the validation metric is this good; None = never")
     target_epochs: int = _setting(1, "how many epochs in a row it must be that good")
-    restore_best: bool = _setting(True, "end with the best epoch's weights where there is validation")
-    average: str = _setting("none", "ema: moving average of the weights; swa: mean over ends of epochs")
-    average_decay: float = _setting(0.999, "share of the past that ema keeps at each step")
-    average_start: int = _setting(0, "first epoch (from 0) whose end enters swa")
-    explode_factor: float = _setting(1e6, "a loss over this times max(1, |first loss|) has diverged; 0 = no limit")
     checkpoint_every: int = _setting(0, "optimiser steps between saves, besides the end of each epoch; 0 = none")
 
     def __post_init__(self) -> None:
         for name, least in (
             ("epochs", 1),
             ("seed", 0),
-            ("accumulate", 1),
             ("patience", 0),
-            ("average_start", 0),
             ("target_epochs", 1),
         ):
             check_size(name, getattr(self, name), least)
         check_size("checkpoint_every", self.checkpoint_every, 0)
-        for name in (
-            "momentum",
-            "weight_decay",
-            "l2_penalty",
-            "warm_up",
-            "clip_norm",
-            "min_delta",
-            "explode_factor",
-        ):
+        for name in ("momentum", "weight_decay", "l2_penalty", "clip_norm"):
             _check_number(name, getattr(self, name), low=0.0)
         if self.target is not None:
             _check_number("target", self.target, low=-math.inf)
         _check_number("learning_rate", self.learning_rate, low=0.0, open_low=True)
         _check_number("decay", self.decay, low=0.0, open_low=True)
-        _check_number("average_decay", self.average_decay, low=0.0, high=1.0)
         _check_number("smoothing", self.smoothing, low=0.0, high=1.0)
         _check_number("epsilon", self.epsilon, low=0.0, open_low=True)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("schedule", self.schedule, SCHEDULES)
         check_choice("schedule_every", self.schedule_every, ("step", "epoch"))
         check_choice("clip", self.clip, CLIPPING)
-        check_choice("autocast", self.autocast, AUTOCAST)
         check_choice("direction", self.direction, DIRECTIONS)
-        check_choice("average", self.average, AVERAGES)
         if isinstance(cast(object, self.l2_parameters), str):
             raise TypeError(f"`l2_parameters` must be a tuple of patterns; got the text {self.l2_parameters!r}")
         object.__setattr__(self, "l2_parameters", tuple(self.l2_parameters))
-        if not isinstance(self.restore_best, bool):
-            raise TypeError(f"`restore_best` must be True or False; got {self.restore_best!r}")
         self._refuse_unread()
         self.higher_is_better()
 
@@ -122,12 +96,9 @@ class TrainSettings:
             ("smoothing", self.optimizer != "rmsprop", "optimizer='rmsprop'"),
             ("epsilon", self.optimizer == "sgd", "optimizer='adam', 'adamw' or 'rmsprop'"),
             ("decay", self.schedule != "exponential", "schedule='exponential'"),
-            ("warm_up", self.schedule == "one_cycle", "another schedule: one_cycle rises by itself"),
             ("l2_parameters", self.l2_penalty == 0, "l2_penalty above 0"),
             ("target_epochs", self.target is None, "target"),
             ("clip", self.clip_norm == 0, "clip_norm above 0"),
-            ("average_decay", self.average != "ema", "average='ema'"),
-            ("average_start", self.average != "swa", "average='swa'"),
         )
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, ignored, needed in unread:
@@ -167,12 +138,12 @@ class TrainSettings:
         return [(field.name, field.default, field.metadata["text"]) for field in dataclasses.fields(cls)]
 
     def changes(self, stored: Mapping[str, Any]) -> list[str]:
-        """Return the names of the fields in which a stored run differs in a way that would alter its course."""
-        free = {"checkpoint_every", "patience", "min_delta", "target", "target_epochs"}
+        """Return the fields, unknown ones too, in which a stored run differs in a way that would alter its course."""
+        free = {"checkpoint_every", "patience", "target", "target_epochs"}
         if self.schedule not in NEEDS_LENGTH:
             free.add("epochs")
         mine, theirs = self.to_dict(), {**TrainSettings().to_dict(), **stored}  # a younger field had its default
-        return [name for name in mine if name not in free and theirs[name] != mine[name]]
+        return [name for name in theirs if name not in free and (name not in mine or theirs[name] != mine[name])]
 
 
 TrainSettings.__init__ = named_arguments(TrainSettings.__init__)  # type: ignore[method-assign]

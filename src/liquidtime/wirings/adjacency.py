@@ -30,7 +30,8 @@ class Adjacency(Wiring):
             None puts all of them in one.
 
     Raises:
-        ValueError: matrices of other shapes or entries, outputs beyond H, layers that are no partition.
+        ValueError: matrices of other shapes or entries, more outputs than neurons, layers that do not have every
+            neuron exactly once.
 
     """
 
@@ -55,7 +56,7 @@ class Adjacency(Wiring):
                 "Rows are the neurons that synapses leave, columns those that they reach."
             )
         if sensory.shape != (D, H):
-            raise wrong_shape("sensory", "(D, H)", ("D", H), sensory.shape, "One row an input, one column a neuron.")
+            raise wrong_shape("sensory", "(D, H)", ("D", H), sensory.shape, "One row per input, one column per neuron.")
         outputs = H if output_size is None else check_size("output_size", output_size)
         if outputs > H:
             raise ValueError(f"`output_size` must be at most the number of neurons, {H}; got {outputs}")

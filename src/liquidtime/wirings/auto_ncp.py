@@ -22,7 +22,7 @@ class AutoNCP(Wiring):
         units: number of neurons.
         outputs: number of motor neurons, less than `units` - 2.
         sparsity: share of the possible synapses that are left out, in [0, 1].
-        seed: of the draws, in 0…2**32-1.
+        seed: random seed of the draws, in 0…2**32-1.
 
     """
 

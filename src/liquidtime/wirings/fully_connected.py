@@ -18,7 +18,7 @@ class FullyConnected(Wiring):
     Args:
         units: number of neurons.
         outputs: number of motor neurons, all if None.
-        seed: of the polarities, in 0…2**32-1.
+        seed: random seed of the polarities, in 0…2**32-1.
         self_connections: whether a neuron also feeds itself.
 
     """

@@ -32,10 +32,10 @@ class NCP(Wiring):
         inter_fanout: synapses from each inter neuron, at most `command`.
         recurrent_command_synapses: draws of a synapse between command neurons; equal draws give one synapse.
         motor_fanin: synapses to each motor neuron, at most `command`.
-        seed: of the draws, in 0…2**32-1.
+        seed: random seed of the draws, in 0…2**32-1.
 
     Raises:
-        ValueError: a size below 1, a fan-out or fan-in beyond the neurons there are.
+        ValueError: a size below 1, a fan-out or fan-in larger than the number of neurons.
 
     """
 

@@ -19,7 +19,7 @@ class Random(Wiring):
         units: number of neurons.
         outputs: number of motor neurons, all if None.
         sparsity: share of the possible synapses that are left out, in [0, 1).
-        seed: of the draws, in 0…2**32-1.
+        seed: random seed of the draws, in 0…2**32-1.
 
     """
 

@@ -16,13 +16,14 @@ class BidirectionalRNNCell(Cell):
 
         (h', m') = LSTM([x ; v], (h, m));   v' = CT-RNN([x ; h'], v, dt);   y = W [v' ; h'] + b
 
-    Both run forward in time; the two directions are those between the networks. The state is (h, m, v).
+    Both run forward in time; the two directions are those between the networks. For both directions of time see
+    `baselines.series.BidirectionalRNN`, or `layers.Recurrent` with `bidirectional=True`. The state is (h, m, v).
 
     Args:
         input_size: D.
         hidden_size: H, of both networks and of the output.
         solver: of the CT-RNN.
-        unfolds: steps of the solver a sample.
+        unfolds: solver steps per sample.
 
     """
 

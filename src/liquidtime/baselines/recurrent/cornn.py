@@ -26,7 +26,7 @@ class CoRNNCell(HoistedCell):
         step: what dt is multiplied by; the source takes a step of 0.042 a sample for long sequences.
         frequency: γ.
         damping: ε.
-        unfolds: steps a sample.
+        unfolds: steps per sample.
 
     """
 

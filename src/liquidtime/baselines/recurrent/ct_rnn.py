@@ -24,7 +24,7 @@ class CTRNNCell(HoistedCell):
         hidden_size: H.
         time_constant: τ of every unit at the start, in the unit of dt.
         solver: "semi_implicit", "euler", "rk4", "hold", "midpoint" or "dopri5", or a `Solver`.
-        unfolds: steps of the solver a sample.
+        unfolds: solver steps per sample.
 
     """
 

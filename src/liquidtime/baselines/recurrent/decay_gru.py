@@ -6,7 +6,7 @@ from torch import Tensor
 
 from liquidtime._checks import named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.decay import Decay
+from liquidtime.baselines.recurrent.parts.decay import Decay
 from liquidtime.cells.gru import GRUCell
 
 

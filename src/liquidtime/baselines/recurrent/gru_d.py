@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.decay import InputDecay
+from liquidtime.baselines.recurrent.parts.decay import InputDecay
 from liquidtime.cells.cell import Cell
 
 
@@ -24,7 +24,7 @@ class GRUDCell(Cell):
         input_size: D: K values, their masks, and columns that are always observed.
         hidden_size: H.
         masks: (K,) the column of each value's mask; the values are the first K columns. None: all is observed.
-        mean: (K,) what values decay to, 0 if not given.
+        mean: (K,) what values decay to, 0 if None.
 
     """
 

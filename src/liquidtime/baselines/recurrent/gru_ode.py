@@ -23,7 +23,7 @@ class GRUODECell(GRUCell):
         input_size: D.
         hidden_size: H.
         solver: "semi_implicit", "euler", "rk4", "hold", "midpoint" or "dopri5", or a `Solver`.
-        unfolds: steps of the solver a sample.
+        unfolds: solver steps per sample.
 
     """
 

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from liquidtime._checks import check_positive, named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.hippo import HiPPOCell
+from liquidtime.baselines.recurrent.parts.hippo import HiPPOCell
 
 
 class HiPPOLagTCell(HiPPOCell):

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from liquidtime._checks import named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.hippo import HiPPOCell
+from liquidtime.baselines.recurrent.parts.hippo import HiPPOCell
 
 
 class HiPPOLegSCell(HiPPOCell):

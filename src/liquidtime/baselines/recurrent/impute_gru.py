@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.decay import InputDecay
+from liquidtime.baselines.recurrent.parts.decay import InputDecay
 from liquidtime.cells.cell import Cell
 from liquidtime.cells.gru import GRUCell
 
@@ -24,7 +24,7 @@ class ImputeGRUCell(Cell):
         input_size: D: K values, their masks, and columns that are always observed.
         hidden_size: H.
         masks: (K,) the column of each value's mask; the values are the first K columns.
-        mean: (K,) what values decay to, 0 if not given.
+        mean: (K,) what values decay to, 0 if None.
 
     """
 
@@ -43,7 +43,7 @@ class ImputeGRUCell(Cell):
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
         self.imputed = InputDecay(D, masks, mean)
         K = self.imputed.size
-        others = sorted(set(range(K, D)) - {int(place) for place in masks})
+        others = sorted(set(range(K, D)) - {int(column) for column in masks})
         self.register_buffer("others", torch.tensor(others, dtype=torch.int64), persistent=False)
         self.gru = GRUCell(K + len(others), H)
         self.input_size, self.output_size, self.state_sizes = D, H, (H, K, K)

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.cells.fused import is_plain
 from liquidtime.cells.hoisted import HoistedCell
+from liquidtime.cells.plain import is_plain
 from liquidtime.solvers import EXPLICIT, Flow, Solver, solver_of
 
 
@@ -27,9 +27,9 @@ class LipschitzRNNCell(HoistedCell):
         hidden_size: H.
         beta: β of both matrices, in 0.5…1.
         gamma: γ of both, at least 0.
-        step: what dt is multiplied by; the source takes a step of 0.03 a sample.
+        step: what dt is multiplied by; the source takes a step of 0.03 per sample.
         solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
-        unfolds: steps of the solver a sample.
+        unfolds: solver steps per sample.
 
     """
 

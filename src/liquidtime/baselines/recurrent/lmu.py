@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.polynomial_memory import PolynomialMemoryCell
+from liquidtime.baselines.recurrent.parts.polynomial_memory import PolynomialMemoryCell
 
 
 class LMUCell(PolynomialMemoryCell):

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from liquidtime._checks import named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.field import Field
+from liquidtime.baselines.recurrent.parts.field import Field
 from liquidtime.cells.lstm import LSTMCell
 from liquidtime.solvers import Solver
 
@@ -23,7 +23,7 @@ class ODELSTMCell(LSTMCell):
         hidden_size: H.
         field_units: width of the field's hidden layer; None takes H.
         solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
-        unfolds: steps of the solver a sample.
+        unfolds: solver steps per sample.
         forget_bias: what is added to the forget gate's argument.
 
     """

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from liquidtime._checks import named_arguments
 from liquidtime._types import State
-from liquidtime.baselines.recurrent.field import Field
+from liquidtime.baselines.recurrent.parts.field import Field
 from liquidtime.cells.gru import GRUCell
 from liquidtime.solvers import Solver
 
@@ -21,7 +21,7 @@ class ODERNNCell(GRUCell):
         hidden_size: H.
         field_units: width of the field's hidden layer; None takes H.
         solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
-        unfolds: steps of the solver a sample.
+        unfolds: solver steps per sample.
 
     """
 

@@ -62,7 +62,7 @@ class SkipLSTMCell(HoistedCell):
         return h, m, p + 1
 
     def updates(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Return u (B, T), 1 where a sample is taken and 0 where it is skipped or lies behind a row's end.
+        """Return u (B, T), 1 where a sample is taken and 0 where it is skipped or lies past a row's end.
 
         Its sum times a price is the budget of the paper, which the training may add to its loss; arguments as `scan`'s.
         """

@@ -1,7 +1,4 @@
-"""The paper's other models that are not a single step after another: used like a layer, over whole series."""
-
-from collections.abc import Callable
-from functools import partial
+"""Comparison models that read whole series, one file per model; they are used like a layer."""
 
 from liquidtime.baselines.series.bidirectional import BidirectionalRNN
 from liquidtime.baselines.series.ip_net import IPNet
@@ -13,21 +10,7 @@ from liquidtime.baselines.series.rnn_vae import RNNVAE
 from liquidtime.baselines.series.seft import SeFT
 from liquidtime.baselines.series.transformer import Transformer
 
-BASELINES: dict[str, Callable[..., SequenceModel]] = {
-    "ip_net": IPNet,
-    "seft": SeFT,
-    "rnn_vae": RNNVAE,
-    "latent_ode_rnn": partial(LatentODE, encoder="rnn"),
-    "latent_ode": partial(LatentODE, encoder="ode_rnn"),
-    "mtand": MTAND,
-    "mtand_full": MTANDFull,
-    "transformer": Transformer,
-    "bidirectional": BidirectionalRNN,
-}
-"""Functions of (input_size, hidden_size, **options) to a model."""
-
 __all__ = [
-    "BASELINES",
     "MTAND",
     "RNNVAE",
     "BidirectionalRNN",

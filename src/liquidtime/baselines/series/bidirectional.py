@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime.baselines.series.model import SequenceModel
-from liquidtime.baselines.series.series import Series
+from liquidtime.baselines.series.parts.batch import SeriesBatch
 from liquidtime.layers.time import reverse, reverse_intervals
 
 
@@ -13,6 +13,8 @@ class BidirectionalRNN(SequenceModel):
     """Two LSTMs, one forward and one backward in time, each with its own interval as one more input.
 
         y_k = [ →h_k ; ←h_k ] with `per_step`, else [ →h_T ; ←h_1 ] at every sample
+
+    The "Bi-directional RNN" of the paper's tables is another network: `baselines.recurrent.BidirectionalRNNCell`.
 
     Args:
         input_size: D.
@@ -31,13 +33,13 @@ class BidirectionalRNN(SequenceModel):
         self.forwards = nn.LSTM(self.input_size + 1, H, batch_first=True)
         self.backwards = nn.LSTM(self.input_size + 1, H, batch_first=True)
 
-    def run(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+    def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return (B, T, 2H)."""
-        x, dt, lengths = series.x, series.dt, series.lengths
+        x, dt, lengths = batch.x, batch.dt, batch.lengths
         ahead, _ = self.forwards(torch.cat([x, dt.unsqueeze(-1)], dim=-1))
         turned = torch.cat([reverse(x, lengths), reverse_intervals(dt, lengths).unsqueeze(-1)], dim=-1)
         back, _ = self.backwards(turned)
         if self.per_step:
             return torch.cat([ahead, reverse(back, lengths)], dim=-1), None
-        ends = torch.cat([series.last(ahead), series.last(back)], dim=-1)
+        ends = torch.cat([batch.last(ahead), batch.last(back)], dim=-1)
         return ends.unsqueeze(1).expand(-1, x.shape[1], -1), None

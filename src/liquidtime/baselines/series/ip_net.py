@@ -9,7 +9,7 @@ from torch.nn.functional import softplus
 
 from liquidtime._checks import check_positive, check_rate, check_size, named_arguments
 from liquidtime.baselines.series.model import WholeSeriesModel, reference_times
-from liquidtime.baselines.series.series import Observations, Series, group_softmax
+from liquidtime.baselines.series.parts.batch import Observations, SeriesBatch, group_softmax
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.time import Interval
 
@@ -70,60 +70,60 @@ class IPNet(WholeSeriesModel):
         self.cross = nn.Parameter(torch.eye(C))
         self.network = nn.GRU(3 * C, hidden_size, batch_first=True)
 
-    def interpolants(self, series: Series, at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def interpolants(self, batch: SeriesBatch, at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return χ, λ and τ, each (B, R, C), at times (B, R)."""
-        found = series.observations()
-        scores = self._scores(series, found, at)
-        smooth, log_intensity = self._smooth(found, scores, at)
-        rough, _ = self._means(found, _ROUGHNESS * scores, at)
+        observations = batch.observations()
+        scores = self._scores(batch, observations, at)
+        smooth, log_intensity = self._smooth(observations, scores, at)
+        rough, _ = self._means(observations, _ROUGHNESS * scores, at)
         return smooth, log_intensity.exp().transpose(1, 2), rough.transpose(1, 2) - smooth
 
-    def smooth(self, series: Series, at: Tensor) -> Tensor:
+    def smooth(self, batch: SeriesBatch, at: Tensor) -> Tensor:
         """Return χ (B, R, C) at times (B, R)."""
-        found = series.observations()
-        return self._smooth(found, self._scores(series, found, at), at)[0]
+        observations = batch.observations()
+        return self._smooth(observations, self._scores(batch, observations, at), at)[0]
 
-    def _scores(self, series: Series, found: Observations, at: Tensor) -> Tensor:
+    def _scores(self, batch: SeriesBatch, observations: Observations, at: Tensor) -> Tensor:
         """Return (N, R), -α·(r - t)² of every observation and reference time."""
-        unit = (_SPAN / series.span(self.horizon))[found.series]  # (N, 1)
-        apart = (at[found.series] - found.time.unsqueeze(-1)) * unit
-        return -softplus(self.decay)[found.channel].unsqueeze(-1) * apart.square()
+        unit = (_SPAN / batch.span(self.horizon))[observations.series]  # (N, 1)
+        apart = (at[observations.series] - observations.time.unsqueeze(-1)) * unit
+        return -softplus(self.decay)[observations.channel].unsqueeze(-1) * apart.square()
 
-    def _smooth(self, found: Observations, scores: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+    def _smooth(self, observations: Observations, scores: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
         """Return χ (B, R, C) and log λ (B, C, R)."""
-        own, log_intensity = self._means(found, scores, at)
+        own, log_intensity = self._means(observations, scores, at)
         none = (log_intensity == -torch.inf).all(dim=1, keepdim=True)
         share = log_intensity.masked_fill(none, 0.0).softmax(dim=1)
         return torch.einsum("de,ber->brd", self.cross, share * own), log_intensity
 
-    def _means(self, found: Observations, scores: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+    def _means(self, observations: Observations, scores: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
         """Return the weighted mean of each channel's values and the logarithm of the weights' sum, each (B, C, R)."""
         B, C = len(at), self.channels
-        group = found.series * C + found.channel
+        group = observations.series * C + observations.channel
         weights, log_total = group_softmax(scores, group, B * C)
-        mean = torch.zeros_like(log_total).index_add(0, group, weights * found.value.unsqueeze(-1))
+        mean = torch.zeros_like(log_total).index_add(0, group, weights * observations.value.unsqueeze(-1))
         return mean.reshape(B, C, -1), log_total.reshape(B, C, -1)
 
     def interpolate(self, x: Tensor, dt: Interval, lengths: Tensor | Sequence[int] | None, times: Tensor) -> Tensor:
         """Return (B, Q, C), the smooth interpolant at times (B, Q) on the series' clocks; arguments as `forward`."""
-        series = self.series(x, dt, lengths)
+        batch = self.batch(x, dt, lengths)
         if times.dim() != 2 or len(times) != len(x):
             raise wrong_shape("times", "(B, Q)", [len(x), "Q"], times.shape, "Times on each series' clock.")
-        return self.smooth(series, times.to(x.dtype))
+        return self.smooth(batch, times.to(x.dtype))
 
-    def summarise(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+    def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return (B, H) the GRU's last state, and the interpolation's error."""
-        at = reference_times(self.reference_points, series.span(self.horizon))
-        states, _ = self.network(torch.cat(self.interpolants(series, at), dim=-1))
-        return states[:, -1], self._error(series) if with_loss else None
+        at = reference_times(self.reference_points, batch.span(self.horizon))
+        states, _ = self.network(torch.cat(self.interpolants(batch, at), dim=-1))
+        return states[:, -1], self._error(batch) if with_loss else None
 
-    def _error(self, series: Series) -> Tensor:
+    def _error(self, batch: SeriesBatch) -> Tensor:
         """Return the mean squared error at values taken out of up to 64 random samples of each series."""
-        draw = torch.rand_like(series.dt).masked_fill(~series.inside, 2.0)
+        draw = torch.rand_like(batch.dt).masked_fill(~batch.inside, 2.0)
         steps = draw.topk(min(_ASKED, draw.shape[1]), dim=1, largest=False).indices  # (B, K)
-        asked = torch.zeros_like(series.inside).scatter(1, steps, True)
-        out = asked.unsqueeze(-1) & series.observed & (torch.rand_like(series.values) < self.held_out)
-        found = self.smooth(series.without(out), series.times.gather(1, steps))
-        where = steps.unsqueeze(-1).expand_as(found)
-        squares = (found - series.values.gather(1, where)).square()
+        asked = torch.zeros_like(batch.inside).scatter(1, steps, True)
+        out = asked.unsqueeze(-1) & batch.observed & (torch.rand_like(batch.values) < self.held_out)
+        guesses = self.smooth(batch.without(out), batch.times.gather(1, steps))
+        where = steps.unsqueeze(-1).expand_as(guesses)
+        squares = (guesses - batch.values.gather(1, where)).square()
         return self.loss_weight * squares.masked_fill(~out.gather(1, where), 0.0).sum() / out.sum().clamp(min=1)

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime._checks import check_choice, check_positive, check_size, named_arguments
-from liquidtime.baselines.recurrent.field import Field
-from liquidtime.baselines.series.latent import LatentModel
-from liquidtime.baselines.series.series import Series
+from liquidtime.baselines.recurrent.parts.field import Field
+from liquidtime.baselines.series.parts.batch import SeriesBatch
+from liquidtime.baselines.series.parts.latent import LatentModel
 from liquidtime.layers.time import reverse
 from liquidtime.solvers import Solver
 
@@ -28,7 +28,7 @@ class LatentODE(LatentModel):
         units: of the hidden layers of f and f_e; None for H.
         layers: hidden layers of f and f_e.
         time_scale: by which intervals are divided.
-        solver: "euler" or "rk4" with `steps` equal steps an interval, "dopri5", or a `Solver` of such a kind, e.g.
+        solver: "euler" or "rk4" with `steps` equal steps per interval, "dopri5", or a `Solver` of such a kind, e.g.
             `Dopri5(rtol=1e-3, atol=1e-3, adjoint=True)`.
         steps: of a fixed-step solver.
         head_units: see `LatentModel`.
@@ -78,12 +78,12 @@ class LatentODE(LatentModel):
         self.field = field(self.latent_size)
         self.emit = nn.Linear(self.latent_size, self.channels)
 
-    def encode(self, series: Series) -> Tensor:
+    def encode(self, batch: SeriesBatch) -> Tensor:
         """Return (B, H), the encoder's state at time 0, having read the series backwards."""
-        x = reverse(self.inputs(series), series.lengths)
+        x = reverse(self.inputs(batch), batch.lengths)
         # The interval before a sample is walked after it where time runs backwards.
-        dt = reverse(series.dt, series.lengths) / self.time_scale
-        state: Tensor = self.encoder(x, dt, series)
+        dt = reverse(batch.dt, batch.lengths) / self.time_scale
+        state: Tensor = self.encoder(x, dt, batch)
         return state
 
     def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
@@ -97,9 +97,9 @@ class _RNN(nn.Module):
         super().__init__()
         self.network = nn.GRU(D + 1, H, batch_first=True)
 
-    def forward(self, x: Tensor, dt: Tensor, series: Series) -> Tensor:
+    def forward(self, x: Tensor, dt: Tensor, batch: SeriesBatch) -> Tensor:
         states, _ = self.network(torch.cat([x, dt.unsqueeze(-1)], dim=-1))
-        return series.last(states)
+        return batch.last(states)
 
 
 class _ODERNN(nn.Module):
@@ -107,9 +107,9 @@ class _ODERNN(nn.Module):
         super().__init__()
         self.field, self.cell = field, nn.GRUCell(D, H)
 
-    def forward(self, x: Tensor, dt: Tensor, series: Series) -> Tensor:
+    def forward(self, x: Tensor, dt: Tensor, batch: SeriesBatch) -> Tensor:
         h = x.new_zeros(len(x), self.cell.hidden_size)
         for k in range(x.shape[1]):
             after = self.field(self.cell(x[:, k], h), dt[:, k])
-            h = torch.where(series.inside[:, k].unsqueeze(-1), after, h)
+            h = torch.where(batch.inside[:, k].unsqueeze(-1), after, h)
         return h

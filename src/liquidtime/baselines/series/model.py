@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime._checks import check_lengths, check_size, check_width
-from liquidtime.baselines.series.series import Series
+from liquidtime.baselines.series.parts.batch import SeriesBatch
 from liquidtime.layers.time import Interval, intervals
 
 
@@ -55,7 +55,7 @@ class SequenceModel(nn.Module, ABC):
         Args:
             x: (B, T, D) samples; [values ; mask] for a model that takes a mask.
             dt: time since the previous sample: None (= 1), a number, (T,), (B, T) or (B, T, 1). Finite, at least 0.
-            lengths: (B,) samples of each series; what lies behind is padding and changes nothing.
+            lengths: (B,) samples of each series; what follows is padding and changes nothing.
 
         Returns:
             (B, T, output_size) outputs, and (B, output_size) that at each series' last sample.
@@ -64,7 +64,7 @@ class SequenceModel(nn.Module, ABC):
             ValueError: a shape that does not fit, an interval that is negative, NaN or infinite, a length beyond T.
 
         """
-        y, final, _ = self._answer(self.series(x, dt, lengths), with_loss=False)
+        y, final, _ = self._answer(self.batch(x, dt, lengths), with_loss=False)
         return y, final
 
     def objective(
@@ -81,17 +81,11 @@ class SequenceModel(nn.Module, ABC):
         The loss is weighed as it is to be added to that of the task, and None without `with_loss`. With `check=False`
         intervals may be negative.
         """
-        return self._answer(self.series(x, dt, lengths, check=check), with_loss)
+        return self._answer(self.batch(x, dt, lengths, check=check), with_loss)
 
-    def extra_loss(
-        self, x: Tensor, dt: Interval = None, lengths: Tensor | Sequence[int] | None = None
-    ) -> Tensor | None:
-        """Return the model's own loss alone, see `objective`."""
-        return self.objective(x, dt, lengths)[2]
-
-    def series(
+    def batch(
         self, x: Tensor, dt: Interval = None, lengths: Tensor | Sequence[int] | None = None, *, check: bool = True
-    ) -> Series:
+    ) -> SeriesBatch:
         """Return the arguments of `forward` as the model reads them, checked."""
         if not isinstance(x, Tensor) or x.dim() != 3:
             got = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
@@ -104,23 +98,23 @@ class SequenceModel(nn.Module, ABC):
             full = dt.to(x.dtype)
         else:
             raise ValueError("`dt` must be a tensor (B, T) where it is not checked.")
-        return Series.of(x, full, counts, self.mask)
+        return SeriesBatch.of(x, full, counts, self.mask)
 
     @abstractmethod
-    def run(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+    def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return (B, T, output_size) outputs, and where asked for the model's own loss ().
 
         What the outputs hold in the padding does not matter. There is at least one series and one sample.
         """
 
-    def _answer(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor, Tensor | None]:
-        B, T = series.dt.shape
+    def _answer(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor, Tensor | None]:
+        B, T = batch.dt.shape
         if B == 0 or T == 0:
-            y = series.x.new_zeros(B, T, self.output_size)
+            y = batch.x.new_zeros(B, T, self.output_size)
             return y, y.new_zeros(B, self.output_size), None
-        y, loss = self.run(series, with_loss)
-        y = y.masked_fill(~series.inside.unsqueeze(-1), 0.0)
-        return y, series.last(y), loss
+        y, loss = self.run(batch, with_loss)
+        y = y.masked_fill(~batch.inside.unsqueeze(-1), 0.0)
+        return y, batch.last(y), loss
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
@@ -128,16 +122,16 @@ class SequenceModel(nn.Module, ABC):
 
 
 class WholeSeriesModel(SequenceModel):
-    """A model with one output a series, which stands at each of its samples."""
+    """A model with one output per series, which stands at each of its samples."""
 
     @abstractmethod
-    def summarise(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, output_size), one row a series, and where asked for the model's own loss ()."""
+    def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+        """Return (B, output_size), one row per series, and where asked for the model's own loss ()."""
 
-    def run(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+    def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return the summary at every sample, and the loss."""
-        summary, loss = self.summarise(series, with_loss)
-        return summary.unsqueeze(1).expand(-1, series.dt.shape[1], -1), loss
+        summary, loss = self.summarise(batch, with_loss)
+        return summary.unsqueeze(1).expand(-1, batch.dt.shape[1], -1), loss
 
 
 def perceptron(sizes: Sequence[int], activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:

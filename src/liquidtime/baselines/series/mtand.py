@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_positive, check_size, named_arguments
 from liquidtime.baselines.series.model import WholeSeriesModel, perceptron, reference_times
-from liquidtime.baselines.series.series import FAR, Series
+from liquidtime.baselines.series.parts.batch import FAR, SeriesBatch
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.time import Interval
 
@@ -59,23 +59,23 @@ class TimeAttention(nn.Module):
     def among(self, at: Tensor, times: Tensor, states: Tensor) -> Tensor:
         """Return (B, Q, heads·S) at times (B, Q), from states (B, R, S) all known at times (B, R)."""
         parts = self.weights(at, times, torch.ones_like(times, dtype=torch.bool))
-        found = (parts / parts.sum(dim=-1, keepdim=True)) @ states.unsqueeze(1)  # (B, heads, Q, S)
-        return found.transpose(1, 2).flatten(2)
+        means = (parts / parts.sum(dim=-1, keepdim=True)) @ states.unsqueeze(1)  # (B, heads, Q, S)
+        return means.transpose(1, 2).flatten(2)
 
-    def forward(self, at: Tensor, times: Tensor, series: Series) -> Tensor:
+    def forward(self, at: Tensor, times: Tensor, batch: SeriesBatch) -> Tensor:
         """Return (B, heads, Q, C) at times (B, Q), 0 for a channel that was never observed.
 
         Args:
             at: (B, Q) the times asked for, scaled.
-            times: (B, T) those of the samples, likewise.
-            series: the samples.
+            times: (B, T) times of the samples, scaled.
+            batch: the samples.
 
         """
-        parts = self.weights(at, times, series.inside)
-        observed = series.observed.to(parts.dtype).unsqueeze(1)  # (B, 1, T, C)
+        parts = self.weights(at, times, batch.inside)
+        observed = batch.observed.to(parts.dtype).unsqueeze(1)  # (B, 1, T, C)
         total = parts @ observed
-        never = ~series.observed.any(dim=1)[:, None, None]  # (B, 1, 1, C)
-        return (parts @ series.values.unsqueeze(1)) / total.masked_fill(never, 1.0)
+        never = ~batch.observed.any(dim=1)[:, None, None]  # (B, 1, 1, C)
+        return (parts @ batch.values.unsqueeze(1)) / total.masked_fill(never, 1.0)
 
 
 class MTAND(WholeSeriesModel):
@@ -90,7 +90,7 @@ class MTAND(WholeSeriesModel):
         embedding_size: of the embedding of time.
         heads: of the attention.
         horizon: the span, in the unit of dt, which the embedding sees as 0…1; None for each series' own.
-        head_units: if over 0, two layers of so many units with relu between the GRU and the output.
+        head_units: if over 0, two layers of this many units with relu between the GRU and the output.
         mask: whether x is [values ; mask].
 
     Reference: Shukla & Marlin, Multi-Time Attention Networks for Irregularly Sampled Time Series, ICLR 2021.
@@ -121,30 +121,30 @@ class MTAND(WholeSeriesModel):
         self.network = nn.GRU(H, H, batch_first=True)
         self.head = perceptron([H, units, units] if units else [H])
 
-    def interpolants(self, series: Series, at: Tensor) -> Tensor:
+    def interpolants(self, batch: SeriesBatch, at: Tensor) -> Tensor:
         """Return (B, heads, Q, C), x̂ at times (B, Q) on the series' clocks."""
-        span = series.span(self.horizon)
-        found: Tensor = self.attention(at / span, series.times / span, series)
-        return found
+        span = batch.span(self.horizon)
+        interpolants: Tensor = self.attention(at / span, batch.times / span, batch)
+        return interpolants
 
     def interpolate(self, x: Tensor, dt: Interval, lengths: Tensor | Sequence[int] | None, times: Tensor) -> Tensor:
         """Return (B, Q, C), the mean of the heads at times (B, Q) on the series' clocks; arguments as `forward`."""
-        series = self.series(x, dt, lengths)
+        batch = self.batch(x, dt, lengths)
         if times.dim() != 2 or len(times) != len(x):
             raise wrong_shape("times", "(B, Q)", [len(x), "Q"], times.shape, "Times on each series' clock.")
-        return self.interpolants(series, times.to(x.dtype)).mean(dim=1)
+        return self.interpolants(batch, times.to(x.dtype)).mean(dim=1)
 
-    def summarise(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+    def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return (B, output_size) from the GRU's last state."""
-        at = reference_times(self.reference_points, series.span(self.horizon))
-        z = self.mix(with_ever_observed(self.interpolants(series, at), series))
+        at = reference_times(self.reference_points, batch.span(self.horizon))
+        z = self.mix(with_ever_observed(self.interpolants(batch, at), batch))
         states, _ = self.network(z)
         summary: Tensor = self.head(states[:, -1])
         return summary, None
 
 
-def with_ever_observed(found: Tensor, series: Series) -> Tensor:
+def with_ever_observed(interpolants: Tensor, batch: SeriesBatch) -> Tensor:
     """Return (B, Q, (heads + 1)·C), x̂ (B, heads, Q, C) of all heads and whether each channel was ever observed."""
-    B, _, Q, C = found.shape
-    ever = series.observed.any(dim=1).to(found.dtype).unsqueeze(1).expand(B, Q, C)
-    return torch.cat([found.transpose(1, 2).flatten(2), ever], dim=-1)
+    B, _, Q, C = interpolants.shape
+    ever = batch.observed.any(dim=1).to(interpolants.dtype).unsqueeze(1).expand(B, Q, C)
+    return torch.cat([interpolants.transpose(1, 2).flatten(2), ever], dim=-1)

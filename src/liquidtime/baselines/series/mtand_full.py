@@ -3,10 +3,10 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from liquidtime._checks import check_positive, check_size, named_arguments
-from liquidtime.baselines.series.latent import LatentModel
 from liquidtime.baselines.series.model import reference_times
 from liquidtime.baselines.series.mtand import TimeAttention, with_ever_observed
-from liquidtime.baselines.series.series import Series
+from liquidtime.baselines.series.parts.batch import SeriesBatch
+from liquidtime.baselines.series.parts.latent import LatentModel
 
 
 class MTANDFull(LatentModel):
@@ -72,12 +72,12 @@ class MTANDFull(LatentModel):
         self.back = TimeAttention(embedding_size, heads)
         self.emit = nn.Sequential(nn.Linear(heads * 2 * G, G), nn.ReLU(), nn.Linear(G, self.channels))
 
-    def encode(self, series: Series) -> Tensor:
+    def encode(self, batch: SeriesBatch) -> Tensor:
         """Return (B, R, 2H), the encoder's states at the reference times."""
-        span = series.span(self.horizon)
+        span = batch.span(self.horizon)
         at = reference_times(self.reference_points, span)
-        found = self.attention(at / span, series.times / span, series)
-        states: Tensor = self.encoder(self.mix(with_ever_observed(found, series)))[0]
+        interpolants = self.attention(at / span, batch.times / span, batch)
+        states: Tensor = self.encoder(self.mix(with_ever_observed(interpolants, batch)))[0]
         return states
 
     def condense(self, z: Tensor) -> Tensor:

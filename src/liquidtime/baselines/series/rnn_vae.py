@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime._checks import check_positive, check_size, named_arguments
-from liquidtime.baselines.series.latent import LatentModel
-from liquidtime.baselines.series.series import Series
+from liquidtime.baselines.series.parts.batch import SeriesBatch
+from liquidtime.baselines.series.parts.latent import LatentModel
 
 
 class RNNVAE(LatentModel):
@@ -56,11 +56,11 @@ class RNNVAE(LatentModel):
         self.decoder = nn.GRU(1, H, batch_first=True)
         self.emit = nn.Linear(H, self.channels)
 
-    def encode(self, series: Series) -> Tensor:
+    def encode(self, batch: SeriesBatch) -> Tensor:
         """Return (B, H), the encoder's state at the last sample."""
-        gaps = series.dt.unsqueeze(-1) / self.time_scale
-        states, _ = self.encoder(torch.cat([self.inputs(series), gaps], dim=-1))
-        return series.last(states)
+        gaps = batch.dt.unsqueeze(-1) / self.time_scale
+        states, _ = self.encoder(torch.cat([self.inputs(batch), gaps], dim=-1))
+        return batch.last(states)
 
     def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
         """Return (B, Q, C) by one run over the times in order."""

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from liquidtime._checks import check_size, named_arguments
 from liquidtime.baselines.series.model import WholeSeriesModel, perceptron
-from liquidtime.baselines.series.series import Observations, Series, group_softmax
-from liquidtime.baselines.series.time_encoding import TimeEncoding
+from liquidtime.baselines.series.parts.batch import Observations, SeriesBatch, group_softmax
+from liquidtime.baselines.series.parts.time_encoding import TimeEncoding
 
 
 class SeFT(WholeSeriesModel):
@@ -62,21 +62,21 @@ class SeFT(WholeSeriesModel):
         self.queries = nn.Parameter(torch.zeros(self.heads, self.key_size))
         self.read = perceptron([self.heads * H, H, H])
 
-    def of_set(self, found: Observations, B: int) -> Tensor:
+    def of_set(self, observations: Observations, B: int) -> Tensor:
         """Return (B, H), the function of each of B sets; the order in which observations come means nothing."""
         s = torch.cat(
             [
-                self.encoding(found.time),
-                found.value.unsqueeze(-1),
-                nn.functional.one_hot(found.channel, self.channels).to(found.value.dtype),
+                self.encoding(observations.time),
+                observations.value.unsqueeze(-1),
+                nn.functional.one_hot(observations.channel, self.channels).to(observations.value.dtype),
             ],
             dim=-1,
         )  # (N, S)
-        context = self.context(_means(self.context_elements(s), found.series, B))  # (B, H)
-        weights = self.attention(s, context, found.series)  # (N, heads)
+        context = self.context(_means(self.context_elements(s), observations.series, B))  # (B, H)
+        weights = self.attention(s, context, observations.series)  # (N, heads)
         h = self.elements(s)  # (N, H)
         parts = (weights.unsqueeze(-1) * h.unsqueeze(1)).flatten(1)  # (N, heads·H)
-        y: Tensor = self.read(parts.new_zeros(B, parts.shape[1]).index_add(0, found.series, parts))
+        y: Tensor = self.read(parts.new_zeros(B, parts.shape[1]).index_add(0, observations.series, parts))
         return y
 
     def attention(self, s: Tensor, context: Tensor, series: Tensor) -> Tensor:
@@ -86,9 +86,9 @@ class SeFT(WholeSeriesModel):
         scores = (keys.reshape(-1, self.heads, self.key_size) * self.queries).sum(-1) / math.sqrt(self.key_size)
         return group_softmax(scores, series, len(context))[0]
 
-    def summarise(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+    def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return (B, H) the set function of each series."""
-        return self.of_set(series.observations(), len(series.dt)), None
+        return self.of_set(batch.observations(), len(batch.dt)), None
 
 
 def _means(h: Tensor, series: Tensor, B: int) -> Tensor:

@@ -9,8 +9,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from liquidtime._checks import check_rate, check_size, named_arguments
 from liquidtime.baselines.series.model import SequenceModel
-from liquidtime.baselines.series.series import Series
-from liquidtime.baselines.series.time_encoding import TimeEncoding
+from liquidtime.baselines.series.parts.batch import SeriesBatch
+from liquidtime.baselines.series.parts.time_encoding import TimeEncoding
 
 
 class Transformer(SequenceModel):
@@ -59,9 +59,9 @@ class Transformer(SequenceModel):
             _Block(H, heads, check_rate("dropout", dropout)) for _ in range(check_size("num_layers", num_layers))
         )
 
-    def run(self, series: Series, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, T, H); padding lies behind every sample, so that none of them sees it."""
-        z = self.embed(series.x) + self.encoding(series.times)
+    def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
+        """Return (B, T, H); padding comes after every sample, so that none of them sees it."""
+        z = self.embed(batch.x) + self.encoding(batch.times)
         for block in self.blocks:
             z = block(z)
         return z, None

@@ -1,1 +1,28 @@
-"""The set of series itself."""
+"""The set of series itself: its samples, its time unit, and the notes of what reading repaired."""
+
+from liquidtime.data.container.concatenate import arranged, concatenate
+from liquidtime.data.container.describe import Description, Spread
+from liquidtime.data.container.notes import Findings, Note, first_places, first_words
+from liquidtime.data.container.series_set import Series, SeriesSet, flat_rows
+from liquidtime.data.container.time_units import EXACT, Ticks, as_ticks, check_unit, conversion, to_times, unknown
+
+__all__ = [
+    "EXACT",
+    "Description",
+    "Findings",
+    "Note",
+    "Series",
+    "SeriesSet",
+    "Spread",
+    "Ticks",
+    "arranged",
+    "as_ticks",
+    "check_unit",
+    "concatenate",
+    "conversion",
+    "first_places",
+    "first_words",
+    "flat_rows",
+    "to_times",
+    "unknown",
+]

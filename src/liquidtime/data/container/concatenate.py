@@ -1,4 +1,4 @@
-"""Sets one behind the other, also where their channels or categories differ."""
+"""Sets one after the other, also where their channels or categories differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def concatenate(sets: Sequence[SeriesSet]) -> SeriesSet:
-    """Put sets one behind the other.
+    """Put sets one after the other.
 
     Channels and static features are those of all the sets, in order of first appearance; what a set does not have
     is not observed in its series. Categories are joined likewise. Notes are joined.
@@ -89,15 +89,15 @@ def arranged(
             continue
         column = values[:, list(names).index(name)]
         if name in categories:
-            places = {label: place for place, label in enumerate(new_categories[name])}
-            table = np.array([places.get(label, -1) for label in categories[name]] + [np.nan], dtype=np.float32)
+            positions = {label: position for position, label in enumerate(new_categories[name])}
+            table = np.array([positions.get(label, -1) for label in categories[name]] + [np.nan], dtype=np.float32)
             column = table[np.where(np.isnan(column), len(table) - 1, column).astype(np.int64)]
         result[:, position] = column
     return result
 
 
 def _union(names: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for part in names for name in part))
+    return tuple(dict.fromkeys(name for group in names for name in group))
 
 
 def _joined_categories(sets: Sequence[SeriesSet]) -> dict[str, tuple[str, ...]]:
@@ -118,5 +118,5 @@ def _joined_origins(sets: Sequence[SeriesSet]) -> npt.NDArray[Any] | None:
     kinds = {None if data.origins is None else data.origins.dtype.kind for data in sets if len(data)}
     if len(kinds) > 1:
         raise ValueError("`sets` must all have time stamps, or all numbers, as times; got both")
-    found = [data.origins for data in sets if data.origins is not None]
-    return np.concatenate(found) if found and kinds != {None} else None
+    origins = [data.origins for data in sets if data.origins is not None]
+    return np.concatenate(origins) if origins and kinds != {None} else None

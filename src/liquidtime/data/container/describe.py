@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.reading.notes import Note, first_words
+from liquidtime.data.container.notes import Note, first_words
 
 if TYPE_CHECKING:
     from liquidtime.data.container.series_set import SeriesSet
@@ -41,8 +41,8 @@ class Column:
 
     Args:
         name: its name.
-        observed: share of the samples (static: of the series) in which it is observed, 0…1.
-        series: share of the series in which it is observed at least once, 0…1.
+        observed: fraction of the samples (static: of the series) in which it is observed, 0…1.
+        series: fraction of the series in which it is observed at least once, 0…1.
         spread: of the observed values; of a categorical one, None.
         categories: of a categorical one; otherwise empty.
     """
@@ -71,8 +71,8 @@ class Description:
         intervals: time between neighbouring samples.
         spans: time from the first to the last sample of a series of two or more.
         time_unit: of intervals and spans, or None.
-        channels: one entry a channel.
-        static: one entry a static feature.
+        channels: one entry per channel.
+        static: one entry per static feature.
         notes: what reading found, and what here is odd but legal.
     """
 
@@ -102,7 +102,7 @@ class Description:
         for title, columns in (("channels", self.channels), ("static features", self.static)):
             if columns:
                 width = max(len(column.name) for column in columns)
-                lines.append(f"{title} ({len(columns)}): share of samples observed, of series, values")
+                lines.append(f"{title} ({len(columns)}): fraction of samples observed, of series, values")
                 lines += [f"  {column.name:<{width}}  {_row(column)}" for column in columns]
         if self.notes:
             lines.append("notes:")
@@ -116,7 +116,7 @@ def _row(column: Column) -> str:
 
 
 def describe(data: SeriesSet) -> Description:
-    """Measure a set: lengths, intervals, spans, channels with the share observed, and what is odd."""
+    """Measure a set: lengths, intervals, spans, channels with the fraction observed, and what is odd."""
     lengths = data.lengths
     steps = np.diff(data.times)
     inside = np.ones(len(steps), dtype=bool)
@@ -131,11 +131,11 @@ def describe(data: SeriesSet) -> Description:
         touched[owner[observed]] = True
         seen |= touched
         observations += int(observed.sum())
-        channels.append(_column(data, name, data.values[observed, position], _share(observed), _share(touched)))
+        channels.append(_column(data, name, data.values[observed, position], _fraction(observed), _fraction(touched)))
     static = []
     for position, name in enumerate(data.static_names):
         known = ~np.isnan(data.static[:, position])
-        static.append(_column(data, name, data.static[known, position], _share(known), _share(known)))
+        static.append(_column(data, name, data.static[known, position], _fraction(known), _fraction(known)))
     odd = [
         _odd("channels never observed", [c.name for c in channels if c.observed == 0], len(channels)),
         _odd("channels always the same", [c.name for c in channels if c.constant], len(channels)),
@@ -156,7 +156,7 @@ def describe(data: SeriesSet) -> Description:
     )
 
 
-def _share(flags: npt.NDArray[np.bool_]) -> float:
+def _fraction(flags: npt.NDArray[np.bool_]) -> float:
     return float(flags.mean()) if len(flags) else 0.0
 
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from liquidtime.data.container.concatenate import concatenate
 from liquidtime.data.container.describe import Description, describe
-from liquidtime.data.reading.notes import Note
-from liquidtime.data.reading.time_units import check_unit, conversion
+from liquidtime.data.container.notes import Note
+from liquidtime.data.container.show import series_set_html
+from liquidtime.data.container.time_units import check_unit, conversion
 from liquidtime.errors import wrong_shape
 
 FloatArray = npt.NDArray[np.float32]
@@ -84,28 +85,28 @@ class SeriesSet:
 
     @classmethod
     def from_long(cls, frame: Any, *, id: str, time: str, channel: str, value: str, **options: Any) -> SeriesSet:
-        """Read a frame with one measurement a row; see `liquidtime.data.reading.from_long`."""
-        from liquidtime.data.reading.from_long import from_long
+        """Read a frame with one measurement per row; see `liquidtime.data.reading.from_long`."""
+        from liquidtime.data.reading import from_long
 
         return from_long(frame, id=id, time=time, channel=channel, value=value, **options)
 
     @classmethod
     def from_wide(cls, frame: Any, *, id: str, time: str, **options: Any) -> SeriesSet:
-        """Read a frame with one sample a row and one channel a column; see `liquidtime.data.reading.from_wide`."""
-        from liquidtime.data.reading.from_wide import from_wide
+        """Read a frame with one sample per row and one channel per column; see `liquidtime.data.reading.from_wide`."""
+        from liquidtime.data.reading import from_wide
 
         return from_wide(frame, id=id, time=time, **options)
 
     @classmethod
     def from_arrays(cls, values: Any, times: Any = None, **options: Any) -> SeriesSet:
         """Take arrays: (B, T, C), (B, T), or a list of (times, values); see `liquidtime.data.reading.from_arrays`."""
-        from liquidtime.data.reading.from_arrays import from_arrays
+        from liquidtime.data.reading import from_arrays
 
         return from_arrays(values, times, **options)
 
     @staticmethod
     def concatenate(sets: Sequence[SeriesSet]) -> SeriesSet:
-        """Put sets one behind the other; see `liquidtime.data.container.concatenate`."""
+        """Put sets one after the other; see `liquidtime.data.container.concatenate`."""
         return concatenate(sets)
 
     def __add__(self, other: SeriesSet) -> SeriesSet:
@@ -147,7 +148,7 @@ class SeriesSet:
         rows = np.asarray(key)
         if rows.dtype == bool:
             if rows.shape != (len(self),):
-                raise wrong_shape("key", "(S,)", [len(self)], rows.shape, "A mask has one truth value a series.")
+                raise wrong_shape("key", "(S,)", [len(self)], rows.shape, "A mask has one truth value per series.")
             return self.take(np.flatnonzero(rows))
         return self.take(rows)
 
@@ -160,7 +161,7 @@ class SeriesSet:
         return Series(self.ids[position], self.times[rows], self.values[rows], self.static[position])
 
     def take(self, indices: Any, axis: int = 0) -> SeriesSet:
-        """Return the series at some positions, in that order; a position may occur twice. Notes stay behind."""
+        """Return the series at some positions, in that order; a position may occur twice. Notes are left out."""
         rows = np.asarray(indices)
         if rows.size == 0:
             rows = rows.astype(np.int64)
@@ -174,7 +175,7 @@ class SeriesSet:
         steps: Any = flat_rows(self.offsets, rows)
         if len(rows) and (np.diff(rows) == 1).all():
             steps = slice(self.offsets[rows[0]], self.offsets[rows[-1] + 1])  # a view, not a copy
-        return self._with(
+        return self.replace_unchecked(
             offsets=offsets,
             times=self.times[steps],
             values=self.values[steps],
@@ -182,6 +183,26 @@ class SeriesSet:
             static=self.static[rows],
             origins=None if self.origins is None else self.origins[rows],
             notes=(),
+        )
+
+    def head(self, counts: Any) -> SeriesSet:
+        """Return the first samples of each series.
+
+        Args:
+            counts: (S,) whole numbers, how many of each series; or one number for all. A shorter series stays whole.
+        """
+        most = np.asarray(counts)
+        if most.dtype.kind not in "iu" or most.shape not in ((), (len(self),)) or (most < 0).any():
+            raise ValueError(
+                f"`counts` must be a whole number or (S,) = ({len(self)},) of them, at least 0; got {counts!r}"
+            )
+        lengths = np.minimum(self.lengths, most)
+        position = np.arange(len(self.times)) - np.repeat(self.offsets[:-1], self.lengths)
+        inside = position < np.repeat(lengths, self.lengths)
+        return self.replace_unchecked(
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            times=self.times[inside],
+            values=self.values[inside],
         )
 
     def in_unit(self, unit: str) -> SeriesSet:
@@ -193,14 +214,14 @@ class SeriesSet:
             raise ValueError("`unit` cannot be reached: the origins are large whole numbers. Read them as time stamps.")
         factor = conversion(self.time_unit, unit)
         times = self.times * factor if factor >= 1 else self.times / conversion(unit, self.time_unit)
-        return self._with(times=times, time_unit=unit)
+        return self.replace_unchecked(times=times, time_unit=unit)
 
     def with_notes(self, notes: Sequence[Note]) -> SeriesSet:
-        """Return the set with further notes behind its own."""
-        return self._with(notes=(*self.notes, *notes))
+        """Return the set with further notes after its own."""
+        return self.replace_unchecked(notes=(*self.notes, *notes))
 
     def with_empty(self, ids: npt.NDArray[Any]) -> SeriesSet:
-        """Return the set with further series behind its own that have no sample and no known static feature."""
+        """Return the set with further series after its own that have no sample and no known static feature."""
         K, origins = len(ids), self.origins
         if origins is not None:
             nothing = np.datetime64("NaT") if origins.dtype.kind == "M" else 0
@@ -229,18 +250,24 @@ class SeriesSet:
             f"{len(self.channels)} channels{static}{notes})"
         )
 
+    def _repr_html_(self) -> str:
+        return series_set_html(self)
+
     def __array__(self, *args: Any, **kwargs: Any) -> npt.NDArray[Any]:
         raise TypeError("a SeriesSet is ragged and has no array; use .values (N, C), .times (N,) and .offsets (S + 1,)")
 
-    def _with(self, **changed: Any) -> SeriesSet:
-        """Copy with some fields changed, without checking what is known to be right."""
-        new = object.__new__(SeriesSet)
-        new.__dict__.update(self.__dict__ | changed)
-        return new
+    def replace_unchecked(self, **fields: Any) -> SeriesSet:
+        """Return a copy with some fields replaced, for callers that know the new ones to be right.
+
+        Nothing is checked or converted; `dataclasses.replace` checks everything, which takes a pass over all samples.
+        """
+        copy = object.__new__(SeriesSet)
+        copy.__dict__.update(self.__dict__ | fields)
+        return copy
 
 
 def flat_rows(offsets: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the positions, in the flat arrays, of all samples of some series one behind the other."""
+    """Return the positions, in the flat arrays, of all samples of some series one after the other."""
     lengths = np.diff(offsets)[rows]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
@@ -254,9 +281,9 @@ def _check(data: SeriesSet) -> None:
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != N or (np.diff(offsets) < 0).any():
         raise ValueError(f"`offsets` must go from 0 to N = {N} without decreasing; got {offsets}")
     if data.values.shape != (N, C):
-        raise wrong_shape("values", "(N, C)", [N, C], data.values.shape, "One row a time, one column a channel.")
+        raise wrong_shape("values", "(N, C)", [N, C], data.values.shape, "One row per time, one column per channel.")
     if data.ids.shape != (S,):
-        raise wrong_shape("ids", "(S,)", [S], data.ids.shape, "One id a series.")
+        raise wrong_shape("ids", "(S,)", [S], data.ids.shape, "One id per series.")
     if len(np.unique(data.ids)) != S:
         raise ValueError("`ids` must be distinct; two series have one id")
     if data.static.shape != (S, len(data.static_names)):

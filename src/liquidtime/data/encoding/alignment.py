@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
-from liquidtime.data.container.concatenate import arranged
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import SeriesSet, arranged
 
 
 def aligned(
@@ -38,7 +37,7 @@ def aligned(
             f"`data` must have channels of training ({', '.join(channels[:5])}); it has none of them, but "
             f"{', '.join(data.channels[:5])}"
         )
-    warned = [
+    warning_texts = [
         *_compared("channels", channels, data.channels),
         *_compared("static features", static_names, data.static_names),
     ]
@@ -46,19 +45,19 @@ def aligned(
         if name in (*channels, *static_names) and (name in categories) != (name in data.categories):
             was = "categorical" if name in categories else "a number"
             raise ValueError(f"`data` must have {name!r} as in training, where it was {was}; check `categorical`.")
-    wanted = {name: categories.get(name, ()) for name in data.categories}
-    values = arranged(data.values, data.channels, data.categories, channels, wanted)
-    static = arranged(data.static, data.static_names, data.categories, static_names, wanted)
+    known_categories = {name: categories.get(name, ()) for name in data.categories}
+    values = arranged(data.values, data.channels, data.categories, channels, known_categories)
+    static = arranged(data.static, data.static_names, data.categories, static_names, known_categories)
     for names, columns in ((channels, values), (static_names, static)):
-        for place, name in enumerate(names):
+        for position, name in enumerate(names):
             strange = [label for label in data.categories.get(name, ()) if label not in categories[name]]
-            count = int((columns[:, place] == -1).sum()) if strange else 0
+            count = int((columns[:, position] == -1).sum()) if strange else 0
             if count:
                 text = f"{count} values of {name!r} are categories unknown in training, taken as none: {_list(strange)}"
-                warned.append(text)
-    for text in warned:
+                warning_texts.append(text)
+    for text in warning_texts:
         warnings.warn(text, UserWarning, stacklevel=3)
-    return data._with(
+    return data.replace_unchecked(
         values=values,
         static=static,
         channels=tuple(channels),
@@ -67,16 +66,16 @@ def aligned(
     )
 
 
-def _check_unit(given: str | None, known: str | None) -> None:
-    if given != known:
-        hint = f"Convert it with .in_unit({known!r})." if given and known else "Read it with the same `time_unit`."
-        raise ValueError(f"`data` must have times in the unit of training, {known!r}; got {given!r}. {hint}")
+def _check_unit(unit: str | None, known: str | None) -> None:
+    if unit != known:
+        hint = f"Convert it with .in_unit({known!r})." if unit and known else "Read it with the same `time_unit`."
+        raise ValueError(f"`data` must have times in the unit of training, {known!r}; got {unit!r}. {hint}")
 
 
-def _compared(kind: str, known: Sequence[str], given: Sequence[str]) -> Iterator[str]:
+def _compared(kind: str, known: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     absent, extra = (
-        [name for name in known if name not in given],
-        [name for name in given if name not in known],
+        [name for name in known if name not in names],
+        [name for name in names if name not in known],
     )
     if absent:
         yield f"{len(absent)} {kind} of training are missing and count as not observed: {_list(absent)}"

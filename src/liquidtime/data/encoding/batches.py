@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from liquidtime._checks import check_size
-from liquidtime.data.container.series_set import flat_rows
+from liquidtime.data.container import flat_rows
 from liquidtime.data.encoding.encoder import Encoded
 
 Rows = npt.NDArray[np.int64]
+
+_POOL = 16  # batches that are sorted together: more means less padding and less shuffling
 
 
 class Batch(NamedTuple):
@@ -38,7 +40,7 @@ class Batch(NamedTuple):
 class Batches:
     """Iterate over encoded series in batches; every series comes once in each pass.
 
-    With `rng`, each pass shuffles the series, sorts pools of `pool` batches by length, cuts them into batches and
+    With `rng`, each pass shuffles the series, sorts pools of 16 batches by length, cuts them into batches and
     shuffles the batches. Without, the series come sorted by length. `Batch.rows` says which are which.
 
     Args:
@@ -46,7 +48,6 @@ class Batches:
         batch_size: B, the last batch may be smaller.
         rows: which series to take; all if None.
         rng: numpy generator that is drawn from in each pass, or None for a fixed order.
-        pool: number of batches that are sorted together; more means less padding and less shuffling.
     """
 
     def __init__(
@@ -56,11 +57,9 @@ class Batches:
         *,
         rows: Any = None,
         rng: np.random.Generator | None = None,
-        pool: int = 16,
     ) -> None:
         self.encoded = encoded
         self.batch_size = check_size("batch_size", batch_size)
-        self.pool = check_size("pool", pool)
         self.rows: Rows = np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)
         if len(self.rows) and not (self.rows.min() >= 0 and self.rows.max() < len(encoded)):
             raise IndexError(
@@ -68,7 +67,7 @@ class Batches:
             )
         self.rng = rng
         self.waste = 0.0
-        """Share of the last pass' steps that was padding, 0…1."""
+        """Fraction of the last pass' steps that was padding, 0…1."""
 
     def __len__(self) -> int:
         return -(-len(self.rows) // self.batch_size)
@@ -76,7 +75,7 @@ class Batches:
     def plan(self) -> list[Rows]:
         """Return the rows of each batch of a pass, and measure its waste."""
         lengths = self.encoded.lengths
-        plan = plan_batches(lengths, self.rows, self.batch_size, self.rng, self.pool)
+        plan = plan_batches(lengths, self.rows, self.batch_size, self.rng, _POOL)
         steps = sum(len(rows) * max(1, int(lengths[rows].max())) for rows in plan)
         self.waste = 1.0 - float(lengths[self.rows].sum()) / steps if steps else 0.0
         return plan
@@ -107,10 +106,10 @@ def plan_batches(
     rows = rng.permutation(rows)
     batches = []
     for low in range(0, len(rows), batch_size * pool):
-        part = rows[low : low + batch_size * pool]
-        part = part[np.argsort(lengths[part], kind="stable")]
-        batches += [part[start : start + batch_size] for start in range(0, len(part), batch_size)]
-    return [batches[place] for place in rng.permutation(len(batches))]
+        pooled = rows[low : low + batch_size * pool]
+        pooled = pooled[np.argsort(lengths[pooled], kind="stable")]
+        batches += [pooled[start : start + batch_size] for start in range(0, len(pooled), batch_size)]
+    return [batches[position] for position in rng.permutation(len(batches))]
 
 
 def pad(encoded: Encoded, rows: Rows) -> Batch:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from liquidtime.data.container.series_set import SeriesSet
+    from liquidtime.data.container import SeriesSet
 
 
 def bin_of(times: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
@@ -46,7 +46,7 @@ def bin_series(data: SeriesSet, width: float) -> SeriesSet:
         )
     lengths = np.bincount(codes[starts], minlength=S)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return data._with(offsets=offsets, times=key[starts] * width, values=values)
+    return data.replace_unchecked(offsets=offsets, times=key[starts] * width, values=values)
 
 
 def _mean_in_bin(column: npt.NDArray[np.float32], starts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime._checks import check_choice, named_arguments
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Note, SeriesSet, first_words
 from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.bins import bin_series
 from liquidtime.data.encoding.carry import last_observed, since_feature
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.data.encoding.scaling import Scaling, fit_scaling
+from liquidtime.data.encoding.step import SampleStep
 from liquidtime.data.encoding.stream import SeriesStream
-from liquidtime.data.reading.notes import Note, first_words
 from liquidtime.errors import nearest, wrong_shape
 
 BLOCKS = ("values", "mask", "since")
@@ -123,29 +123,38 @@ class SeriesEncoder:
         constant = [name for name, same in zip(data.channels, least == largest, strict=True) if same]
         logged = [name for name, unit in zip(data.channels, self.scaling_.unit, strict=True) if unit > 0]
         of = len(data.channels)
-        found = (
+        notes = (
             Note("kept", "channels never observed in training", len(never), of, first_words(never)),
             Note("kept", "channels constant in training", len(constant), of, first_words(constant)),
             Note("kept", "channels heavy-tailed, their logarithm taken", len(logged), of, first_words(logged)),
         )
-        self.notes_ = tuple(note for note in found if note.count)
+        self.notes_ = tuple(note for note in notes if note.count)
+        self._settle()
         return self
 
     def fit_transform(self, data: SeriesSet) -> Encoded:
         """Fit and encode one set."""
         return self.fit(data).transform(data)
 
+    def _settle(self) -> None:
+        """Make what follows from the settings and the training data; every way to become fitted ends here."""
+        flags = tuple(bool(flag) for flag in self.static_flags_)
+        self._layout = Layout(self.blocks, self.channels_, self.static_names_, self.categories_, flags)
+        self._sample_step = SampleStep(self)
+
     @property
     def layout_(self) -> Layout:
         """Which column of x and of static is what."""
         self._check_fitted()
-        return Layout(
-            self.blocks,
-            self.channels_,
-            self.static_names_,
-            self.categories_,
-            tuple(bool(flag) for flag in self.static_flags_),
-        )
+        return self._layout
+
+    @property
+    def sample_step(self) -> SampleStep:
+        """The encoding of one sample more."""
+        self._check_fitted()
+        if self._sample_step.encoder is not self:  # this is a shallow copy
+            self._sample_step = SampleStep(self)
+        return self._sample_step
 
     @property
     def input_size_(self) -> int:
@@ -192,22 +201,28 @@ class SeriesEncoder:
         x = np.zeros((len(layout.inputs), N), dtype=np.float32)  # a channel in one piece; turned at the end
         columns = np.array(data.values.T, order="C")  # a copy, scaled in place
         first = np.repeat(data.offsets[:-1], data.lengths)
-        for place, name in enumerate(self.channels_):
-            column = columns[place]
+        for c, name in enumerate(self.channels_):
+            column = columns[c]
             observed = ~np.isnan(column)
             last, known = last_observed(observed, first)
-            if "values" in self.blocks:
+            if "values" in layout.blocks:
                 at = layout.value[name]
                 if name in self.categories_:
                     carried = np.where(known, column[last], -1.0)
                     x[at] = carried == np.arange(at.stop - at.start)[:, None]
                 else:
-                    column[observed] = self.scaling_.column(place, column[observed])
+                    column[observed] = self.scaling_.column(c, column[observed])
+                    if np.isinf(column).any():
+                        row = int(np.argmax(np.isinf(column)))
+                        raise ValueError(
+                            f"`data` must have values that float32 can hold once they are scaled; {name!r} of series "
+                            f"{data.ids[np.searchsorted(data.offsets, row, side='right') - 1]} does not"
+                        )
                     x[at.start] = np.where(known, column[last], 0.0)
-            if "mask" in self.blocks:
-                x[layout.mask + place] = observed
-            if "since" in self.blocks:
-                x[layout.since + place] = since_feature(data.times - data.times[last], self.time_scale_)
+            if "mask" in layout.blocks:
+                x[layout.mask + c] = observed
+            if "since" in layout.blocks:
+                x[layout.since + c] = since_feature(data.times - data.times[last], self.time_scale_)
         dt = np.diff(data.times, prepend=0.0)
         dt[data.offsets[:-1][data.lengths > 0]] = 0.0
         scaled = (dt / self.time_scale_).astype(np.float32)
@@ -217,14 +232,17 @@ class SeriesEncoder:
         """Encode (S, F) static features in the order of training: NaN = not known becomes 0, and 1 in its flag."""
         layout = self.layout_
         encoded = np.zeros((len(static), len(layout.statics)), dtype=np.float32)
-        for place, name in enumerate(self.static_names_):
-            at, column = layout.static[name], static[:, place]
+        for f, name in enumerate(self.static_names_):
+            at, column = layout.static[name], static[:, f]
             if name in self.categories_:
                 width = len(self.categories_[name])
                 encoded[:, at.start : at.start + width] = column[:, None] == np.arange(width)
             else:
-                encoded[:, at.start] = np.nan_to_num(self.static_scaling_.column(place, column), nan=0.0)
-            if self.static_flags_[place]:
+                scaled = np.where(np.isnan(column), 0.0, self.static_scaling_.column(f, column))
+                if np.isinf(scaled).any():
+                    raise ValueError(f"`static` must have values that float32 can hold once scaled; {name!r} has not")
+                encoded[:, at.start] = scaled
+            if self.static_flags_[f]:
                 encoded[:, at.stop - 1] = np.isnan(column)
         return encoded
 
@@ -238,7 +256,7 @@ class SeriesEncoder:
         self._check_fitted()
         config = {
             "format": _FORMAT,
-            "blocks": list(self.blocks),
+            "blocks": list(self.layout_.blocks),
             "clip": self.clip,
             "log": self.log if isinstance(self.log, bool) else list(self.log),
             "bin_width": self.bin_width,
@@ -277,21 +295,22 @@ class SeriesEncoder:
         if len(encoder.static_flags_) != len(encoder.static_names_) or not encoder.time_scale_ > 0:
             raise ValueError("`config` must have a flag for each static feature and a time scale over 0")
         encoder.notes_ = ()
+        encoder._settle()
         return encoder
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "scaling_"):
+        if not hasattr(self, "_layout"):
             raise ValueError("this encoder is not fitted; call fit(data) with the training part first")
 
 
 def _stored_scaling(arrays: dict[str, Any], kind: str, C: int) -> Scaling:
     """Take the five arrays of a scaling out of those stored, or refuse them."""
-    found = {}
+    scaling = {}
     for name in _ARRAYS:
         array = np.asarray(arrays.pop(f"{kind}_{name}", None), dtype=np.float64)
         if array.shape != (C,):
             raise wrong_shape(f"{kind}_{name}", "(C,)", [C], array.shape, "The stored encoder is not whole.")
         if np.isnan(array).any() or (name == "scale" and not (array > 0).all()):
             raise ValueError(f"`{kind}_{name}` must be numbers{' over 0' if name == 'scale' else ''}; some are not")
-        found[name] = array
-    return Scaling(**found)
+        scaling[name] = array
+    return Scaling(**scaling)

@@ -16,9 +16,10 @@ class Layout:
         flags: for each static feature whether it has a column that says "not known".
 
     Attributes:
+        blocks: as given.
         inputs: D names, e.g. "HR", "rhythm=sinus", "HR observed", "HR since".
         statics: names of the encoded static features, e.g. "Age", "Height unknown".
-        value: for each channel its columns in the block of values: one, or one a category.
+        value: for each channel its columns in the block of values: one, or one per category.
         mask: where the block of masks starts; its columns are in the order of the channels.
         since: where the block of times since the last observation starts, likewise.
         mask_of: for each column of values the column of its mask, empty where there is no mask.
@@ -34,6 +35,7 @@ class Layout:
         categories: Mapping[str, Sequence[str]],
         flags: Sequence[bool],
     ) -> None:
+        self.blocks = tuple(blocks)
         inputs: list[str] = []
         self.value: dict[str, slice] = {}
         if "values" in blocks:
@@ -45,14 +47,16 @@ class Layout:
         inputs += [f"{name} observed" for name in channels] if "mask" in blocks else []
         self.since = len(inputs)
         inputs += [f"{name} since" for name in channels] if "since" in blocks else []
-        places = [place for place, name in enumerate(channels) for _ in categories.get(name, ("",))]
+        positions = [position for position, name in enumerate(channels) for _ in categories.get(name, ("",))]
         each = list(range(len(channels)))
         self.channel_of = (
-            *(places if "values" in blocks else []),
+            *(positions if "values" in blocks else []),
             *(each if "mask" in blocks else []),
             *(each if "since" in blocks else []),
         )
-        self.mask_of = tuple(self.mask + place for place in places) if {"values", "mask"} <= set(blocks) else ()
+        self.mask_of = (
+            tuple(self.mask + position for position in positions) if {"values", "mask"} <= set(blocks) else ()
+        )
         statics: list[str] = []
         self.static: dict[str, slice] = {}
         for name, flag in zip(static_names, flags, strict=True):

@@ -1,4 +1,4 @@
-"""The times a forecast is asked for, as gaps behind each series' last sample."""
+"""The times a forecast is asked for, as gaps after each series' last sample."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data import SeriesEncoder, SeriesSet
-from liquidtime.data.reading.time_units import as_ticks
+from liquidtime.data.container import SeriesSet, as_ticks
+from liquidtime.data.encoding.encoder import SeriesEncoder
 from liquidtime.errors import wrong_shape
 
 Values = npt.NDArray[np.float64]
@@ -24,7 +24,7 @@ def gaps_to(data: SeriesSet, encoder: SeriesEncoder, times: Any, horizons: Any) 
         horizons: likewise.
 
     Raises:
-        ValueError: both given, times before a series' last sample, or of another shape.
+        ValueError: both, times before a series' last sample, or of another shape.
 
     """
     if times is not None and horizons is not None:
@@ -36,18 +36,18 @@ def gaps_to(data: SeriesSet, encoder: SeriesEncoder, times: Any, horizons: Any) 
         ahead = np.atleast_1d(np.asarray([encoder.time_scale_] if horizons is None else horizons, dtype=np.float64))
         if ahead.ndim != 1 or not (np.isfinite(ahead) & (ahead >= 0)).all():
             raise ValueError(f"`horizons` must be (Q,) finite times of at least 0; got {horizons!r}")
-        wanted, sizes = last[:, None] + ahead, None
+        query_times, sizes = last[:, None] + ahead, None
     else:
-        wanted, sizes = _asked(data, times)
-    early = (wanted < last[:, None]) & ~np.isnan(wanted)
+        query_times, sizes = _times_asked_for(data, times)
+    early = (query_times < last[:, None]) & ~np.isnan(query_times)
     if early.any():
         row = int(np.argmax(early.any(axis=1)))
         raise ValueError(
             f"`times` must not be before the last sample; {int(early.sum())} are. The first is "
-            f"{wanted[row][early[row]][0]:g} of series {data.ids[row]}, whose last sample is at {last[row]:g}."
+            f"{query_times[row][early[row]][0]:g} of series {data.ids[row]}, whose last sample is at {last[row]:g}."
         )
-    assert len(wanted) == S
-    return np.nan_to_num(wanted - last_step[:, None]) / encoder.time_scale_, sizes
+    assert len(query_times) == S
+    return np.nan_to_num(query_times - last_step[:, None]) / encoder.time_scale_, sizes
 
 
 def split_rows(forecasts: Values, sizes: list[int] | None) -> Any:
@@ -63,27 +63,27 @@ def _last_times(data: SeriesSet) -> Values:
     return last
 
 
-def _asked(data: SeriesSet, times: Any) -> tuple[Values, list[int] | None]:
+def _times_asked_for(data: SeriesSet, times: Any) -> tuple[Values, list[int] | None]:
     S = len(data)
     ragged = isinstance(times, list) and bool(times) and np.ndim(times[0]) == 1
     if not ragged:
-        given = np.asarray(times)
-        if given.ndim not in (1, 2) or (given.ndim == 2 and len(given) != S):
-            raise wrong_shape("times", "(Q,) or (S, Q)", [S, "Q"], given.shape, "Or a list of S arrays.")
-        wanted = _on_clock(data, np.broadcast_to(given, (S, given.shape[-1])))
-        if not np.isfinite(wanted).all():
-            raise ValueError(f"`times` must be finite; {int((~np.isfinite(wanted)).sum())} are not")
-        return wanted, None
+        array = np.asarray(times)
+        if array.ndim not in (1, 2) or (array.ndim == 2 and len(array) != S):
+            raise wrong_shape("times", "(Q,) or (S, Q)", [S, "Q"], array.shape, "Or a list of S arrays.")
+        query_times = _on_clock(data, np.broadcast_to(array, (S, array.shape[-1])))
+        if not np.isfinite(query_times).all():
+            raise ValueError(f"`times` must be finite; {int((~np.isfinite(query_times)).sum())} are not")
+        return query_times, None
     rows = [np.asarray(row) for row in times]
     if len(rows) != S:
         raise ValueError(f"`times` must have one array a series, {S}; got {len(rows)}")
     sizes = [len(row) for row in rows]
-    wanted = np.full((S, max(sizes)), np.nan)
-    for place, row in enumerate(rows):
-        wanted[place, : len(row)] = _on_clock(data[place : place + 1], row[None])[0]
-        if not np.isfinite(wanted[place, : len(row)]).all():
-            raise ValueError(f"`times` must be finite; some of series {data.ids[place]} are not")
-    return wanted, sizes
+    query_times = np.full((S, max(sizes)), np.nan)
+    for i, row in enumerate(rows):
+        query_times[i, : len(row)] = _on_clock(data[i : i + 1], row[None])[0]
+        if not np.isfinite(query_times[i, : len(row)]).all():
+            raise ValueError(f"`times` must be finite; some of series {data.ids[i]} are not")
+    return query_times, sizes
 
 
 def _on_clock(data: SeriesSet, times: npt.NDArray[Any]) -> Values:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from liquidtime.data.container.series_set import SeriesSet
+    from liquidtime.data.container import SeriesSet
     from liquidtime.data.encoding.encoder import SeriesEncoder
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -26,7 +26,8 @@ class History:
         mean, least, largest, deviation (with n, not n - 1), first,   and count = log(1 + n)
 
     all 0 while nothing was observed. A categorical channel has its count alone. Like the encoder's blocks, a row
-    depends on samples up to its own alone, and `stream` gives the same numbers one sample at a time.
+    depends on samples up to its own alone. `at_ends` and `at_steps` take whole series, `rows` the running sums that
+    `Moments` keeps one step at a time; their numbers agree.
 
     Args:
         encoder: fitted; gives the channels and their scaling.
@@ -37,10 +38,13 @@ class History:
         names: list[str] = []
         self.columns: list[slice] = []
         """For each channel where its statistics stand among the names; one slice of 6, or of the count alone."""
-        for channel in encoder.channels_:
-            kept = ("count",) if channel in encoder.categories_ else STATISTICS
-            self.columns.append(slice(len(names), len(names) + len(kept)))
-            names += [f"{channel} {statistic}" for statistic in kept]
+        positions: list[int] = []
+        for c, channel in enumerate(encoder.channels_):
+            statistics = STATISTICS[-1:] if channel in encoder.categories_ else STATISTICS
+            self.columns.append(slice(len(names), len(names) + len(statistics)))
+            names += [f"{channel} {statistic}" for statistic in statistics]
+            positions += [c * len(STATISTICS) + STATISTICS.index(statistic) for statistic in statistics]
+        self._positions = np.array(positions, dtype=np.int64)
         self.names = tuple(names)
         """G names, e.g. "HR mean"."""
 
@@ -57,9 +61,15 @@ class History:
         N = len(steps.times)
         return self._gather(steps, np.arange(N), np.ones(N, dtype=bool))
 
-    def stream(self) -> HistoryStream:
-        """Return the statistics of one series whose samples arrive one at a time."""
-        return HistoryStream(self)
+    def rows(self, moments: Moments) -> npt.NDArray[np.float32]:
+        """Return (B, G) the statistics of B series from their running sums."""
+        count, first, total, squares, least, largest = moments
+        some = np.maximum(count, 1.0)
+        shift = total / some
+        deviation = np.sqrt(np.maximum(squares / some - shift**2, 0.0))
+        each = np.stack([first + shift, least, largest, deviation, first, np.log1p(count)], axis=-1)  # (B, C, 6)
+        table = np.where(count[..., None] > 0, each, 0.0).reshape(len(count), -1)
+        return table[:, self._positions].astype(np.float32)
 
     def _gather(self, steps: SeriesSet, rows: Rows, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
         """Return the statistics after each of `rows`, 0 where `some` is False."""
@@ -67,62 +77,57 @@ class History:
         if len(steps.times) == 0:
             return result
         first = np.repeat(steps.offsets[:-1], steps.lengths)
-        for place, at in enumerate(self.columns):
-            observed = ~np.isnan(steps.values[:, place])
+        for c, at in enumerate(self.columns):
+            observed = ~np.isnan(steps.values[:, c])
             seen = np.flatnonzero(observed)
             if len(seen) == 0:
                 continue
-            z = self._encoder.scaling_.column(place, steps.values[seen, place]).astype(np.float64)
+            z = self._encoder.scaling_.column(c, steps.values[seen, c]).astype(np.float64)
             begin = np.searchsorted(seen, first[seen])  # where, among those seen, each one's series begins
             newest = (np.cumsum(observed) - 1)[rows]  # the newest one seen at each row, perhaps of another series
             known = some & (newest >= 0) & (seen[newest] >= first[rows])
-            found = running(z, begin)[:, STATISTICS.index("count") :] if at.stop - at.start == 1 else running(z, begin)
-            result[:, at] = np.where(known[:, None], found[newest], 0.0)
+            statistics = running(z, begin)[:, at.start - at.stop :]  # of a categorical channel the count alone
+            result[:, at] = np.where(known[:, None], statistics[newest], 0.0)
         return result
 
 
-class HistoryStream:
-    """The running statistics of one series, sample by sample.
+class Moments(NamedTuple):
+    """Running sums of B series over C channels, from which the statistics follow; sums are of differences from `first`.
 
     Args:
-        history: whose numbers these are.
+        number: (B, C) of observed values.
+        first: (B, C) the first of them.
+        total: (B, C) sum of their differences from it.
+        squares: (B, C) sum of the squares of those.
+        least: (B, C) inf while there is none.
+        largest: (B, C) -inf while there is none.
     """
 
-    def __init__(self, history: History) -> None:
-        self._history = history
-        C = len(history.columns)
-        self._closed = np.zeros((6, C))  # count, first, sum and sum of squares of z - first, least, largest
-        self._closed[4], self._closed[5] = np.inf, -np.inf
-        self._open = self._closed.copy()
+    number: Array
+    first: Array
+    total: Array
+    squares: Array
+    least: Array
+    largest: Array
 
-    def update(self, values: npt.NDArray[np.float32], revises: bool) -> npt.NDArray[np.float32]:
-        """Take the values (C,) of a step, NaN = not observed; with `revises` in place of the step before.
+    @staticmethod
+    def start(B: int, C: int) -> Moments:
+        """Return the sums before anything was observed."""
+        nothing = np.zeros((B, C))
+        return Moments(nothing, nothing, nothing, nothing, np.full((B, C), np.inf), np.full((B, C), -np.inf))
 
-        Returns:
-            (G,) the statistics.
-
-        """
-        if not revises:
-            self._closed = self._open
-        self._open = self._closed.copy()
-        scaling = self._history._encoder.scaling_
-        count, start, total, squares, least, largest = self._open
-        for place in np.flatnonzero(~np.isnan(values)).tolist():
-            z = float(scaling.column(place, values[place : place + 1])[0])
-            start[place] = z if count[place] == 0 else start[place]
-            count[place] += 1
-            total[place] += z - start[place]
-            squares[place] += (z - start[place]) ** 2
-            least[place], largest[place] = min(least[place], z), max(largest[place], z)
-        some = np.maximum(count, 1)
-        shift = total / some
-        deviation = np.sqrt(np.maximum(squares / some - shift**2, 0.0))
-        rows = np.stack([start + shift, least, largest, deviation, start, np.log1p(count)])
-        rows = np.where(count > 0, rows, 0.0)
-        result = np.zeros(len(self._history.names), dtype=np.float32)
-        for place, at in enumerate(self._history.columns):
-            result[at] = rows[-(at.stop - at.start) :, place]
-        return result
+    def add(self, z: npt.NDArray[np.float32], seen: npt.NDArray[np.bool_]) -> Moments:
+        """Return the sums with the scaled values z (B, C) added where `seen` (B, C) is True."""
+        first = np.where(seen & (self.number == 0), z, self.first)
+        apart = np.where(seen, z - first, 0.0)
+        return Moments(
+            self.number + seen,
+            first,
+            self.total + apart,
+            self.squares + apart**2,
+            np.where(seen, np.minimum(self.least, z), self.least),
+            np.where(seen, np.maximum(self.largest, z), self.largest),
+        )
 
 
 def running(z: Array, begin: Rows) -> Array:
@@ -151,10 +156,10 @@ def _running_sum(z: Array, begin: Rows) -> Array:
 def _running_extreme(z: Array, begin: Rows, choose: Callable[..., Any]) -> Array:
     """Return the extreme so far, by doubling: after pass s each value has seen the 2^s before it."""
     best = z.copy()
-    place = np.arange(len(z))
-    longest, reach = int((place - begin).max()) + 1, 1
+    position = np.arange(len(z))
+    longest, reach = int((position - begin).max()) + 1, 1
     while reach < longest:
-        inside = np.flatnonzero(place - reach >= begin)
+        inside = np.flatnonzero(position - reach >= begin)
         best[inside] = choose(best[inside], best[inside - reach])
         reach *= 2
     return best

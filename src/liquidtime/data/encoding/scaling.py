@@ -41,12 +41,9 @@ class Scaling:
         p = position
         return _scale(values, self.unit[p], self.low[p], self.high[p], self.mean[p], self.scale[p])
 
-    def row(self, values: npt.NDArray[Any]) -> Scaled:
-        """Scale (C,) values, one of each column; NaN stays NaN."""
-        raw = values.astype(np.float64)
-        logged = self.unit > 0
-        bent = np.where(logged, _bend(raw, np.where(logged, self.unit, 1.0)), raw)
-        return ((np.clip(bent, self.low, self.high) - self.mean) / self.scale).astype(np.float32)
+    def rows(self, values: npt.NDArray[Any]) -> Scaled:
+        """Scale (..., C) values, one of each column; NaN stays NaN."""
+        return _scale(values, self.unit, self.low, self.high, self.mean, self.scale)
 
     def invert(self, position: int, scaled: npt.NDArray[Any]) -> Array:
         """Return the values of one column that scale to (N,) `scaled`, apart from clipping."""
@@ -54,10 +51,15 @@ class Scaling:
         return np.expm1(raw) * self.unit[position] if self.unit[position] > 0 else raw
 
 
-def _scale(values: npt.NDArray[Any], unit: float, low: float, high: float, mean: float, scale: float) -> Scaled:
+def _scale(values: npt.NDArray[Any], unit: Any, low: Any, high: Any, mean: Any, scale: Any) -> Scaled:
+    """Scale values by settings of one column, or of all; what float32 cannot hold becomes infinite."""
     raw = values.astype(np.float64)
-    bent = _bend(raw, unit) if unit > 0 else raw
-    return ((np.clip(bent, low, high) - mean) / scale).astype(np.float32)
+    logged = np.greater(unit, 0)
+    if logged.any():
+        raw = np.where(logged, _bend(raw, np.where(logged, unit, 1.0)), raw)
+    with np.errstate(over="ignore"):
+        scaled: Scaled = ((np.clip(raw, low, high) - mean) / scale).astype(np.float32)
+    return scaled
 
 
 def _bend(values: Array, unit: float | Array) -> Array:
@@ -74,7 +76,7 @@ def fit_scaling(
     """Measure the scaling of each column on its observed values.
 
     The ends are the `clip` and 1 - `clip` quantiles, each moved outwards by half their distance: normal values all
-    stay, values far outside are cut. Where the two quantiles are one value (a rare event), nothing is cut.
+    stay, values far outside are clipped. Where the two quantiles are one value (a rare event), nothing is clipped.
 
     Args:
         values: (N, C) training data, NaN = not observed.
@@ -93,16 +95,16 @@ def fit_scaling(
             continue
         if heavy_tailed(column) if isinstance(log, bool) and log else not isinstance(log, bool) and name in log:
             unit[position] = _log_unit(column)
-        bent = _bend(column, unit[position]) if unit[position] > 0 else column
+        logged_or_raw = _bend(column, unit[position]) if unit[position] > 0 else column
         if clip is not None:
-            q_low, q_high = np.quantile(bent, [clip, 1 - clip])
+            q_low, q_high = np.quantile(logged_or_raw, [clip, 1 - clip])
             if q_low < q_high:
                 margin = (q_high - q_low) / 2
                 low[position], high[position] = q_low - margin, q_high + margin
-        cut = np.clip(bent, low[position], high[position])
-        mean[position] = cut.mean()
-        if cut.min() < cut.max():
-            scale[position] = cut.std()
+        clipped = np.clip(logged_or_raw, low[position], high[position])
+        mean[position] = clipped.mean()
+        if clipped.min() < clipped.max():
+            scale[position] = clipped.std()
     return Scaling(unit, low, high, mean, scale)
 
 

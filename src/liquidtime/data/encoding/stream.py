@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.encoding.bins import bin_of
-from liquidtime.data.encoding.carry import since_feature
-from liquidtime.data.reading.columns import label_of
-from liquidtime.data.reading.time_units import as_ticks
-from liquidtime.errors import nearest, wrong_shape
+from liquidtime.data.encoding.sample import Clock, read_static, read_values, refuse_overflow
 
 if TYPE_CHECKING:
     from liquidtime.data.encoding.encoder import SeriesEncoder
+    from liquidtime.data.encoding.step import StepState
 
-_EXACT = 2**53
+Row = npt.NDArray[np.float32]
 
 
-class _Mean:
-    """The mean of what was observed of each of C channels; of a categorical one, the last."""
+class _Position(NamedTuple):
+    """Where a stream stands: its clock, the state of its encoding, and whether the newest sample revised a step."""
 
-    def __init__(self, categorical: npt.NDArray[np.bool_]) -> None:
-        self.categorical = categorical
-        self.total = np.zeros(len(categorical))
-        self.count = np.zeros(len(categorical), dtype=np.int64)
-
-    def add(self, values: npt.NDArray[np.float32]) -> None:
-        seen = ~np.isnan(values)
-        replaced = seen & self.categorical
-        self.total[replaced] = 0.0
-        self.count[replaced] = 0
-        self.total[seen] += values[seen]
-        self.count[seen] += 1
-
-    def with_added(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Return (C,) the mean if `values` were added too, NaN where nothing was observed."""
-        copy = _Mean(self.categorical)
-        copy.total[:], copy.count[:] = self.total, self.count
-        copy.add(values)
-        mean = np.where(copy.count > 0, copy.total / np.maximum(copy.count, 1), np.nan)
-        return mean.astype(np.float32)
+    clock: Clock
+    state: StepState
+    revises: bool
 
 
 class SeriesStream:
@@ -51,39 +30,28 @@ class SeriesStream:
 
     Samples at one time, and with `bin_width` those in one bin, are one step. While it is open, each update returns
     the step as it stands with the values so far and sets `revises`: the caller then takes the step again from the
-    state before it. The last update of a step equals the step of the whole.
+    state before it. The last update of a step equals the step of the whole. A sample that is refused changes nothing.
 
     Attributes:
         static: (F,) float32 encoded static features.
-        revises: whether the last update replaced the step before it instead of adding one.
     """
 
     def __init__(self, encoder: SeriesEncoder, static: Mapping[str, Any] | None = None) -> None:
-        self.encoder = encoder
-        self.revises = False
-        C = len(encoder.channels_)
-        self._categorical = np.array([name in encoder.categories_ for name in encoder.channels_], dtype=bool)
-        self._layout = encoder.layout_
-        names = encoder.channels_ if "values" in encoder.blocks else ()
-        self._numeric = [self._layout.value[name].start for name in names if name not in encoder.categories_]
-        given = self._numbers(static or {}, encoder.static_names_, "static")
-        self.static = encoder.encode_static(given[None])[0]
-        self._origin: Any = None
-        self._time: float | None = None  # of the newest sample
-        self._at_time = _Mean(self._categorical)
-        self._in_bin = _Mean(self._categorical)
-        self._step: float | None = None  # time of the open step
-        self._before: float | None = None  # time of the step before it
-        self._first = 0.0  # time of the first step
-        self._now = np.full(C, np.nan, dtype=np.float32)  # the open step
-        self._carried = np.full(C, np.nan, dtype=np.float32)  # last observations before the open step
-        self._when = np.full(C, np.nan)  # and their times
+        self._encoder = encoder
+        self.static: Row = encoder.encode_static(read_static(encoder, static)[None])[0]
+        self._position = _Position(Clock(), encoder.sample_step.start(1), revises=False)
 
-    def update(self, t: Any, values: Any) -> tuple[npt.NDArray[np.float32], np.float32]:
+    @property
+    def revises(self) -> bool:
+        """Whether the last update replaced the step before it instead of adding one."""
+        return self._position.revises
+
+    def update(self, t: Any, values: Any) -> tuple[Row, np.float32]:
         """Take a sample.
 
         Args:
-            t: its time, a number in the encoder's unit or a time stamp, not before the one before.
+            t: its time, a number in the encoder's unit or a time stamp, of the kind of the times before and not before
+                the newest of them.
             values: a mapping from channel names to values, or (C,) in the order of the encoder's `channels_`,
                 categories by their position; NaN, None and channels left out are not observed.
 
@@ -91,112 +59,37 @@ class SeriesStream:
             (D,) the input and the scaled time since the previous step; see `revises`.
 
         Raises:
-            ValueError: an earlier or infinite time, an infinite value, an unknown channel.
+            TypeError: a time or a value that is no number.
+            ValueError: an earlier or infinite time, another kind of time, an infinite value, an unknown channel.
 
         """
-        row = self._row(values)
-        time = self._relative(t)
-        if self._time is not None and time < self._time:
-            raise ValueError(f"`t` must not be before the sample before it, at {self._time}; got {time}")
-        if self._time is not None and time > self._time:
-            self._in_bin.add(self._at_time.with_added(np.full_like(row, np.nan)))
-            self._at_time = _Mean(self._categorical)
-        self._time = time
-        width = self.encoder.bin_width
-        step = float(bin_of(np.float64(time), width)) * width if width else time  # type: ignore[arg-type]
-        self.revises = step == self._step
-        if not self.revises:
-            self._close(step)
-        self._at_time.add(row)
-        self._now = self._in_bin.with_added(self._at_time.with_added(np.full_like(row, np.nan)))
-        return self._encode()
+        encoder, (clock, state, _) = self._encoder, self._position
+        clock, time, row = read_sample(encoder, clock, state, t, values)
+        after = encoder.sample_step.advance(state, time, row)
+        step = encoder.sample_step.read(after)
+        refuse_overflow(encoder, after, step, t)
+        self._position = _Position(clock, after, revises=bool(after.step[0] == state.step[0]))
+        return step.x[0], step.dt[0]
 
-    @property
-    def now(self) -> npt.NDArray[np.float32]:
-        """(C,) the values of the open step as they stand, NaN = not observed."""
-        return self._now
 
-    @property
-    def time(self) -> float | None:
-        """The time of the open step in the encoder's unit, as a whole set would store it; None before the first."""
-        return self._step
+def read_sample(
+    encoder: SeriesEncoder, clock: Clock, state: StepState, t: Any, values: Any
+) -> tuple[Clock, npt.NDArray[np.float64], Row]:
+    """Read a sample of one series.
 
-    def _close(self, step: float) -> None:
-        """Close the open step and open one at `step`."""
-        if self._step is None:
-            self._first = step
-        else:
-            seen = ~np.isnan(self._now)
-            self._carried[seen] = self._now[seen]
-            self._when[seen] = self._step
-        self._before, self._step = self._step, step
-        self._in_bin = _Mean(self._categorical)
+    Args:
+        encoder: fitted.
+        clock: of the series so far.
+        state: of the series so far, B = 1.
+        t: the time, as `SeriesStream.update` takes it.
+        values: likewise.
 
-    def _encode(self) -> tuple[npt.NDArray[np.float32], np.float32]:
-        encoder, step = self.encoder, self._step
-        assert step is not None
-        layout = self._layout
-        seen = ~np.isnan(self._now)
-        carried = np.where(seen, self._now, self._carried)
-        x = np.zeros(len(layout.inputs), dtype=np.float32)
-        if "values" in encoder.blocks:
-            x[self._numeric] = np.nan_to_num(encoder.scaling_.row(carried)[~self._categorical], nan=0.0)
-            for place in np.flatnonzero(self._categorical):
-                at = layout.value[encoder.channels_[place]]
-                x[at] = carried[place] == np.arange(at.stop - at.start)
-        C = len(seen)
-        if "mask" in encoder.blocks:
-            x[layout.mask : layout.mask + C] = seen
-        if "since" in encoder.blocks:
-            when = np.where(seen, step, np.where(np.isnan(self._when), self._first, self._when))
-            x[layout.since : layout.since + C] = since_feature(step - when, encoder.time_scale_)
-        dt = 0.0 if self._before is None else (step - self._before) / encoder.time_scale_
-        return x, np.float32(dt)
+    Returns:
+        the clock after the sample, (1,) its time and (1, C) its values, as `SampleStep.advance` takes them.
 
-    def _row(self, values: Any) -> npt.NDArray[np.float32]:
-        names = self.encoder.channels_
-        if isinstance(values, Mapping):
-            row = self._numbers(values, names, "values")
-        else:
-            row = np.asarray(values, dtype=np.float32)
-            if row.shape != (len(names),):
-                raise wrong_shape("values", "(C,)", [len(names)], row.shape, "Or a mapping from channels to values.")
-        if np.isinf(row).any():
-            name = names[int(np.argmax(np.isinf(row)))]
-            raise ValueError(f"`values` must be finite, or NaN for what is not observed; {name!r} is infinite")
-        return row
-
-    def _numbers(self, given: Mapping[str, Any], names: tuple[str, ...], argument: str) -> npt.NDArray[np.float32]:
-        row = np.full(len(names), np.nan, dtype=np.float32)
-        for name, value in given.items():
-            if name not in names:
-                hint = nearest(str(name), names) or "."
-                raise ValueError(f"`{argument}` must be of channels or features of training; {name!r} is none{hint}")
-            if value is None or value != value:
-                continue
-            if name in self.encoder.categories_:
-                labels = self.encoder.categories_[name]
-                label = label_of(value)
-                row[names.index(name)] = labels.index(label) if label in labels else -1.0
-            else:
-                row[names.index(name)] = float(value)
-        return row
-
-    def _relative(self, t: Any) -> float:
-        """Return the time as the whole set would store it: stamps and large whole numbers from the first sample on."""
-        if isinstance(t, datetime.datetime | np.datetime64):
-            if isinstance(t, datetime.datetime) and t.tzinfo is not None:
-                t = t.astimezone(datetime.UTC).replace(tzinfo=None)
-            ticks = as_ticks(np.array([t], dtype="datetime64[ns]"), self.encoder.time_unit_)
-            if np.isnat(np.datetime64(t)):
-                raise ValueError("`t` must be a time; got NaT")
-            whole = int(ticks.values[0])
-            self._origin = whole if self._origin is None else self._origin
-            return float(whole - self._origin) / round(1.0 / ticks.factor)
-        if isinstance(t, int | np.integer) and (self._origin is not None or abs(int(t)) > _EXACT):
-            self._origin = int(t) if self._origin is None else self._origin
-            return float(int(t) - self._origin)
-        time = float(t)
-        if not np.isfinite(time):
-            raise ValueError(f"`t` must be finite; got {time}")
-        return time
+    """
+    row = read_values(encoder, values)
+    clock, time = clock.read(t, encoder.time_unit_)
+    if time < state.time[0]:
+        raise ValueError(f"`t` must not be before the sample before it, at {state.time[0]}; got {time}")
+    return clock, np.array([time]), row[None]

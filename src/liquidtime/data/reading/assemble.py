@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.reading.notes import Findings, Note, first_places
-from liquidtime.data.reading.time_units import Ticks, unknown
+from liquidtime.data.container import Findings, Note, Ticks, first_places, unknown
 
 _BLOCK = 2**18  # rows handled at once, to keep what is made on the way small
 
@@ -45,9 +44,9 @@ def refuse_unknown_times(ticks: Ticks, codes: npt.NDArray[Any], ids: npt.NDArray
     bad = unknown(ticks)
     if bad.any():
         kind = "NaT" if ticks.kind == "stamp" else ""
-        places = first_places(bad, codes, ids, lambda row: kind or str(ticks.values[row]))
+        offenders = first_places(bad, codes, ids, lambda row: kind or str(ticks.values[row]))
         raise ValueError(
-            f"`time` must be finite; {int(bad.sum())} of {len(bad)} are not. The first: {', '.join(places)}. "
+            f"`time` must be finite; {int(bad.sum())} of {len(bad)} are not. The first: {', '.join(offenders)}. "
             "Drop those rows or fill in their times."
         )
 
@@ -93,9 +92,9 @@ def _note_disorder(
     back[1:] = (codes[1:] == codes[:-1]) & (ticks.values[1:] < ticks.values[:-1])
     if not back.any():
         return False
-    places = first_places(back, codes, ids)
+    offenders = first_places(back, codes, ids)
     what = "times earlier than the row before, sorted"
-    findings.add(Note("repaired", what, int(back.sum()), len(back), places))
+    findings.add(Note("repaired", what, int(back.sum()), len(back), offenders))
     return True
 
 
@@ -134,23 +133,23 @@ def scatter(
     blocks = [slice(low, min(low + _BLOCK, R)) for low in range(0, R, _BLOCK)]
 
     def cells(rows: Any) -> npt.NDArray[np.int64]:
-        place: npt.NDArray[np.int64] = steps.step[rows].astype(np.int64)
-        place *= C
-        place += channel[rows]
-        return place
+        cell: npt.NDArray[np.int64] = steps.step[rows].astype(np.int64)
+        cell *= C
+        cell += channel[rows]
+        return cell
 
     for block in blocks:
         owner[cells(block)] = np.arange(block.start, block.stop, dtype=owner.dtype)
     lost = [block.start + np.flatnonzero(owner[cells(block)] != np.arange(block.start, block.stop)) for block in blocks]
     losers = np.concatenate(lost) if lost else np.empty(0, dtype=np.int64)
-    shared, place = np.unique(cells(losers), return_inverse=True)
+    shared, group = np.unique(cells(losers), return_inverse=True)
     winners = owner[shared].astype(np.int64)
     result.fill(np.nan)
     for block in blocks:
         result[cells(block)] = values[block]
     if len(losers):
-        total = values[winners] + np.bincount(place, weights=values[losers], minlength=len(shared))
-        count = 1 + np.bincount(place, minlength=len(shared))
+        total = values[winners] + np.bincount(group, weights=values[losers], minlength=len(shared))
+        count = 1 + np.bincount(group, minlength=len(shared))
         numeric = ~categorical[shared % C]
         result[shared[numeric]] = (total / count)[numeric]
         result[shared[~numeric]] = values[winners[~numeric]]
@@ -158,7 +157,7 @@ def scatter(
 
 
 def merge_column(steps: Steps, column: npt.NDArray[np.float32], categorical: bool) -> tuple[npt.NDArray[Any], Repeats]:
-    """Reduce a column of rows to one value a sample: the mean of those observed, or the last of a categorical one.
+    """Reduce a column of rows to one value per sample: the mean of those observed, or the last of a categorical one.
 
     Args:
         column: (R,) in the order of the steps, NaN = not observed.

@@ -151,8 +151,8 @@ def factorise(column: Column) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
     numbers = list(range(len(labels)))
     codes = np.empty(len(column), dtype=np.int32)
     for low in range(0, len(column), _BLOCK):
-        part = column[low : low + _BLOCK].replace_strict(labels, numbers, return_dtype=nw.Int32)
-        codes[low : low + _BLOCK] = part.to_numpy()
+        block = column[low : low + _BLOCK].replace_strict(labels, numbers, return_dtype=nw.Int32)
+        codes[low : low + _BLOCK] = block.to_numpy()
     return codes, np.array(labels, dtype=np.str_)
 
 
@@ -163,8 +163,8 @@ def _factorise_whole(array: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], np
     if high - low > max(4 * len(array), 2**20):
         labels, codes = np.unique(array, return_inverse=True)
         return codes.astype(np.int32), labels.astype(np.int64)
-    places = array - low if array.dtype.itemsize >= 4 and array.dtype.kind == "i" else array.astype(np.int64) - low
+    shifted = array - low if array.dtype.itemsize >= 4 and array.dtype.kind == "i" else array.astype(np.int64) - low
     seen = np.zeros(high - low + 1, dtype=bool)
-    seen[places] = True
+    seen[shifted] = True
     table = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-    return table[places], np.flatnonzero(seen) + low
+    return table[shifted], np.flatnonzero(seen) + low

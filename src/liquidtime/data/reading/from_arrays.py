@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Findings, SeriesSet, as_ticks, to_times
 from liquidtime.data.reading.assemble import Repeats, find_steps, merge_column, refuse_unknown_times
 from liquidtime.data.reading.measured import Measured
-from liquidtime.data.reading.notes import Findings
 from liquidtime.data.reading.rows import note_repeats
-from liquidtime.data.reading.time_units import as_ticks, to_times
 from liquidtime.errors import wrong_shape
 from liquidtime.times import _as_array
 
@@ -35,7 +33,7 @@ def from_arrays(
     Args:
         values: (B, T, C), or (B, T) for one channel, or a list of B pairs (times (T_i,), values (T_i, C) or (T_i,)).
         times: (T,) for all series or (B, T), numbers or datetime64; 0…T - 1 if None. Not with pairs.
-        lengths: (B,) number of samples of each series, what lies behind is padding; T if None. Not with pairs.
+        lengths: (B,) number of samples of each series, what lies past it is padding; T if None. Not with pairs.
         channels: C names; "0"…"C - 1" if None.
         ids: (B,) distinct ids; 0…B - 1 if None.
         static: (B, F) features that do not change.
@@ -59,13 +57,13 @@ def from_arrays(
         raise ValueError(f"`values` must hold at least one series and one channel; got {B} and {C}")
     labels = np.arange(B) if ids is None else np.asarray(ids)
     if labels.shape != (B,):
-        raise wrong_shape("ids", "(B,)", [B], labels.shape, "One id a series.")
+        raise wrong_shape("ids", "(B,)", [B], labels.shape, "One id per series.")
     names = [str(number) for number in range(C)] if channels is None else [str(name) for name in channels]
     if len(names) != C:
         raise ValueError(f"`channels` must have C = {C} names; got {len(names)}")
     features = np.empty((B, 0)) if static is None else np.asarray(static, dtype=np.float32)
     if features.ndim != 2 or len(features) != B:
-        raise wrong_shape("static", "(B, F)", [B, "F"], features.shape, "One row a series.")
+        raise wrong_shape("static", "(B, F)", [B, "F"], features.shape, "One row per series.")
     if static_names is None:
         static_names = [f"static {number}" for number in range(features.shape[1])]
 
@@ -76,18 +74,20 @@ def from_arrays(
     steps = find_steps(codes, ticks, labels, findings)
     measured = Measured(codes, labels, findings)
     result = np.empty((len(steps.ticks.values), C), dtype=np.float32)
-    lost: list[int] = []
-    found: list[str] = []
+    repeat_rows: list[int] = []
+    repeat_names: list[str] = []
     count = 0
     for position, name in enumerate(names):
         column = steps.sort(measured.narrow(name, matrix[:, position]))
         if steps.merged:
             column, repeats = merge_column(steps, column, False)
             count += repeats.count
-            lost += [int(row) for row in repeats.rows[:3]]
-            found += [name] * min(3, repeats.count)
+            repeat_rows += [int(row) for row in repeats.rows[:3]]
+            repeat_names += [name] * min(3, repeats.count)
         result[:, position] = column
-    note_repeats(findings, steps, Repeats(count, np.array(lost, dtype=np.int64)), found, labels, matrix.size)
+    note_repeats(
+        findings, steps, Repeats(count, np.array(repeat_rows, dtype=np.int64)), repeat_names, labels, matrix.size
+    )
     stored, origins = to_times(steps.ticks, steps.offsets)
     return SeriesSet(
         offsets=steps.offsets,
@@ -107,8 +107,8 @@ def _is_pair(item: Any) -> bool:
     return isinstance(item, tuple) and len(item) == 2 and np.ndim(item[0]) > 0
 
 
-def _numbers(argument: str, given: Any) -> npt.NDArray[Any]:
-    array = np.asarray(given.detach().cpu().numpy() if hasattr(given, "detach") else given)
+def _numbers(argument: str, array_like: Any) -> npt.NDArray[Any]:
+    array = np.asarray(array_like.detach().cpu().numpy() if hasattr(array_like, "detach") else array_like)
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)

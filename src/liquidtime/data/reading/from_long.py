@@ -1,4 +1,4 @@
-"""One measurement a row: id, time, channel, value."""
+"""One measurement per row: id, time, channel, value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Findings, Note, SeriesSet, as_ticks, to_times
 from liquidtime.data.reading.assemble import Steps, find_steps, refuse_unknown_times, scatter
 from liquidtime.data.reading.columns import (
     Column,
@@ -23,10 +23,8 @@ from liquidtime.data.reading.columns import (
     time_array,
 )
 from liquidtime.data.reading.measured import Measured
-from liquidtime.data.reading.notes import Findings, Note
 from liquidtime.data.reading.rows import find_series, is_names, note_repeats
 from liquidtime.data.reading.static_features import StaticFeatures
-from liquidtime.data.reading.time_units import as_ticks, to_times
 from liquidtime.errors import nearest
 
 
@@ -44,7 +42,7 @@ def from_long(
     ids: Any = None,
     strict: bool = False,
 ) -> SeriesSet:
-    """Read a frame with one measurement a row.
+    """Read a frame with one measurement per row.
 
     Series are in the order of their ids, channels in the order of their names, whatever the order of the rows.
     Rows without a value say nothing and are left out, but their series is kept.
@@ -56,7 +54,7 @@ def from_long(
         channel: column of the channels' names.
         value: column of the values.
         time_unit: the unit of numeric times; for time stamps the unit wanted ("s" if None).
-        static: names of columns or of channels that do not change within a series, or a table with one row a series.
+        static: names of columns or of channels that do not change within a series, or a table with one row per series.
         categorical: names of channels or static features that are categories, not numbers.
         missing: numbers that mean "not observed", e.g. (-1,).
         ids: the series wanted, in this order; one without any row becomes an empty series.
@@ -75,8 +73,8 @@ def from_long(
     ticks = as_ticks(time_array(table[time], "time"), time_unit)
     refuse_unknown_times(ticks, codes, labels)
     names, channel_codes = _channels(table[channel])
-    named = np.array([name != "" for name in names], dtype=bool)
-    present = named[channel_codes]
+    has_name = np.array([name != "" for name in names], dtype=bool)
+    present = has_name[channel_codes]
     if not present.all():
         what = "rows with an empty channel name"
         findings.add(Note("dropped", what, int((~present).sum()), len(present)))
@@ -102,16 +100,21 @@ def from_long(
 
     unobserved = present & np.isnan(values)
     findings.add(Note("kept", "rows without a value (not observed)", int(unobserved.sum()), len(unobserved)))
-    kept = present & ~unobserved & ~as_static[channel_codes]
+    measurements = present & ~unobserved & ~as_static[channel_codes]
     del present, unobserved
-    if not kept.all():
-        codes, ticks, channel_codes, values = codes[kept], ticks.rows(kept), channel_codes[kept], values[kept]
-    stay = named & ~as_static
-    if not stay.all():
-        channel_codes = (np.cumsum(stay) - 1).astype(channel_codes.dtype)[channel_codes]
-    channels = tuple(name for name, wanted in zip(names, stay, strict=True) if wanted)
+    if not measurements.all():
+        codes, ticks, channel_codes, values = (
+            codes[measurements],
+            ticks.rows(measurements),
+            channel_codes[measurements],
+            values[measurements],
+        )
+    is_channel = has_name & ~as_static
+    if not is_channel.all():
+        channel_codes = (np.cumsum(is_channel) - 1).astype(channel_codes.dtype)[channel_codes]
+    channels = tuple(name for name, flag in zip(names, is_channel, strict=True) if flag)
 
-    del measured, kept, table
+    del measured, measurements, table
     steps = find_steps(codes, ticks, labels, findings)
     del codes, ticks
     values = steps.sort(values)
@@ -128,7 +131,7 @@ def from_long(
         static=features.matrix(),
         static_names=tuple(features.names),
         time_unit=steps.ticks.unit,
-        categories={name: found for name, found in categories.items() if name in channels} | features.categories,
+        categories={name: labels for name, labels in categories.items() if name in channels} | features.categories,
         origins=origins,
         notes=findings.notes,
     )

@@ -1,4 +1,4 @@
-"""One sample a row, one channel a column."""
+"""One sample per row, one channel per column."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Findings, SeriesSet, as_ticks, to_times
 from liquidtime.data.reading.assemble import Repeats, find_steps, merge_column, refuse_unknown_times
 from liquidtime.data.reading.columns import as_frame, check_column, texts, time_array
 from liquidtime.data.reading.measured import Measured
-from liquidtime.data.reading.notes import Findings
 from liquidtime.data.reading.rows import find_series, is_names, note_repeats
 from liquidtime.data.reading.static_features import StaticFeatures
-from liquidtime.data.reading.time_units import as_ticks, to_times
 
 
 def from_wide(
@@ -30,7 +28,7 @@ def from_wide(
     ids: Any = None,
     strict: bool = False,
 ) -> SeriesSet:
-    """Read a frame with one sample a row and one channel a column; null and NaN are not observed.
+    """Read a frame with one sample per row and one channel per column; null and NaN are not observed.
 
     Series are in the order of their ids, channels in the order of the columns. A row in which nothing is observed
     remains a sample: its time is known.
@@ -41,7 +39,7 @@ def from_wide(
         time: column of the times, numbers or time stamps.
         values: columns of the channels; all other columns if None.
         time_unit: the unit of numeric times; for time stamps the unit wanted ("s" if None).
-        static: names of columns that do not change within a series, or a table with one row a series.
+        static: names of columns that do not change within a series, or a table with one row per series.
         categorical: names of channels or static features that are categories, not numbers.
         missing: numbers that mean "not observed", e.g. (-1,).
         ids: the series wanted, in this order; one without any row becomes an empty series.
@@ -55,10 +53,12 @@ def from_wide(
     table = as_frame("frame", frame)
     check_column(table, "id", id)
     check_column(table, "time", time)
-    named = list(static) if is_names(static) else []
-    for name in named:
+    static_columns = list(static) if is_names(static) else []
+    for name in static_columns:
         check_column(table, "static", name)
-    channels = [name for name in table.columns if name not in (id, time, *named)] if values is None else list(values)
+    channels = (
+        [name for name in table.columns if name not in (id, time, *static_columns)] if values is None else list(values)
+    )
     for name in channels:
         check_column(table, "values", name)
     if not channels:
@@ -69,7 +69,7 @@ def from_wide(
     refuse_unknown_times(ticks, codes, labels)
     measured = Measured(codes, labels, findings, missing)
     features = StaticFeatures(len(labels), findings)
-    for name in named:
+    for name in static_columns:
         features.add_column(table[name], measured, name in categorical)
     if not is_names(static):
         features.add_table(static, id, labels, categorical, missing)
@@ -81,7 +81,7 @@ def from_wide(
     steps = find_steps(codes, ticks, labels, findings)
     matrix = np.empty((len(steps.ticks.values), len(channels)), dtype=np.float32)
     categories: dict[str, tuple[str, ...]] = {}
-    lost: list[int] = []
+    repeat_rows: list[int] = []
     names: list[str] = []
     observed = count = 0
     for position, name in enumerate(channels):
@@ -94,10 +94,10 @@ def from_wide(
         if steps.merged:
             column, repeats = merge_column(steps, column, name in categorical)
             count += repeats.count
-            lost += [int(row) for row in repeats.rows[:3]]
+            repeat_rows += [int(row) for row in repeats.rows[:3]]
             names += [name] * min(3, repeats.count)
         matrix[:, position] = column
-    note_repeats(findings, steps, Repeats(count, np.array(lost, dtype=np.int64)), names, labels, observed)
+    note_repeats(findings, steps, Repeats(count, np.array(repeat_rows, dtype=np.int64)), names, labels, observed)
     times, origins = to_times(steps.ticks, steps.offsets)
     return SeriesSet(
         offsets=steps.offsets,

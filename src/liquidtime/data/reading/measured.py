@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import Findings, Note, first_places
 from liquidtime.data.reading.columns import Column, is_number, is_text, numbers, parse_numbers, texts
-from liquidtime.data.reading.notes import Findings, Note, first_places
 
 
 class Measured:
@@ -53,10 +53,10 @@ class Measured:
             bad &= rows
             parsed = np.where(rows, parsed, np.nan)
         if bad.any():
-            places = first_places(bad, self.codes, self.ids, lambda row: repr(words[row]))
+            offenders = first_places(bad, self.codes, self.ids, lambda row: repr(words[row]))
             raise ValueError(
                 f"`{column.name}` must be numbers; {int(bad.sum())} of {len(bad)} values are not. The first: "
-                f"{', '.join(places)}. Correct or empty them, or name the column in `categorical`."
+                f"{', '.join(offenders)}. Correct or empty them, or name the column in `categorical`."
             )
         if rows is None:
             what = f"values of {column.name!r} written as text, read as numbers"
@@ -69,10 +69,10 @@ class Measured:
             narrow: npt.NDArray[np.float32] = values.astype(np.float32)
         bad = np.isinf(narrow)
         if bad.any():
-            places = first_places(bad, self.codes, self.ids, lambda row: str(values[row]))
+            offenders = first_places(bad, self.codes, self.ids, lambda row: str(values[row]))
             raise ValueError(
                 f"`{name}` must be finite in float32; {int(bad.sum())} of {len(bad)} values are not. The first: "
-                f"{', '.join(places)}. Empty them if they mean that nothing was observed."
+                f"{', '.join(offenders)}. Empty them if they mean that nothing was observed."
             )
         for number in self.missing:
             narrow[narrow == np.float32(number)] = np.nan
@@ -82,8 +82,8 @@ class Measured:
         """Number categories in the order of their names; None, empty and `missing` ones become NaN."""
         unknown = {None, "", *(str(int(n)) if n.is_integer() else str(n) for n in self.missing)}
         labels = sorted({word for word in words if word is not None} - unknown)
-        places: dict[str | None, float] = {label: float(place) for place, label in enumerate(labels)}
-        return np.array([places.get(word, np.nan) for word in words], dtype=np.float32), tuple(labels)
+        codes: dict[str | None, float] = {label: float(code) for code, label in enumerate(labels)}
+        return np.array([codes.get(word, np.nan) for word in words], dtype=np.float32), tuple(labels)
 
 
 def first_known(values: npt.NDArray[Any], codes: npt.NDArray[Any], S: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

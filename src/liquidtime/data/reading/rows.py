@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import Findings, Note, first_words
 from liquidtime.data.reading.assemble import Repeats, Steps
 from liquidtime.data.reading.columns import Frame, factorise
-from liquidtime.data.reading.notes import Findings, Note, first_words
 from liquidtime.data.reading.static_features import positions
 
 
-def is_names(given: Any) -> bool:
+def is_names(static: Any) -> bool:
     """Return whether an argument is a sequence of names rather than a table."""
-    if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
+    if isinstance(static, list | tuple) and all(isinstance(name, str) for name in static):
         return True
-    if isinstance(given, list | tuple):
-        raise TypeError(f"`static` must be names or a table; got {given!r}")
+    if isinstance(static, list | tuple):
+        raise TypeError(f"`static` must be names or a table; got {static!r}")
     return False
 
 
@@ -51,16 +51,16 @@ def find_series(
         ids = ids.astype(np.str_)
     if ids.ndim != 1 or len(np.unique(ids)) != len(ids):
         raise ValueError(f"`ids` must be distinct ids of shape (S,); got {len(ids)} of shape {ids.shape}")
-    places = positions(labels, ids).astype(np.int32)
-    if (places < 0).all():
+    series = positions(labels, ids).astype(np.int32)
+    if (series < 0).all():
         raise ValueError(
             f"`ids` must name series of the frame; none of {len(ids)} is there. The frame's ids begin "
             f"{', '.join(map(str, labels[:3]))}; those asked for {', '.join(map(str, ids[:3]))}."
         )
-    codes = places[codes]
+    codes = series[codes]
     known = codes >= 0
     if not known.all():
-        first = first_words(f"id {name}" for name in labels[places < 0])
+        first = first_words(f"id {name}" for name in labels[series < 0])
         findings.add(Note("dropped", "rows of series that `ids` does not name", int((~known).sum()), len(known), first))
         table = table.filter(known.tolist())
         codes = codes[known]
@@ -77,10 +77,10 @@ def note_repeats(
         names: the channels of the first of them.
         of: number of values in all.
     """
-    places = []
+    examples = []
     for row, name in zip(repeats.rows[:3], names[:3], strict=True):
         step = steps.step[row]
         code = int(np.searchsorted(steps.offsets, step, side="right")) - 1
-        places.append(f"{name} in series {ids[code]} at position {step - steps.offsets[code]}")
+        examples.append(f"{name} in series {ids[code]} at position {step - steps.offsets[code]}")
     what = "values repeat a channel at one time, averaged (of a category, the last kept)"
-    findings.add(Note("repaired", what, repeats.count, of, (*places, "…") if repeats.count > 3 else tuple(places)))
+    findings.add(Note("repaired", what, repeats.count, of, (*examples, "…") if repeats.count > 3 else tuple(examples)))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container import Findings, Note, first_places, first_words
 from liquidtime.data.reading.columns import Column, as_frame, check_column, factorise, texts
 from liquidtime.data.reading.measured import Measured, first_known
-from liquidtime.data.reading.notes import Findings, Note, first_places, first_words
 
 
 @dataclass
@@ -34,21 +34,21 @@ class StaticFeatures:
 
         Args:
             name: of the feature.
-            values: (R,) one value a row.
+            values: (R,) one value per row.
             measured: knows the series of each row.
             labels: the categories, if it is categorical.
         """
         column, differs = first_known(values, measured.codes, self.S)
-        places = first_places(differs, measured.codes, measured.ids)
+        offenders = first_places(differs, measured.codes, measured.ids)
         what = f"values of the static {name!r} differ from the first of their series, which is kept"
-        self.findings.add(Note("repaired", what, int(differs.sum()), len(differs), places))
+        self.findings.add(Note("repaired", what, int(differs.sum()), len(differs), offenders))
         self.names.append(name)
         self.columns.append(column)
         if labels is not None:
             self.categories[name] = tuple(labels)
 
     def add_column(self, column: Column, measured: Measured, categorical: bool) -> None:
-        """Take a column of a frame, one value a row."""
+        """Take a column of a frame, one value per row."""
         if categorical:
             values, labels = measured.categories(texts(column))
             self.add(column.name, values, measured, labels)
@@ -67,26 +67,26 @@ class StaticFeatures:
         categorical: Collection[str],
         missing: Sequence[float],
     ) -> None:
-        """Take every column of a table with one row a series; ids without a series are left out and noted."""
+        """Take every column of a table with one row per series; ids without a series are left out and noted."""
         frame = as_frame("static", table)
         check_column(frame, "id", id)
         codes, labels = factorise(frame[id])
-        places = positions(labels, ids)
-        known = places[codes] >= 0
-        others = labels[places < 0]
+        series = positions(labels, ids)  # -1 for an id without a series
+        known = series[codes] >= 0
+        others = labels[series < 0]
         what = "rows of the static table without a series"
         first = first_words(f"id {name}" for name in others)
         self.findings.add(Note("dropped", what, int((~known).sum()), len(known), first))
-        kept = frame.filter(known.tolist())
-        measured = Measured(places[codes][known], ids, self.findings, missing)
+        known_rows = frame.filter(known.tolist())
+        measured = Measured(series[codes][known], ids, self.findings, missing)
         for name in frame.columns:
             if name != id:
-                self.add_column(kept[name], measured, name in categorical)
+                self.add_column(known_rows[name], measured, name in categorical)
 
 
 def positions(wanted: npt.NDArray[Any], ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return (K,) where each wanted id stands in `ids`, -1 if it does not; 7 and "7" are one id."""
     if wanted.dtype.kind != ids.dtype.kind:
         wanted, ids = wanted.astype(np.str_), ids.astype(np.str_)
-    places = {name: place for place, name in enumerate(ids.tolist())}
-    return np.array([places.get(name, -1) for name in wanted.tolist()], dtype=np.int64)
+    position_of = {name: position for position, name in enumerate(ids.tolist())}
+    return np.array([position_of.get(name, -1) for name in wanted.tolist()], dtype=np.int64)

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime._checks import check_choice
-from liquidtime.data.container.series_set import SeriesSet
+from liquidtime.data.container import Findings, Note, SeriesSet, first_words
 from liquidtime.data.reading.columns import as_frame, check_column, is_number, numbers, texts
-from liquidtime.data.reading.notes import Findings, Note, first_words
 from liquidtime.data.reading.rows import find_series
 from liquidtime.data.reading.static_features import positions
 from liquidtime.errors import wrong_shape
@@ -26,10 +25,10 @@ def align_labels(
 
     Args:
         data: the series.
-        labels: a table with one row a series: any data frame, or the path of a file.
+        labels: a table with one row per series: any data frame, or the path of a file.
         id: its column of ids.
         target: its column of labels, numbers or text; null is no label.
-        keep_empty: keep labels without a series, as series without any sample, behind the others.
+        keep_empty: keep labels without a series, as series without any sample, after the others.
         strict: refuse what would be left out.
 
     Returns:
@@ -46,9 +45,9 @@ def align_labels(
     codes, names, table = find_series(table, id, None, findings)
     _refuse_repeated("labels", codes, names)
     column = table[target]
-    given = numbers(column) if is_number(column) else np.array(texts(column), dtype=object)
-    y = np.empty_like(given)
-    y[codes] = given  # in the order of names
+    labels_by_row = numbers(column) if is_number(column) else np.array(texts(column), dtype=object)
+    y = np.empty_like(labels_by_row)
+    y[codes] = labels_by_row  # in the order of names
     labelled = np.array([item is not None and item == item for item in y], dtype=bool)
     names, y = names[labelled], y[labelled]
     if y.dtype.kind == "O":
@@ -56,36 +55,36 @@ def align_labels(
     elif y.dtype.kind == "f" and column.dtype.is_integer():
         y = y.astype(np.int64)
 
-    places = positions(data.ids, names)  # (S,) the label of each series
-    if not (places >= 0).any():
+    rows = positions(data.ids, names)  # (S,) the label of each series
+    if not (rows >= 0).any():
         raise ValueError(
             f"`labels` must share ids with the series; none of {len(names)} does. The series' ids begin "
             f"{', '.join(map(str, data.ids[:3]))}; those of the labels {', '.join(map(str, names[:3]))}."
         )
-    without = first_words(f"series {name}" for name in data.ids[places < 0])
-    findings.add(Note("dropped", "series without a label", int((places < 0).sum()), len(data), without))
-    alone = np.setdiff1d(np.arange(len(names)), places)
+    without = first_words(f"series {name}" for name in data.ids[rows < 0])
+    findings.add(Note("dropped", "series without a label", int((rows < 0).sum()), len(data), without))
+    alone = np.setdiff1d(np.arange(len(names)), rows)
     if not keep_empty:
         first = first_words(f"id {name}" for name in names[alone])
         findings.add(Note("dropped", "labels without a series", len(alone), len(names), first))
-    kept = data[places >= 0].with_notes(data.notes)
-    y_kept = y[places[places >= 0]]
+    labelled_set = data[rows >= 0].with_notes(data.notes)
+    labels_in_order = y[rows[rows >= 0]]
     if keep_empty and len(alone):
-        kept = kept.with_empty(names[alone])
-        y_kept = np.concatenate([y_kept, y[alone]])
+        labelled_set = labelled_set.with_empty(names[alone])
+        labels_in_order = np.concatenate([labels_in_order, y[alone]])
         first = first_words(f"id {name}" for name in names[alone])
         findings.add(Note("kept", "labels without a sample, as empty series", len(alone), len(names), first))
-    return kept.with_notes(findings.notes), y_kept
+    return labelled_set.with_notes(findings.notes), labels_in_order
 
 
 def align_outcomes(
     data: SeriesSet, table: Any, *, id: str, columns: Sequence[str], missing: Sequence[float] = ()
 ) -> npt.NDArray[np.float64]:
-    """Return (S, K) further outcomes of the series, in their order, NaN where the table has none.
+    """Return (S, K) auxiliary targets of the series, in their order, NaN where the table has none.
 
     Args:
         data: the series.
-        table: one row a series: any data frame, or the path of a file.
+        table: one row per series: any data frame, or the path of a file.
         id: its column of ids.
         columns: its K columns of numbers.
         missing: numbers that mean "not known".
@@ -98,24 +97,24 @@ def align_outcomes(
     check_column(frame, "id", id)
     codes, names, frame = find_series(frame, id, None, Findings(strict=False))
     _refuse_repeated("table", codes, names)
-    places = positions(data.ids, names)  # (S,)
-    found = np.full((len(data), len(columns)), np.nan)
-    for place, name in enumerate(columns):
+    rows = positions(data.ids, names)  # (S,)
+    matrix = np.full((len(data), len(columns)), np.nan)
+    for k, name in enumerate(columns):
         column = frame[check_column(frame, "auxiliary", name)]
         if not is_number(column):
             raise ValueError(f"`auxiliary` {name!r} must be numbers; got {column.dtype}. Make 0 and 1 of a category.")
-        given = np.empty(len(names))
-        given[codes] = numbers(column)
-        given[np.isin(given, np.asarray(missing, dtype=np.float64))] = np.nan
-        found[places >= 0, place] = given[places[places >= 0]]
-    return found
+        values = np.empty(len(names))
+        values[codes] = numbers(column)
+        values[np.isin(values, np.asarray(missing, dtype=np.float64))] = np.nan
+        matrix[rows >= 0, k] = values[rows[rows >= 0]]
+    return matrix
 
 
 def _refuse_repeated(argument: str, codes: npt.NDArray[Any], names: npt.NDArray[Any]) -> None:
     if len(codes) > len(names):
         twice = names[np.bincount(codes) > 1]
         raise ValueError(
-            f"`{argument}` must have one row a series; {len(twice)} ids have several, the first is {twice[0]}. "
+            f"`{argument}` must have one row per series; {len(twice)} ids have several, the first is {twice[0]}. "
             "Keep one row of each."
         )
 
@@ -124,7 +123,7 @@ def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
     """Return the target as an array, or refuse it.
 
     Args:
-        y: (S,) one label a series; for "regress" also (S, K).
+        y: (S,) one label per series; for "regress" also (S, K).
         S: number of series.
         task: "classify" or "regress".
 
@@ -132,10 +131,37 @@ def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
         ValueError: another length, NaN or infinite targets (counted, the first named), or a single class.
 
     """
-    check_choice("task", task, ("classify", "regress"))
+    check_choice("task", task, _CHECKS)
+    return _CHECKS[task](y, S)
+
+
+def check_classes(y: Any, S: int) -> npt.NDArray[Any]:
+    """Return (S,) classes, at least two different ones, or refuse them as `check_target` does."""
+    target = _known(y, S, 1)
+    classes = np.unique(target)
+    if len(classes) < 2:
+        raise ValueError(
+            f"`y` must have at least two classes; all {S} labels are {classes[0]!r}" if S else "`y` is empty"
+        )
+    return target
+
+
+def check_values(y: Any, S: int) -> npt.NDArray[np.float64]:
+    """Return (S,) or (S, K) numbers, or refuse them as `check_target` does."""
+    target = _known(y, S, 2)
+    if target.dtype.kind not in "fiub":
+        raise TypeError(f"`y` must be numbers to regress on; got {target.dtype}")
+    return target.astype(np.float64)
+
+
+_CHECKS = {"classify": check_classes, "regress": check_values}
+
+
+def _known(y: Any, S: int, axes: int) -> npt.NDArray[Any]:
+    """Return a target of S rows and at most so many axes, known for every series."""
     target = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if target.ndim == 0 or len(target) != S or target.ndim > (1 if task == "classify" else 2):
-        raise wrong_shape("y", "(S,)", [S], target.shape, "One label a series.")
+    if target.ndim == 0 or len(target) != S or target.ndim > axes:
+        raise wrong_shape("y", "(S,)", [S], target.shape, "One label per series.")
     if target.dtype.kind == "f":
         bad = ~np.isfinite(target)
     elif target.dtype.kind == "O":
@@ -149,13 +175,4 @@ def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
             f"`y` must be known for every series; {int(bad.sum())} of {S} are NaN, infinite or None. The first is "
             f"{target[row]} at position {row}. Leave those series out."
         )
-    if task == "classify":
-        classes = np.unique(target)
-        if len(classes) < 2:
-            raise ValueError(
-                f"`y` must have at least two classes; all {S} labels are {classes[0]!r}" if S else "`y` is empty"
-            )
-        return target
-    if target.dtype.kind not in "fiub":
-        raise TypeError(f"`y` must be numbers to regress on; got {target.dtype}")
-    return target.astype(np.float64)
+    return target

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+__all__ = ["ATTRIBUTION", "OUTCOMES", "RECORDS", "STATIC"]
+
 _HERE = Path(__file__).parent
 RECORDS = _HERE / "records.parquet"
-"""One measurement a row: record_id, minutes, parameter, value; -1 = not known."""
+"""One measurement per row: record_id, minutes, parameter, value; -1 = not known."""
 OUTCOMES = _HERE / "outcomes.parquet"
-"""One stay a row: record_id, in_hospital_death."""
+"""One stay per row: record_id, in_hospital_death."""
 STATIC = ("Age", "Gender", "Height", "ICUType")
 """Parameters that do not change within a stay."""
 ATTRIBUTION = (
@@ -19,3 +21,4 @@ ATTRIBUTION = (
     "Scott DJ, Celi LA, Mark RG. Predicting in-hospital mortality of ICU patients. Comput Cardiol 2012;39:245-248. "
     "Goldberger AL et al. PhysioBank, PhysioToolkit, and PhysioNet. Circulation 2000;101(23):e215-e220."
 )
+"""Who made the data, for whatever shows it."""

@@ -1,1 +1,14 @@
 """The estimators that users see, with the conventions of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from liquidtime.estimators.faces.classifier import CfCClassifier
+from liquidtime.estimators.faces.forecaster import CfCForecaster
+from liquidtime.estimators.faces.regressor import CfCRegressor
+
+ESTIMATORS: dict[str, Any] = {face._kind: face for face in (CfCClassifier, CfCRegressor, CfCForecaster)}
+"""Every estimator by the name that model folders store it under."""
+
+__all__ = ["ESTIMATORS", "CfCClassifier", "CfCForecaster", "CfCRegressor"]

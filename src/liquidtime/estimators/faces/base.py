@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -19,18 +19,20 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
 from liquidtime._checks import check_rate, check_size
-from liquidtime.data import Encoded, SeriesEncoder, SeriesSet
-from liquidtime.estimators.live.open_bins import OpenBins, run_steps
-from liquidtime.estimators.live.streaming import LiveSeries
+from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.estimators.faces.encoded_series import EncodedSeries
+from liquidtime.estimators.faces.finite import finite
+from liquidtime.estimators.faces.show import facts_html
+from liquidtime.estimators.live import LiveSeries, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
-from liquidtime.estimators.network.inputs import Prepared, Samples, as_series
+from liquidtime.estimators.network.inputs import SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
-from liquidtime.estimators.network.reader import SeriesReader, layers_of, reads_whole_series
+from liquidtime.estimators.network.reader import SeriesReader
 from liquidtime.estimators.network.scales import SCALES, check_width, encoders_of
 from liquidtime.layers import Recurrent
-from liquidtime.networks import Network, cell_maker
+from liquidtime.networks import Network, check_network, reads_whole_series, recurrent_layer
 from liquidtime.training import TrainSettings
 from liquidtime.training.seeds import derive_seed
 
@@ -57,29 +59,34 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     """Networks on encoded series, with scikit-learn's conventions: arguments are stored as they are given.
 
     Args:
-        network: one of `NETWORKS` or `BASELINES`, or a function from the number of inputs to a `Cell`.
-        hidden_size: H.
-        backbone_units: U, of the CfC family.
-        num_layers: layers, each reading the one below; 1 for `BASELINES` other than the Transformer.
-        read_out_units: width of the read-out's hidden layer.
-        dropout: of the read-out, in training.
-        channel_dropout: the share of channels that the recurrent layer does not see of a series, in training.
-        bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is;
-            "scales": the networks of an ensemble by turns every sample as it is and bins of 4, 16, … median intervals
-            (see `liquidtime.estimators.network.scales`); with `BASELINES` all take every sample.
-        epochs: passes over the training series; None: 6, or as many as 200 steps take, at most 100.
-        batch_size: series in a batch; None: about a 25th of the series, a power of 2 in 8…128.
-        learning_rate: the highest rate of one cycle.
-        weight_decay: of AdamW.
-        validation_fraction: series held back to choose the best epoch; each member holds back others. 0 trains on
-            all and takes the last epoch.
-        patience: stop after so many epochs without a better validation loss; 0 = never.
-        n_estimators: networks that are trained from their own seeds and answer together.
-        random_state: seed, numpy RandomState, or None.
-        verbose: show a progress line.
+        network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
+            number of inputs to a `Cell`.
+        hidden_size: units of the recurrent layer.
+        backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
+        read_out_units: units of the hidden layer between the recurrent layer and the output.
+        dropout: share of the read-out's units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
+            each series, in [0, 1).
+        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
+            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
+            median intervals.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule.
+        weight_decay: weight decay of the AdamW optimiser.
+        validation_fraction: share of the training series held back to choose the best epoch, other series for each
+            network of an ensemble. 0 trains on all series and takes the last epoch.
+        patience: stop after this many epochs without a better validation loss; 0 never stops early.
+        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while training.
     """
 
     _kind: ClassVar[str]
+    """The name that model folders store the estimator under."""
+    _purpose: ClassVar[str]
+    """What a model does, for its card: "This model <purpose>."."""
     _deviation: ClassVar[float] = 1.0
     encoder_: SeriesEncoder
     encoders_: list[SeriesEncoder]
@@ -141,10 +148,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
         check_width(self.bin_width)
-        if reads_whole_series(self.network):
-            layers_of(self.network, self.num_layers)
-        else:
-            cell_maker(self.network, self.hidden_size, self.backbone_units)
+        check_network(self.network, self.num_layers)
 
     def _fit_encoders(self, data: SeriesSet) -> None:
         self._check_settings()
@@ -152,7 +156,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         self.encoders_ = encoders_of(data, None if whole else self.bin_width, self.n_estimators)
         self.encoder_ = self.encoders_[0]
         self.n_series_ = len(data)
-        self._live: dict[Any, list[LiveSeries]] = {}
+        self._streams = Streams()
 
     def _fit_members(
         self,
@@ -172,7 +176,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             loss_of: the loss.
             strata: classes for the folds.
             run: `folder` and `resume`.
-            outcomes: (S, K) further outcomes to learn along, standardised, or None.
+            outcomes: (S, K) auxiliary targets, standardised, or None.
         """
         members, encoder = self.n_estimators, self.encoder_
         part, validation = parts(encoder)
@@ -230,8 +234,14 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
             layer = SeriesReader(self.network, *sizes, encoder.layout_)
         else:
-            make = cell_maker(self.network, self.hidden_size, self.backbone_units, encoder.layout_.mask_of)
-            layer = Recurrent(make, encoder.input_size_, num_layers=self.num_layers)
+            layer = recurrent_layer(
+                self.network,
+                encoder.input_size_,
+                self.hidden_size,
+                self.backbone_units,
+                self.num_layers,
+                encoder.layout_.mask_of,
+            )
         return SeriesNetwork(
             layer,
             copy.deepcopy(pieces),
@@ -242,86 +252,105 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             encoder.layout_.channel_of,
         )
 
-    def _series(self, X: Any) -> SeriesSet:
-        """Return X as a set of series like that of `fit`."""
+    def encode(self, X: Any) -> EncodedSeries:
+        """Return series as the networks read them, to be passed to several methods in place of X and encoded once.
+
+        Args:
+            X: series like those of `fit`, or what this method returned.
+
+        Raises:
+            ValueError: another number of features than in `fit`, no series, or series encoded for another model.
+
+        """
         check_is_fitted(self, "networks_")
-        return as_series(self, X, reset=False)
+        if not isinstance(X, EncodedSeries):
+            return EncodedSeries(self.encoders_, as_series(self, X, reset=False))
+        if X.encoders is not self.encoders_:
+            raise ValueError("`X` was encoded for another model; pass the series themselves")
+        return X
 
-    def _readers(self, data: SeriesSet) -> Iterator[tuple[SeriesEncoder, list[int], SeriesSet]]:
-        """Yield each encoder, the members that read by it, and the set, whose channels are compared once only."""
+    def _readers(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield the position of each encoder, and the members that read by it."""
         E = len(self.encoders_)
-        if E > 1:
-            data = self.encoder_.steps(data)  # the first of several takes every sample as it is
-        for place, encoder in enumerate(self.encoders_):
-            yield encoder, list(range(place, len(self.networks_), E)), data
+        for place in range(E):
+            yield place, list(range(place, len(self.networks_), E))
 
-    def _outputs(self, data: SeriesSet, finish: Callable[[Tensor], Tensor]) -> npt.NDArray[np.float64]:
+    def _outputs(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> npt.NDArray[np.float64]:
         """Return (S, K) the members' mean output after each series' last sample, each brought to scale by `finish`."""
-        out: Tensor | None = None  # (M, S, K)
+        outputs: Tensor | None = None  # (M, S, K)
         with torch.inference_mode():
-            for encoder, members, series in self._readers(data):
-                for sample in Samples(Prepared.of(encoder, series), PREDICT_BATCH):
+            for place, members in self._readers():
+                for sample in SeriesBatches(series.prepared(place), PREDICT_BATCH):
                     for member in members:
-                        found = finish(self.networks_[member](*sample[:5]))
-                        if out is None:
-                            out = found.new_empty(len(self.networks_), len(data), found.shape[1])
-                        out[member, sample.rows] = found
-        assert out is not None
-        return out.mean(dim=0).double().numpy()
+                        output = finish(self.networks_[member](*sample[:5]))
+                        if outputs is None:
+                            outputs = output.new_empty(len(self.networks_), len(series), output.shape[1])
+                        outputs[member, sample.rows] = output
+        assert outputs is not None
+        return finite(outputs.mean(dim=0).double().numpy())
 
-    def _evolution(self, data: SeriesSet, finish: Callable[[Tensor], Tensor]) -> Evolution:
+    def _evolution(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> Evolution:
         """Return the members' mean output after every step of the first encoder."""
-        encoded: Encoded | None = None
-        out: Tensor | None = None  # (M, N, K)
+        prepared = series.prepared(every_step=True)
+        outputs: Tensor | None = None  # (M, N, K)
         with torch.inference_mode():
-            for encoder, members, series in self._readers(data):
-                if encoded is None:
-                    prepared = Prepared.of(encoder, series, every_step=True)
-                    encoded = prepared.encoded
-                    runs = (run_steps(prepared, self.networks_[member]) for member in members)
+            for place, members in self._readers():
+                if place == 0:
+                    runs = (outputs_at_steps(prepared, self.networks_[member]) for member in members)
                 else:
-                    opened = OpenBins(encoder, series)
-                    runs = (opened.run(self.networks_[member]) for member in members)
-                for member, found in zip(members, map(finish, runs), strict=True):
-                    if out is None:
-                        out = found.new_empty(len(self.networks_), *found.shape)
-                    out[member] = found
-        assert encoded is not None
-        assert out is not None
-        return Evolution(encoded.times, encoded.offsets, out.mean(dim=0).double().numpy())
+                    step = ScaleStep(self.encoders_[place], [self.networks_[member] for member in members])
+                    runs = iter(outputs_at_samples(step, series.data))
+                for member, output in zip(members, map(finish, runs), strict=True):
+                    if outputs is None:
+                        outputs = output.new_empty(len(self.networks_), *output.shape)
+                    outputs[member] = output
+        assert outputs is not None
+        encoded = prepared.encoded
+        return Evolution(encoded.times, encoded.offsets, finite(outputs.mean(dim=0).double().numpy()))
 
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
         check_is_fitted(self, "networks_")
-        if id not in self._live:
-            E = len(self.encoders_)
-            self._live[id] = [
-                LiveSeries(encoder, self.networks_[place::E], static) for place, encoder in enumerate(self.encoders_)
-            ]
-        elif static is not None:
-            raise ValueError(
-                f"`static` of the live series {id!r} was set by its first sample; call reset({id!r}) first"
-            )
-        return torch.cat([live.update(t, values) for live in self._live[id]])
+        start = functools.partial(LiveSeries, self.encoders_, self.networks_)
+        return self._live.update(id, t, values, static, start)
+
+    @property
+    def _live(self) -> Streams:
+        """The live series; a model that was just read has none yet."""
+        streams: Streams = self.__dict__.setdefault("_streams", Streams())
+        return streams
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""
         check_is_fitted(self, "networks_")
-        if id is None:
-            self._live.clear()
-        else:
-            self._live.pop(id, None)
+        self._live.forget(id)
 
-    def save(self, path: str | Path, *, metrics: Mapping[str, Any] | None = None) -> None:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        metrics: Mapping[str, Any] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
         """Write the model as a folder that `liquidtime.load` reads; see `liquidtime.estimators.files.model_folder`.
 
         Args:
             path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
             metrics: figures to store with it, ready for JSON.
+            files: further files for the folder, by name, such as a report.
         """
         from liquidtime.estimators.files.model_folder import save
 
-        save(self, path, metrics)
+        save(self, path, metrics, files)
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""
+        diagram: str = super()._html_repr()
+        return diagram + facts_html(self)
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        """Return what a notebook shows of this kind besides what all kinds have: names by title."""
+        return {}
 
     def _learned(self) -> dict[str, Any]:
         """Return what this kind has learned besides encoder and weights, ready for JSON."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,10 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesEncoder, SeriesSet, check_target
+from liquidtime.data import SeriesEncoder, SeriesSet, check_classes
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.network.auxiliary import standardised
-from liquidtime.estimators.network.inputs import Prepared, Sample, as_series
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
 from liquidtime.estimators.network.members import Part
 from liquidtime.estimators.network.scales import SCALES
 from liquidtime.networks import Network
@@ -32,20 +32,42 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         clf.update("bed 7", t, {"HR": 92.0})         one sample at a time, (C,)
 
     Args:
-        class_weight: None, "balanced" (n / (C·n_c)), or a weight for each class.
-
-    The other arguments are those of `SeriesEstimator`.
+        network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
+            number of inputs to a `Cell`.
+        hidden_size: units of the recurrent layer.
+        backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
+        read_out_units: units of the hidden layer between the recurrent layer and the output.
+        dropout: share of the read-out's units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
+            each series, in [0, 1).
+        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
+            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
+            median intervals.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule.
+        weight_decay: weight decay of the AdamW optimiser.
+        validation_fraction: share of the training series held back to choose the best epoch, other series for each
+            network of an ensemble. 0 trains on all series and takes the last epoch.
+        patience: stop after this many epochs without a better validation loss; 0 never stops early.
+        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        class_weight: None weighs every series the same; "balanced" gives every class the same weight in all,
+            n / (C·n_c); a mapping gives the weight of each class.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while training.
 
     Attributes:
         classes_: (C,) the classes, sorted.
-        encoder_: the fitted `SeriesEncoder`, that of the first network.
-        encoders_: one a time scale; network m reads by the one at m modulo their number.
+        encoder_: the fitted `SeriesEncoder` of the first network.
+        encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
         networks_: the trained networks.
-        results_: one `TrainResult` a network.
+        results_: one `TrainResult` per network.
         seed_: the seed that everything random followed from.
     """
 
     _kind: ClassVar[str] = "CfCClassifier"
+    _purpose: ClassVar[str] = "classifies irregular series"
 
     def __init__(
         self,
@@ -69,24 +91,12 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         verbose: bool = False,
     ) -> None:
         super().__init__(
-            network,
-            hidden_size,
-            backbone_units,
-            num_layers,
-            read_out_units,
-            dropout,
-            channel_dropout,
-            bin_width,
-            epochs,
-            batch_size,
-            learning_rate,
-            weight_decay,
-            validation_fraction,
-            patience,
-            n_estimators,
-            random_state,
-            verbose,
-        )
+            network=network, hidden_size=hidden_size, backbone_units=backbone_units, num_layers=num_layers,
+            read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
+            validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
         self.class_weight = class_weight
 
     def fit(
@@ -103,12 +113,12 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
-            y: (S,) one class a series, at least two different ones.
-            auxiliary: (S,), (S, K) or a data frame of further outcomes, NaN where not known, that are learned along
-                and never needed to predict; see `liquidtime.estimators.network.auxiliary`.
+            y: (S,) one class per series, at least two different ones.
+            auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
+                see `liquidtime.estimators.network.auxiliary`.
             validation: series and classes to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run.
-            resume: go on with the run in `folder`.
+            resume: resume the run in `folder`.
 
         Raises:
             ValueError: series and classes that do not belong together, a class of validation that training has not.
@@ -125,7 +135,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             given = dict(self.class_weight) if isinstance(self.class_weight, Mapping) else self.class_weight
             weights = torch.tensor(compute_class_weight(given, classes=self.classes_, y=labels), dtype=torch.float32)
 
-        def loss_of(network: nn.Module, sample: Sample, target: Tensor) -> Loss:
+        def loss_of(network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
             return cross_entropy(_logits(network(*sample[:5])), target[sample.rows], weights)
 
         held = None if validation is None else self._held_out(*validation)
@@ -155,7 +165,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return (S, C) the probability of each class, the mean over the networks."""
-        return self._outputs(self._series(X), _probabilities)
+        return self._outputs(self.encode(X), _probabilities)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return (S,) the most probable classes."""
@@ -165,7 +175,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
     def evolve(self, X: Any) -> Evolution:
         """Return the probabilities after every step of every series, from the samples up to it alone."""
-        return self._evolution(self._series(X), _probabilities)
+        return self._evolution(self.encode(X), _probabilities)
 
     def update(
         self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None
@@ -181,6 +191,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             static: static features by name, with the first sample.
         """
         return _probabilities(self._update(id, t, values, static)).mean(dim=0).double().numpy()
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        return {"classes": self.classes_.tolist()}
 
     def _learned(self) -> dict[str, Any]:
         check_is_fitted(self, "classes_")
@@ -217,19 +230,19 @@ def _probabilities(out: Tensor) -> Tensor:
 
 def _labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:
     if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None: one class a series.")
+        raise ValueError("This estimator requires y to be passed, but the target y is None: one class per series.")
     labels = _one_dimensional(y, len(data))
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     check_classification_targets(labels)
     if len(set(labels.tolist())) == 1:
         raise ValueError(f"`y` must have at least two classes; got one class, {str(labels[0])!r}, {len(labels)} times")
-    return check_target(labels, len(data), "classify")
+    return check_classes(labels, len(data))
 
 
 def _one_dimensional(y: Any, S: int) -> npt.NDArray[Any]:
     """Return the labels as an (S,) array; a column (S, 1) is taken with scikit-learn's warning."""
     labels = column_or_1d(y, warn=True)
     if len(labels) != S:
-        raise ValueError(f"`y` must have one class a series, {S}; got {len(labels)}")
+        raise ValueError(f"`y` must have one class per series, {S}; got {len(labels)}")
     return np.asarray(labels)

@@ -10,16 +10,16 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from liquidtime.baselines.classical import LastValue, MeanSoFar, Skill, compare_forecasts
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.future_times import gaps_to, split_rows
 from liquidtime.estimators.faces.base import SeriesEstimator
-from liquidtime.estimators.network.inputs import Prepared, Sample, Samples, as_series
+from liquidtime.estimators.faces.finite import finite
+from liquidtime.estimators.faces.forecast_test import SHARE, Skill, forecast_test
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, Part
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
-from liquidtime.estimators.network.reader import reads_whole_series
-from liquidtime.networks import Network
+from liquidtime.networks import Network, reads_whole_series
 from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
@@ -39,19 +39,46 @@ class CfCForecaster(SeriesEstimator):
 
         model = CfCForecaster(random_state=0).fit(data)
         model.predict(new, times)            (S, Q, C) at times (Q,) or (S, Q) of the series' own clock
-        model.predict(new, horizons=[1, 6])  so long after each series' last sample
-        model.compare(new)                   beside the last value and the mean so far
+        model.predict(new, horizons=[1, 6])  this long after each series' last sample
+        model.compare(new)                   the errors, compared with the last value and the mean so far
+
+    Categorical channels are inputs and are not forecast.
 
     Args:
+        network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
+            number of inputs to a `Cell`.
+        hidden_size: units of the recurrent layer.
+        backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
+        read_out_units: units of the hidden layer between the recurrent layer and the output.
+        dropout: share of the read-out's units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
+            each series, in [0, 1).
+        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
+            unit.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule.
+        weight_decay: weight decay of the AdamW optimiser.
+        validation_fraction: share of the training series held back to choose the best epoch, other series for each
+            network of an ensemble. 0 trains on all series and takes the last epoch.
+        patience: stop after this many epochs without a better validation loss; 0 never stops early.
+        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         horizon: how far ahead training asks, in the set's time unit; None for all later samples.
-
-    The other arguments are those of `SeriesEstimator`. Categorical channels are inputs and are not forecast.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while training.
 
     Attributes:
         channels_: C names of what is forecast.
+        encoder_: the fitted `SeriesEncoder` of the first network.
+        encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
+        networks_: the trained networks.
+        results_: one `TrainResult` per network.
+        seed_: the seed that everything random followed from.
     """
 
     _kind: ClassVar[str] = "CfCForecaster"
+    _purpose: ClassVar[str] = "forecasts irregular series at any later time"
 
     def __init__(
         self,
@@ -75,24 +102,12 @@ class CfCForecaster(SeriesEstimator):
         verbose: bool = False,
     ) -> None:
         super().__init__(
-            network,
-            hidden_size,
-            backbone_units,
-            num_layers,
-            read_out_units,
-            dropout,
-            channel_dropout,
-            bin_width,
-            epochs,
-            batch_size,
-            learning_rate,
-            weight_decay,
-            validation_fraction,
-            patience,
-            n_estimators,
-            random_state,
-            verbose,
-        )
+            network=network, hidden_size=hidden_size, backbone_units=backbone_units, num_layers=num_layers,
+            read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
+            validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
         self.horizon = horizon
 
     def _check_settings(self) -> None:
@@ -123,7 +138,7 @@ class CfCForecaster(SeriesEstimator):
             y: ignored; the series are their own targets.
             validation: series to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run.
-            resume: go on with the run in `folder`.
+            resume: resume the run in `folder`.
 
         Raises:
             ValueError: no series with two samples, or no channel that is a number.
@@ -159,7 +174,7 @@ class CfCForecaster(SeriesEstimator):
         nn.init.zeros_(network.read_out.bias)
         return network
 
-    def _loss_of(self, network: nn.Module, sample: Sample, target: Tensor) -> Loss:
+    def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         """Cut each series, ask for later samples, and compare; at random places in training, at fixed ones else."""
         assert isinstance(network, SeriesNetwork)
         B, Q = len(sample.rows), _QUERIES
@@ -220,12 +235,12 @@ class CfCForecaster(SeriesEstimator):
             (S, Q, C), or a list of (Q_i, C) for a list.
 
         """
-        data = self._series(X)
-        gaps, sizes = gaps_to(data, self.encoder_, times, horizons)
-        prepared = Prepared.of(self.encoder_, data, every_step=True)
+        series = self.encode(X)
+        gaps, sizes = gaps_to(series.data, self.encoder_, times, horizons)
+        prepared = series.prepared(every_step=True)
         out = np.empty((*gaps.shape, len(self.channels_)))
         with torch.inference_mode():
-            for sample in Samples(prepared, PREDICT_BATCH):
+            for sample in SeriesBatches(prepared, PREDICT_BATCH):
                 rows, last = torch.arange(len(sample.rows)), (sample.lengths - 1).clamp(min=0)
                 gap = torch.from_numpy(gaps[sample.rows.numpy()]).float()
                 each = [
@@ -240,7 +255,7 @@ class CfCForecaster(SeriesEstimator):
                     for network in self.networks_
                 ]
                 out[sample.rows.numpy()] = torch.stack(each).mean(dim=0).numpy()
-        return split_rows(self._unscaled(out), sizes)
+        return split_rows(finite(self._unscaled(out)), sizes)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> None:
         """Take one sample of the live series `id`; `forecast` then goes on from it. Arguments as in the classifier."""
@@ -249,36 +264,38 @@ class CfCForecaster(SeriesEstimator):
     def forecast(self, id: Any, horizons: Sequence[float]) -> Values:
         """Return (Q, C) forecasts of the live series `id`, so long after its newest sample (of bins: its bin)."""
         check_is_fitted(self, "networks_")
-        if id not in self._live:
-            raise ValueError(f"`id` must be of a live series; {id!r} has had no sample yet. Call update first.")
         gap = torch.tensor(np.asarray(horizons, dtype=np.float64) / self.encoder_.time_scale_).float()
-        outs, x = self._live[id][0].carry(self._input_after, gap)
-        return self._unscaled((outs.mean(dim=0) + x[:, self._value]).double().numpy())
+        outs, x = self._live[id].carry(self._input_after, gap)
+        return finite(self._unscaled((outs.mean(dim=0) + x[:, self._value]).double().numpy()))
 
-    def compare(self, X: Any, share: float = 0.75) -> dict[str, Skill]:
-        """Cut each series behind a share of its samples, forecast the rest, and compare with two baselines.
+    def compare(self, X: Any, share: float = SHARE) -> dict[str, Skill]:
+        """Cut each series after a share of its samples, forecast the rest, and compare with two naive forecasts.
+
+        A report shows the same figures; see `liquidtime.estimators.faces.forecast_test`.
+
+        Args:
+            X: the series, whole.
+            share: share of the samples that the forecast starts from, in (0, 1).
 
         Returns:
-            errors under "model", "last_value" and "mean_so_far", on the encoder's scale: in standard deviations of
+            errors under "model", "last_value" and "mean_so_far", means over the series, in standard deviations of
             each channel, or of its logarithm where it is heavy-tailed.
 
         """
-        data = self._series(X)
-        forecasts = {
-            "model": self.predict,
-            "last_value": LastValue(self.encoder_, self.channels_).predict,
-            "mean_so_far": MeanSoFar(self.encoder_, self.channels_).predict,
-        }
-        return compare_forecasts(forecasts, data, self.channels_, self.encoder_, share)
+        check_is_fitted(self, "networks_")
+        return forecast_test(self, as_series(self, X, reset=False), share).skills()
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return 1 - (mean squared error / that of the last value) on the last quarter of each series' samples."""
-        found = self.compare(X)
-        return 1.0 - found["model"].mse / found["last_value"].mse if found["last_value"].mse > 0 else 0.0
+        skills = self.compare(X)
+        return 1.0 - skills["model"].mse / skills["last_value"].mse if skills["last_value"].mse > 0 else 0.0
 
     def _unscaled(self, scaled: Values) -> Values:
         columns = [self.encoder_.scaling_.invert(place, scaled[..., k]) for k, place in enumerate(self._places)]
         return np.stack(columns, axis=-1)
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        return {"forecasts": self.channels_}
 
     def _learned(self) -> dict[str, Any]:
         return {"channels": list(self.channels_)}

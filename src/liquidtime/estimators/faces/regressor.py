@@ -12,36 +12,74 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesEncoder, SeriesSet, check_target
+from liquidtime.data import SeriesEncoder, SeriesSet, check_values
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.network.auxiliary import standardised
-from liquidtime.estimators.network.inputs import Prepared, Sample, as_series
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
 from liquidtime.estimators.network.members import Part
 from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
 
+_LARGEST = 1e30
+"""Of a target: networks compute with 32 bits, in which squares of larger numbers have no place."""
+
 
 class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
     """Predict one or more numbers for each irregular series, or for each of its samples.
 
         CfCRegressor().fit(data, y).predict(new)                         y (S,) or (S, K)
-        CfCRegressor(per_step=True).fit(data, y).predict(new)            y (N,) or (N, K), one row a sample
+        CfCRegressor(per_step=True).fit(data, y).predict(new)            y (N,) or (N, K), one row per sample
 
     With `per_step`, N is the number of all samples, in the order of `data.times`; for an array X (S, T) or (S, T, C)
     targets and predictions may be (S, T) or (S, T, K). NaN in such a target is not known and teaches nothing. A
     prediction at a sample depends on the samples up to it alone.
 
-    Args:
-        per_step: whether there is a target for each sample.
+    Targets are standardised inside.
 
-    The other arguments are those of `SeriesEstimator`. Targets are standardised inside.
+    Args:
+        network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
+            number of inputs to a `Cell`.
+        hidden_size: units of the recurrent layer.
+        backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
+        num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
+        read_out_units: units of the hidden layer between the recurrent layer and the output.
+        dropout: share of the read-out's units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
+            each series, in [0, 1).
+        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
+            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
+            median intervals.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule.
+        weight_decay: weight decay of the AdamW optimiser.
+        validation_fraction: share of the training series held back to choose the best epoch, other series for each
+            network of an ensemble. 0 trains on all series and takes the last epoch.
+        patience: stop after this many epochs without a better validation loss; 0 never stops early.
+        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
+        per_step: whether there is a target for each sample instead of each series.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while training.
+
+    Attributes:
+        n_outputs_: K of targets (S, K) or (N, K); 0 for (S,) or (N,).
+        encoder_: the fitted `SeriesEncoder` of the first network.
+        encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
+        networks_: the trained networks.
+        results_: one `TrainResult` per network.
+        seed_: the seed that everything random followed from.
     """
 
     _kind: ClassVar[str] = "CfCRegressor"
-    _deviation: ClassVar[float] = 1 / 3  # the pieces are many: the recurrent layer learns three times as fast as they
+    _purpose: ClassVar[str] = "predicts numbers from irregular series"
+    _deviation: ClassVar[float] = 1 / 3
+    """Deviation of the read-out's piecewise-linear features. The default learning rate is three times that of the
+    classifier, which the recurrent layer needs; the features are many and overfit at that rate. At a third of their
+    size they move the output as slowly as they do in a classifier."""
 
     def __init__(
         self,
@@ -65,24 +103,12 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         verbose: bool = False,
     ) -> None:
         super().__init__(
-            network,
-            hidden_size,
-            backbone_units,
-            num_layers,
-            read_out_units,
-            dropout,
-            channel_dropout,
-            bin_width,
-            epochs,
-            batch_size,
-            learning_rate,
-            weight_decay,
-            validation_fraction,
-            patience,
-            n_estimators,
-            random_state,
-            verbose,
-        )
+            network=network, hidden_size=hidden_size, backbone_units=backbone_units, num_layers=num_layers,
+            read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
+            validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
+            random_state=random_state, verbose=verbose,
+        )  # fmt: skip
         self.per_step = per_step
 
     def __sklearn_tags__(self) -> Tags:
@@ -109,25 +135,27 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
 
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
-            y: (S,) or (S, K); with `per_step` one row a sample.
-            auxiliary: (S,), (S, K) or a data frame of further outcomes, NaN where not known, that are learned along
-                and never needed to predict; see `liquidtime.estimators.network.auxiliary`.
+            y: (S,) or (S, K); with `per_step` one row per sample.
+            auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
+                see `liquidtime.estimators.network.auxiliary`.
             validation: series and targets to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run.
-            resume: go on with the run in `folder`.
+            resume: resume the run in `folder`.
         """
         data = as_series(self, X, reset=True)
         target = self._targets(y, data)
         self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
         table = target.reshape(len(target), -1)
         known = np.isfinite(table)
+        if (np.abs(table[known]) > _LARGEST).any():
+            raise ValueError(f"`y` must be numbers of at most {_LARGEST:g}; some are larger. Scale them first.")
         if not known.any(axis=0).all():
             raise ValueError("`y` must be known somewhere for each output; one has NaN only")
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
         spread = np.array([column[some].std() for column, some in zip(table.T, known.T, strict=True)])
         self._scale = np.where(spread > 0, spread, 1.0)
         if auxiliary is not None and self.per_step:
-            raise ValueError("`auxiliary` is of whole series; with `per_step` give further outcomes as columns of `y`")
+            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
         outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
         self._fit_encoders(data)
         held = None if validation is None else self._held_out(*validation)
@@ -151,7 +179,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             raise wrong_shape("validation", "(S, K)", [len(target), len(self._mean)], target.shape)
         return data, table
 
-    def _loss_of(self, network: nn.Module, sample: Sample, target: Tensor) -> Loss:
+    def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         if not self.per_step:
             return squared_error(network(*sample[:5]), target[sample.rows])
         out: Tensor = network.prefixes(*sample[:5])  # type: ignore[operator]
@@ -162,25 +190,29 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Values:
         """Return the predicted values, shaped as the targets of `fit`."""
-        data = self._series(X)
+        series = self.encode(X)
         if not self.per_step:
-            return self._shaped(self._outputs(data, self._unscaled))
-        values = self._shaped(self._evolution(data, self._unscaled).outputs)
-        return values if isinstance(X, SeriesSet | list) else values.reshape(*np.shape(X)[:2], *values.shape[1:])
+            return self._shaped(self._outputs(series, self._unscaled))
+        values = self._shaped(self._evolution(series, self._unscaled).outputs)
+        return (
+            values
+            if isinstance(X, SeriesSet | EncodedSeries | list)
+            else values.reshape(*np.shape(X)[:2], *values.shape[1:])
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R²; with `per_step` over the samples whose target is known."""
         if not self.per_step:
             return float(super().score(X, y, sample_weight))
-        data = self._series(X)
-        wanted = self._targets(y, data)
-        predicted = self.predict(X).reshape(wanted.shape)
+        series = self.encode(X)
+        wanted = self._targets(y, series.data)
+        predicted = self.predict(series).reshape(wanted.shape)
         known = np.isfinite(wanted.reshape(len(wanted), -1)).all(axis=1)
         return float(r2_score(wanted[known], predicted[known]))
 
     def evolve(self, X: Any) -> Evolution:
         """Return the prediction after every step of every series, from the samples up to it alone."""
-        return self._evolution(self._series(X), self._unscaled)
+        return self._evolution(self.encode(X), self._unscaled)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Any:
         """Take one sample of the live series `id` and return its prediction, a number or (K,), from all so far.
@@ -199,16 +231,16 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
     def _targets(self, y: Any, data: SeriesSet) -> Values:
         """Return (S,) or (S, K) targets, or (N,) or (N, K) with `per_step`, checked."""
         if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None: one value a series.")
+            raise ValueError("This estimator requires y to be passed, but the target y is None: one value per series.")
         if not self.per_step:
-            return check_target(_numbers(y), len(data), "regress")
+            return check_values(_numbers(y), len(data))
         S, N = len(data), len(data.times)
         rows = [np.asarray(row, dtype=np.float64) for row in y] if isinstance(y, list) else None
         target = np.concatenate(rows) if rows and rows[0].ndim else np.asarray(y, dtype=np.float64)
         if target.ndim >= 2 and len(target) == S and target.shape[0] * target.shape[1] == N:
             target = target.reshape(N, *target.shape[2:])
         if target.ndim not in (1, 2) or len(target) != N:
-            raise wrong_shape("y", "(N,) or (N, K)", [N], target.shape, "One target a sample, NaN where not known.")
+            raise wrong_shape("y", "(N,) or (N, K)", [N], target.shape, "One target per sample, NaN where not known.")
         if np.isinf(target).any():
             raise ValueError(f"`y` must be finite, or NaN where not known; {int(np.isinf(target).sum())} are infinite")
         return target

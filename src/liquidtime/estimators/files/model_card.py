@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_TASKS = {
-    "CfCClassifier": "classifies irregular series",
-    "CfCRegressor": "predicts numbers from irregular series",
-    "CfCForecaster": "forecasts irregular series at any later time",
-}
+_MARKUP = re.compile(r"[&<>\[\]()!|`*~#\\]")
 
 
-def model_card(config: Mapping[str, Any], weights: Sequence[int]) -> str:
+def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str) -> str:
     """Return the card.
 
     Args:
         config: the contents of config.json.
-        weights: of each network.
+        weights: number of weights of each network.
+        purpose: what the model does: "This model <purpose>.".
     """
     encoder, params = config["encoders"][0], config["params"]
     name = params["network"] if isinstance(params["network"], str) else params["network"]["callable"]
@@ -25,18 +23,18 @@ def model_card(config: Mapping[str, Any], weights: Sequence[int]) -> str:
     facts = [
         f"Trained on {config['series']:,} series with the channels {_some(encoder['channels'])}.",
         f"Static features: {_some(encoder['static_names'])}." if encoder["static_names"] else "No static features.",
-        f"Times in {encoder['time_unit'] or 'numbers without a unit'}"
+        f"Times in {_plain(encoder['time_unit'] or 'numbers without a unit')}"
         + (f", in bins of {encoder['bin_width']:g}." if encoder["bin_width"] else ", every sample as it is."),
         f"Classes: {_some([str(item) for item in classes])}." if classes else "",
         f"Networks by turns: {_scales(config['encoders'])}." if len(config["encoders"]) > 1 else "",
-        f"{config['members']} network(s) `{name}` of {_numbers(weights)} weights, seed {config['seed']}.",
+        f"{config['members']} network(s) {_plain(name)} of {_numbers(weights)} weights, seed {config['seed']}.",
     ]
-    figures = [f"| {key} | {value} |" for key, value in sorted(config["metrics"].items())]
-    settings = [f"| {key} | {value} |" for key, value in sorted(params.items())]
+    figures = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(config["metrics"].items())]
+    settings = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(params.items())]
     made_with = ", ".join(f"{package} {number}" for package, number in config["versions"].items())
     parts = [
         f"# A {config['kind']}",
-        f"This model {_TASKS.get(config['kind'], 'works on irregular series')}.",
+        f"This model {purpose}.",
         '```python\nimport liquidtime as lt\n\nmodel = lt.load("this folder")\n```',
         "\n".join(f"- {fact}" for fact in facts if fact),
         "## Figures\n\n" + ("| figure | value |\n|---|---|\n" + "\n".join(figures) if figures else "None were stored."),
@@ -54,8 +52,14 @@ def _numbers(counts: Sequence[int]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:12])
+    shown = ", ".join(_plain(name) for name in names[:12])
     return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown or "none"
+
+
+def _plain(text: Any) -> str:
+    """Return a text that a renderer of Markdown shows as it is: no HTML, link, table or emphasis comes of it."""
+    shown = "".join(character if character.isprintable() else " " for character in str(text)[:200])
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", shown)
 
 
 def _scales(encoders: Sequence[Mapping[str, Any]]) -> str:

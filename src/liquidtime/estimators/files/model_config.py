@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import json
-import platform
+import math
+import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import sklearn
-import torch
 
-from liquidtime.baselines import BASELINES
-from liquidtime.networks import NETWORKS, WITH_BACKBONE
-from liquidtime.training.artifact import DamagedFolder
+from liquidtime._provenance import versions
+from liquidtime.networks import entry_of
+from liquidtime.training.bounded import DamagedFolder, json_from_bytes
 
 FORMAT = 2
 """Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns either as format 2."""
@@ -33,22 +31,17 @@ _FIELDS = {
     "metrics": dict,
     "versions": dict,
 }
+_MOST_VALUES, _MOST_CHARACTERS, _MOST_ENCODERS = 250_000, 1 << 24, 64
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+_-]{0,63}")
 _TEXTS = "a list of different texts"
+
+
+class VersionWarning(UserWarning):
+    """A model was made with another major version of what computes its numbers."""
 
 
 class ModelFolderError(DamagedFolder):
     """A model folder that is not what it says, or says what cannot be."""
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of what computes a model's numbers."""
-    return {
-        "liquidtime": importlib.import_module("liquidtime").__version__,
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def stored_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,9 +69,9 @@ def read_config(raw: bytes) -> dict[str, Any]:
 
     """
     try:
-        stored: Any = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise ModelFolderError(f"config.json is not JSON: {error}") from error
+        stored = json_from_bytes(raw, "config.json", _MOST_VALUES)
+    except DamagedFolder as error:
+        raise ModelFolderError(str(error)) from error
     config: dict[str, Any] = stored if isinstance(stored, dict) else {}
     if not _is(config.get("format"), int):
         raise ModelFolderError("config.json has no `format`; it is not of a model folder")
@@ -104,9 +97,58 @@ def read_config(raw: bytes) -> dict[str, Any]:
             f"config.json has {len(encoders)} encoders, the pieces of {len(pieces)} and {config['members']} members; "
             "at least one encoder is needed, the pieces of each, and a member for each"
         )
+    if len(encoders) > _MOST_ENCODERS:
+        raise ModelFolderError(f"config.json has {len(encoders):,} encoders; at most {_MOST_ENCODERS} are read")
     for encoder in encoders:
         _check_encoder(encoder)
+    for name, number in config["versions"].items():
+        if not isinstance(number, str) or not _VERSION.fullmatch(number):
+            raise ModelFolderError(f"config.json has `versions` with other than a version of {name[:40]!r}")
+    for name in ("params", "encoders", "learned"):
+        _check_finite(name, config[name])
+    _check_classes(config["learned"].get("classes"))
     return config
+
+
+def tell_other_versions(stored: Mapping[str, str]) -> None:
+    """Warn where a model was made with another major version of what computes its numbers than runs now."""
+    now = versions()
+    other = [
+        f"{name} {stored[name]} (here {now[name]})"
+        for name in ("liquidtime", "torch", "numpy")
+        if name in stored and stored[name].partition(".")[0] != now[name].partition(".")[0]
+    ]
+    if other:
+        warnings.warn(
+            f"the model was made with {', '.join(other)}; its predictions may differ slightly. Test it on data of "
+            "your own.",
+            VersionWarning,
+            stacklevel=4,
+        )
+
+
+def _check_finite(name: str, value: Any) -> None:
+    """Refuse numbers that are infinite, NaN or too long to compute with, however deep they lie."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            raise ModelFolderError(f"config.json has `{name}` with the number {item}; finite ones are needed")
+        elif isinstance(item, int) and abs(item) >= 1 << 64:
+            raise ModelFolderError(f"config.json has `{name}` with a whole number of more than 64 bits")
+
+
+def _check_classes(classes: Any) -> None:
+    """Refuse texts of which an array, as wide as its longest everywhere, would be far larger than they are."""
+    texts = [item for item in classes if isinstance(item, str)] if isinstance(classes, list) else []
+    if texts and max(map(len, texts)) * len(texts) > _MOST_CHARACTERS:
+        raise ModelFolderError(
+            f"config.json has {len(texts):,} classes, the longest of {max(map(len, texts)):,} characters: too much"
+        )
 
 
 def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
@@ -132,8 +174,10 @@ def read_params(stored: Mapping[str, Any], network: Any) -> dict[str, Any]:
     return params
 
 
-def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, outputs: int, elements: int) -> None:
-    """Refuse a configuration that needs more weights than its file holds, before anything is made of it.
+def check_sizes(
+    params: Mapping[str, Any], members: int, D: int, pieces: int, outputs: int, elements: int, tensors: int
+) -> None:
+    """Refuse a configuration that needs more weights or tensors than its file holds, before anything is made of it.
 
     Args:
         params: of the estimator.
@@ -142,20 +186,20 @@ def check_sizes(params: Mapping[str, Any], members: int, D: int, pieces: int, ou
         pieces: of its read-out.
         outputs: likewise.
         elements: numbers in the file.
+        tensors: that they are in.
     """
-    H, U, layers = params["hidden_size"], params["backbone_units"], params["num_layers"]
-    if not isinstance(params["network"], str):
-        H = U = 1
-    elif params["network"] in BASELINES:
-        D, U = 0, H
-    elif params["network"] not in NETWORKS:
-        return  # refused by name when the network is made
-    elif params["network"] in ("ltc", "lstm", "gru", "rnn"):
-        U = H
-    elif params["network"] not in WITH_BACKBONE:
-        U = 0
-    R = params["read_out_units"]
-    least = members * (U * (D + H) + (layers - 1) * H * U + R * (3 * H + pieces + outputs))
+    H, U, layers, R = (params[name] for name in ("hidden_size", "backbone_units", "num_layers", "read_out_units"))
+    if isinstance(params["network"], str):
+        entry = entry_of(params["network"])
+        least, least_tensors = entry.least_weights(D, H, U, layers), entry.least_tensors(layers)
+    else:
+        H, U, least, least_tensors = 1, 1, layers, layers  # a function sets its own sizes
+    least = members * (least + R * (3 * H + pieces + outputs))
+    if members * least_tensors > tensors:
+        raise ModelFolderError(
+            f"config.json asks for at least {members * least_tensors:,} tensors (`members` {members}, `num_layers` "
+            f"{layers}), but model.safetensors holds {tensors:,}"
+        )
     if least > elements:
         raise ModelFolderError(
             f"config.json asks for at least {least:,} weights (`members` {members}, `num_layers` {layers}, "

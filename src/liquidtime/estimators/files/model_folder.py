@@ -6,15 +6,16 @@ the weights' file holds before anything is built.
 
 from __future__ import annotations
 
-import re
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from liquidtime._provenance import versions
 from liquidtime.data import History, SeriesEncoder
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_card import model_card
@@ -25,40 +26,50 @@ from liquidtime.estimators.files.model_config import (
     read_config,
     read_params,
     stored_params,
-    versions,
+    tell_other_versions,
 )
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import isolated_rng
 from liquidtime.training.artifact import (
-    MANIFEST,
-    DamagedFolder,
     json_to_bytes,
-    read_folder,
     tensors_from_bytes,
     tensors_to_bytes,
     write_folder,
 )
-from liquidtime.training.checkpoint import load_model_tensors, model_tensors
+from liquidtime.training.bounded import LARGEST_HEADER, DamagedFolder, TensorEntry, tensor_entries
+from liquidtime.training.checkpoint import compare_tensors, load_model_tensors, model_tensors
+from liquidtime.training.sealed import MANIFEST, SealedFolder
 
 if TYPE_CHECKING:
     from liquidtime.estimators.faces.base import SeriesEstimator
 
+Entry = TypeVar("Entry")
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+_MOST_CHANNELS = 100_000
+_SHARED, _SPARE = 16, 1 << 22
+"""No network reads its inputs with fewer weights than a sixteenth of inputs times units, small ones aside."""
 _PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".bin", ".joblib", ".ckpt", ".npy", ".npz")
 _PICKLE_STARTS = (b"\x80", b"PK\x03\x04")
-_LARGEST_CONFIG, _LARGEST_WEIGHTS = 1 << 26, 1 << 34
+_LARGEST_CONFIG, _LARGEST_WEIGHTS, _LARGEST_OTHERS = 1 << 22, 1 << 34, 1 << 26
 
 
-def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | None = None) -> None:
+def save(
+    model: SeriesEstimator,
+    path: str | Path,
+    metrics: Mapping[str, Any] | None = None,
+    files: Mapping[str, bytes] | None = None,
+) -> None:
     """Write a fitted estimator, whole or not at all; a model that is there already is kept as `<name>.previous`.
 
     Args:
         model: fitted.
         path: the folder.
         metrics: figures to store with it, ready for JSON.
+        files: further files for the folder, by name.
 
     Raises:
         NotFittedError: it is not fitted.
+        ValueError: a further file has a name that is the model's own, is not plain or would not be read again.
         FileExistsError: `path` holds other files.
         SaveFailed: the disk is full or refuses.
 
@@ -66,6 +77,10 @@ def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | 
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model, "networks_")
+    extra = dict(files or {})
+    for name in extra:
+        if name in (CONFIG, WEIGHTS, CARD, MANIFEST) or Path(name).suffix.lower() in _PICKLES:
+            raise ValueError(f"`files` must have other names than the model's own files and pickles; got {name!r}")
     encoders = [encoder.to_dict() for encoder in model.encoders_]
     config = {
         "format": FORMAT,
@@ -93,12 +108,14 @@ def save(model: SeriesEstimator, path: str | Path, metrics: Mapping[str, Any] | 
         weights.append(sum(tensor.numel() for tensor in own.values()))
     home = Path(path)
     home.absolute().parent.mkdir(parents=True, exist_ok=True)
-    files = {
-        CONFIG: json_to_bytes(config),
+    described = json_to_bytes(config)
+    read_config(described)  # what could not be read again is refused here, with the same words
+    own_files = {
+        CONFIG: described,
         WEIGHTS: tensors_to_bytes(tensors),
-        CARD: model_card(config, weights).encode(),
+        CARD: model_card(config, weights, model._purpose).encode(),
     }
-    write_folder(home.absolute(), files)
+    write_folder(home.absolute(), own_files | extra)
 
 
 def load(path: str | Path, *, network: Any = None) -> Any:
@@ -118,55 +135,112 @@ def load(path: str | Path, *, network: Any = None) -> Any:
     if not home.is_dir():
         raise FileNotFoundError(f"there is no model folder {home}")
     _refuse_pickles(home)
-    _refuse_giants(home)
-    files = read_folder(home)
+    sealed = SealedFolder(home)
     for name in (CONFIG, WEIGHTS):
-        if name not in files:
+        if name not in sealed.entries:
             raise ModelFolderError(f"{home / MANIFEST} lists no {name}; it is not a model folder")
-    if _is_pickle(files[WEIGHTS]):
+    size = sealed.size(WEIGHTS, _LARGEST_WEIGHTS)
+    head = sealed.peek(WEIGHTS, min(size, LARGEST_HEADER + 8))
+    if _is_pickle(head):
         raise ModelFolderError(f"{home / WEIGHTS} is a pickle under another name; pickles run code and are never read")
-    config = read_config(files[CONFIG])
+    config = read_config(sealed.read(CONFIG, _LARGEST_CONFIG))
+    sealed.check((name for name in sealed.entries if name not in (CONFIG, WEIGHTS)), _LARGEST_OTHERS)
     try:
-        return _rebuild(config, tensors_from_bytes(files[WEIGHTS]), network)
+        _refuse_misfits(config, _parts(tensor_entries(head, size), config), network)
+        model = _rebuild(config, _parts(tensors_from_bytes(sealed.read(WEIGHTS, size)), config), network)
     except DamagedFolder as error:
         raise ModelFolderError(f"{home}: {error}") from error
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RuntimeError) as error:
         raise ModelFolderError(f"{home / CONFIG} does not describe a model: {error}") from error
+    tell_other_versions(config["versions"])
+    return model
 
 
-def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -> SeriesEstimator:
-    from liquidtime.estimators.faces.classifier import CfCClassifier
-    from liquidtime.estimators.faces.forecaster import CfCForecaster
-    from liquidtime.estimators.faces.regressor import CfCRegressor
+def _estimator(
+    config: Mapping[str, Any], arrays: Sequence[Mapping[str, Any]], network: Any
+) -> tuple[SeriesEstimator, int]:
+    """Return the estimator of a configuration, without networks, and the number of their outputs.
 
-    kinds: dict[str, type[SeriesEstimator]] = {
-        kind._kind: kind for kind in (CfCClassifier, CfCRegressor, CfCForecaster)
-    }
-    if config["kind"] not in kinds:
-        raise unknown_choice("kind", config["kind"], kinds)
+    Args:
+        config: as `read_config` returned it.
+        arrays: of each encoder, by name.
+        network: the caller's function, where the stored one was a function.
+    """
+    from liquidtime.estimators.faces import ESTIMATORS
+
+    if config["kind"] not in ESTIMATORS:
+        raise unknown_choice("kind", config["kind"], ESTIMATORS)
     params = read_params(config["params"], network)
-    model = kinds[config["kind"]]()
+    model: SeriesEstimator = ESTIMATORS[config["kind"]]()
     known = model.get_params(deep=False)
     if set(params) != set(known):
         missing, surplus = sorted(set(known) - set(params)), sorted(set(params) - set(known))
         raise ModelFolderError(f"config.json has other `params` than {config['kind']}: missing {missing}, {surplus}")
     model.set_params(**params)
     model._check_settings()
-    E, members = len(config["encoders"]), config["members"]
-    if config["format"] == 1:
-        tensors = {re.sub("^encoder/", "encoder-0/", name): tensor for name, tensor in tensors.items()}
-    parts = _parts(tensors, E, members)
-    model.encoders_ = []
-    for place, described in enumerate(config["encoders"]):
-        arrays = {name: tensor.numpy() for name, tensor in parts.pop(f"encoder-{place}").items()}
-        model.encoders_.append(SeriesEncoder.from_dict({"config": described, "arrays": arrays}))
+    model.encoders_ = [
+        SeriesEncoder.from_dict({"config": described, "arrays": own})
+        for described, own in zip(config["encoders"], arrays, strict=True)
+    ]
     model.encoder_ = model.encoders_[0]
     _check_alike(model.encoders_)
-    outputs = model._relearn(config["learned"])
-    D, G, F = model.encoder_.input_size_, len(History(model.encoder_).names), model.encoder_.static_size_
-    elements = sum(tensor.numel() for part in parts.values() for tensor in part.values())
-    check_sizes(params, members, D, min(config["pieces"]), outputs, elements)
-    check_sizes(params, 1, D, max(config["pieces"]), outputs, elements)
+    return model, model._relearn(config["learned"])
+
+
+def _refuse_misfits(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, TensorEntry]], network: Any) -> None:
+    """Compare what a configuration asks for with what the header of the weights' file lists, before either is made.
+
+    Networks of two layers at most are built for it, since further layers are like the second; their widths have been
+    compared with the number of weights before.
+    """
+    E, members, pieces = len(config["encoders"]), config["members"], config["pieces"]
+    listed = [parts[f"encoder-{place}"] for place in range(E)]
+    if max(entry.elements for own in listed for entry in own.values()) > _MOST_CHANNELS:
+        raise ModelFolderError(f"{WEIGHTS} has an encoder of more than {_MOST_CHANNELS:,} channels")
+    stand_ins = [{name: np.ones(entry.shape) for name, entry in own.items()} for own in listed]
+    model, outputs = _estimator(config, stand_ins, network)
+    own = [parts[f"member-{member}"] for member in range(members)]
+    elements = sum(entry.elements for part in own for entry in part.values())
+    count = sum(len(part) for part in own)
+    D, H, params = model.encoder_.input_size_, model.hidden_size, model.get_params(deep=False)
+    check_sizes(params, members, D, min(pieces), outputs, elements, count)
+    check_sizes(params, 1, D, max(pieces), outputs, elements, count)
+    if isinstance(model.network, str) and _SHARED * elements + _SPARE < D * H:
+        raise ModelFolderError(
+            f"config.json asks for {D:,} inputs of {H:,} units; {WEIGHTS} holds {elements:,} numbers"
+        )
+    layers = model.num_layers
+    for place in range(E):
+        shapes = _shapes(model, outputs, pieces[place], min(layers, 2))
+        if layers > 2:
+            single = _shapes(model, outputs, pieces[place], 1)
+            count = len(single) + (layers - 1) * (len(shapes) - len(single))
+            for part in own[place::E]:
+                if len(part) != count:
+                    raise ModelFolderError(
+                        f"config.json asks for {layers:,} layers, which are {count:,} tensors per network; {WEIGHTS} "
+                        f"has {len(part):,} of one"
+                    )
+        else:
+            for member in range(place, members, E):
+                compare_tensors(shapes, own[member], f"{WEIGHTS}, member {member},")
+
+
+def _shapes(model: SeriesEstimator, outputs: int, pieces: int, layers: int) -> dict[str, Any]:
+    """Return the tensors of a network of so many layers."""
+    probe = copy.copy(model)
+    probe.num_layers = layers
+    with isolated_rng(0):
+        return dict(model_tensors(probe._make_network(outputs, model.encoder_, PiecewiseLinear(pieces))))
+
+
+def _rebuild(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, Tensor]], network: Any) -> SeriesEstimator:
+    """Return the estimator of a configuration and its tensors, which `_refuse_misfits` has found to fit."""
+    E, members = len(config["encoders"]), config["members"]
+    arrays = [{name: array.numpy() for name, array in parts[f"encoder-{place}"].items()} for place in range(E)]
+    model, outputs = _estimator(config, arrays, network)
+    encoder = model.encoder_
+    columns = encoder.input_size_ + len(History(encoder).names) + encoder.static_size_
     model.networks_ = []
     for member in range(members):
         with isolated_rng(0):
@@ -177,10 +251,10 @@ def _rebuild(config: dict[str, Any], tensors: dict[str, Tensor], network: Any) -
             if tensor.dtype is not torch.float32 or not bool(torch.isfinite(tensor).all()):
                 raise ModelFolderError(f"{WEIGHTS} has {name!r} of member {member} with other than finite float32")
         load_model_tensors(made, own, f"{WEIGHTS}, member {member},")
-        made.pieces.check(D + G + F)
+        made.pieces.check(columns)
         model.networks_.append(made)
     model.results_, model.seed_, model.n_series_ = [], config["seed"], config["series"]
-    model.metrics_, model._live = config["metrics"], {}
+    model.metrics_ = config["metrics"]
     if config["features"] is not None:
         model.n_features_in_ = config["features"]
     if config["feature_names"] is not None:
@@ -201,11 +275,14 @@ def _check_alike(encoders: Sequence[SeriesEncoder]) -> None:
             raise ValueError("`encoders` must have bins, all but the first, where there are several")
 
 
-def _parts(tensors: Mapping[str, Tensor], encoders: int, members: int) -> dict[str, dict[str, Tensor]]:
-    """Return the tensors by owner: each "encoder-i" and each "member-i", all there and no other."""
-    parts: dict[str, dict[str, Tensor]] = {}
+def _parts(tensors: Mapping[str, Entry], config: Mapping[str, Any]) -> dict[str, dict[str, Entry]]:
+    """Return tensors, or entries of them, by owner: each "encoder-i" and each "member-i", all there and no other."""
+    encoders, members = len(config["encoders"]), config["members"]
+    parts: dict[str, dict[str, Entry]] = {}
     for where, tensor in tensors.items():
         owner, _, name = where.partition("/")
+        if config["format"] == 1 and owner == "encoder":
+            owner = "encoder-0"
         parts.setdefault(owner, {})[name] = tensor
     if members > len(tensors):
         raise ModelFolderError(f"config.json asks for {members:,} members; {WEIGHTS} has {len(tensors)} tensors in all")
@@ -228,19 +305,12 @@ def _is_pickle(raw: bytes) -> bool:
 
 
 def _refuse_pickles(home: Path) -> None:
-    for entry in sorted(home.iterdir()):
+    for entry in home.iterdir():
         if entry.suffix.lower() in _PICKLES:
             raise ModelFolderError(
                 f"{entry} looks like a pickle; pickles run code when they are read, and a model folder has none. "
                 "Remove it if the folder is yours."
             )
-
-
-def _refuse_giants(home: Path) -> None:
-    for name, largest in ((CONFIG, _LARGEST_CONFIG), (WEIGHTS, _LARGEST_WEIGHTS), (CARD, _LARGEST_CONFIG)):
-        file = home / name
-        if file.is_file() and file.stat().st_size > largest:
-            raise ModelFolderError(f"{file} has {file.stat().st_size:,} bytes; at most {largest:,} are read")
 
 
 def _listed(names: Any) -> list[str] | None:

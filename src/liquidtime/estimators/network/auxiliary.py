@@ -1,4 +1,4 @@
-"""Further outcomes of the training series, learned along with the target and not needed to predict."""
+"""Auxiliary targets: further facts about the training series that help to learn the target, not needed to predict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.errors import wrong_shape
-from liquidtime.estimators.network.inputs import Sample
+from liquidtime.estimators.network.inputs import SeriesBatch
 from liquidtime.estimators.network.members import LossOf
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.training import Loss, squared_error
@@ -19,31 +19,31 @@ WEIGHT = 0.3
 
 
 class WithAuxiliary(nn.Module):
-    """A network in training that also guesses K further outcomes of each series from its read-out's hidden units.
+    """A network in training that also predicts K auxiliary targets of each series from its read-out's hidden units.
 
-        loss = loss of the target + 0.3 · mean over the known outcomes of (V·units + c - outcome)²
+        loss = loss of the target + 0.3 · mean over the known ones of (V·units + c - auxiliary target)²
 
-    What tells the outcomes apart shapes the units that the target is read from, which helps where the target alone
-    says little: one bit a patient. Only `network` is kept after training.
+    What tells the auxiliary targets apart shapes the units that the target is read from, which helps where the target
+    alone says little: one bit per patient. Only `network` is kept after training.
 
     Args:
         network: what is trained.
-        outcomes: (S, K) of the training series, standardised; NaN = not known.
+        targets: (S, K) of the training series, standardised; NaN = not known.
     """
 
-    outcomes: Tensor
+    targets: Tensor
 
-    def __init__(self, network: SeriesNetwork, outcomes: Tensor) -> None:
+    def __init__(self, network: SeriesNetwork, targets: Tensor) -> None:
         super().__init__()
         self.network = network
-        self.guess = nn.Linear(network.hidden.out_features, outcomes.shape[1])
-        self.register_buffer("outcomes", outcomes, persistent=False)
-        self._guessed: Tensor | None = None
+        self.guess = nn.Linear(network.hidden.out_features, targets.shape[1])
+        self.register_buffer("targets", targets, persistent=False)
+        self._predicted: Tensor | None = None
 
-    def forward(self, *sample: Tensor) -> Tensor:
+    def forward(self, *batch: Tensor) -> Tensor:
         """Return the outputs of the network; arguments are its own."""
-        units = self.network.units_after(*sample)
-        self._guessed = self.guess(units) if self.training else None
+        units = self.network.units_after(*batch)
+        self._predicted = self.guess(units) if self.training else None
         out: Tensor = self.network.read_out(units)
         return out
 
@@ -51,36 +51,36 @@ class WithAuxiliary(nn.Module):
         """Return the loss with the network's own, if it has one."""
         return self.network.with_own_loss(loss)
 
-    def with_outcomes(self, loss: Loss, rows: Tensor) -> Loss:
-        """Return the target's loss with that of the outcomes guessed just before, of the series `rows` (B,)."""
-        guessed, self._guessed = self._guessed, None
-        if guessed is None:
+    def with_auxiliary_loss(self, loss: Loss, rows: Tensor) -> Loss:
+        """Return the target's loss with that of the predictions just made of the series `rows` (B,)."""
+        predicted, self._predicted = self._predicted, None
+        if predicted is None:
             return loss
-        wanted = self.outcomes[rows]
-        error = squared_error(guessed, wanted, torch.isfinite(wanted))
+        targets = self.targets[rows]
+        error = squared_error(predicted, targets, torch.isfinite(targets))
         return Loss(loss.total + WEIGHT * loss.weight * error.total / max(float(error.weight), 1.0), loss.weight)
 
 
 def beside(loss_of: LossOf) -> LossOf:
-    """Return the loss of a `WithAuxiliary`: that of the target and, in training, that of the outcomes."""
+    """Return the loss of a `WithAuxiliary`: that of the target and, in training, that of the auxiliary targets."""
 
-    def both(model: nn.Module, sample: Sample, target: Tensor) -> Loss:
+    def both(model: nn.Module, batch: SeriesBatch, target: Tensor) -> Loss:
         assert isinstance(model, WithAuxiliary)
-        return model.with_outcomes(loss_of(model, sample, target), sample.rows)
+        return model.with_auxiliary_loss(loss_of(model, batch, target), batch.rows)
 
     return both
 
 
 def standardised(auxiliary: Any, S: int) -> Tensor:
-    """Return (S, K) float32 outcomes with mean 0 and deviation 1 where they are known, NaN where not.
+    """Return (S, K) float32 auxiliary targets with mean 0 and deviation 1 where they are known, NaN where not.
 
     Args:
-        auxiliary: (S,), (S, K) or a data frame of numbers, one row a series; NaN or null = not known.
+        auxiliary: (S,), (S, K) or a data frame of numbers, one row per series; NaN or null = not known.
         S: number of series.
 
     Raises:
         TypeError: no numbers.
-        ValueError: another number of rows, infinite values, or an outcome that tells no two series apart.
+        ValueError: another number of rows, infinite values, or a column that tells no two series apart.
 
     """
     table = auxiliary.to_numpy() if hasattr(auxiliary, "to_numpy") else np.asarray(auxiliary)
@@ -93,21 +93,21 @@ def standardised(auxiliary: Any, S: int) -> Tensor:
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or len(values) != S or values.shape[1] == 0:
-        raise wrong_shape("auxiliary", "(S, K)", [S, "K"], np.shape(table), "One row of further outcomes a series.")
+        raise wrong_shape("auxiliary", "(S, K)", [S, "K"], np.shape(table), "One row per series.")
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise ValueError(
             f"`auxiliary` must be finite, or NaN where not known; {int(np.isinf(values).sum())} are infinite, the "
-            f"first at position {row}, outcome {column}"
+            f"first at position {row}, column {column}"
         )
     known = np.isfinite(values)
     scaled = np.full(values.shape, np.nan)
-    for place, (column, some) in enumerate(zip(values.T, known.T, strict=True)):
-        seen = column[some]
-        if len(np.unique(seen)) < 2:
+    for k, (column, some) in enumerate(zip(values.T, known.T, strict=True)):
+        known_values = column[some]
+        if len(np.unique(known_values)) < 2:
             raise ValueError(
-                f"`auxiliary` must have outcomes that differ between series; outcome {place} is known of {len(seen)} "
-                f"of {S} series{f' and always {seen[0]:g}' if len(seen) else ''}. Leave it out."
+                f"`auxiliary` must differ between series; column {k} is known of {len(known_values)} "
+                f"of {S} series{f' and always {known_values[0]:g}' if len(known_values) else ''}. Leave it out."
             )
-        scaled[some, place] = (seen - seen.mean()) / seen.std()
+        scaled[some, k] = (known_values - known_values.mean()) / known_values.std()
     return torch.from_numpy(scaled.astype(np.float32))

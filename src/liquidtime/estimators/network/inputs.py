@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from liquidtime.data import Batch, Batches, Encoded, History, SeriesEncoder, SeriesSet, pad
-from liquidtime.data.container.series_set import flat_rows
+from liquidtime.data.container import flat_rows
 
 
 def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
@@ -50,8 +50,10 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
     return SeriesSet.from_arrays(table)
 
 
-class Sample(NamedTuple):
-    """A batch with its history, in the order in which `SeriesNetwork.forward` takes the first five.
+class SeriesBatch(NamedTuple):
+    """Several series padded side by side, with their history; `SeriesNetwork.forward` takes the first five fields.
+
+    It is a `liquidtime.data.Batch` and what the read-out sees besides.
 
     Args:
         x: (B, T, D).
@@ -61,7 +63,7 @@ class Sample(NamedTuple):
         history: (B, G), or (B, T, G) where every step is asked for.
         rows: (B,) which series of the set these are.
         ids: (B,) their ids.
-        first: (B,) where each one's first sample stands among all samples of the set.
+        first: (B,) the position of each series' first step among all steps of the set.
     """
 
     x: Tensor
@@ -79,8 +81,8 @@ class Prepared:
     """A set of series, encoded.
 
     Args:
-        encoded: the samples.
-        history: (S, G) after each series' last sample, or (N, G) after every sample.
+        encoded: the steps.
+        history: (S, G) after each series' last step, or (N, G) after every step.
         every_step: which of the two.
     """
 
@@ -91,10 +93,9 @@ class Prepared:
     @staticmethod
     def of(encoder: SeriesEncoder, data: SeriesSet, every_step: bool = False) -> Prepared:
         """Encode a set with a fitted encoder."""
-        steps = encoder.steps(data)
-        history = History(encoder)
-        rows = history.at_steps(steps) if every_step else history.at_ends(steps)
-        return Prepared(encoder.encode(steps), rows, every_step)
+        steps, history = encoder.steps(data), History(encoder)
+        encoded = encoder.encode(steps)
+        return Prepared(encoded, history.at_steps(steps) if every_step else history.at_ends(steps), every_step)
 
     def __len__(self) -> int:
         return len(self.encoded)
@@ -109,7 +110,7 @@ class Prepared:
         last[some] = encoded.x[encoded.offsets[1:][some] - 1]
         return np.concatenate([last, self.history, encoded.static], axis=1)
 
-    def sample(self, batch: Batch) -> Sample:
+    def with_history(self, batch: Batch) -> SeriesBatch:
         """Return a batch with its history."""
         rows = batch.rows.numpy()
         if not self.every_step:
@@ -121,14 +122,14 @@ class Prepared:
             padded[inside] = self.history[flat_rows(self.encoded.offsets, rows)]
             history = torch.from_numpy(padded)
         ids, first = self.encoded.ids[rows], torch.from_numpy(self.encoded.offsets[rows])
-        return Sample(batch.x, batch.dt, batch.lengths, batch.static, history, batch.rows, ids, first)
+        return SeriesBatch(batch.x, batch.dt, batch.lengths, batch.static, history, batch.rows, ids, first)
 
-    def at(self, rows: Any) -> Sample:
+    def at(self, rows: Any) -> SeriesBatch:
         """Return some series as one batch."""
-        return self.sample(pad(self.encoded, np.asarray(rows, dtype=np.int64)))
+        return self.with_history(pad(self.encoded, np.asarray(rows, dtype=np.int64)))
 
 
-class Samples:
+class SeriesBatches:
     """Batches with their history, in a new order for each epoch, or sorted by length without a generator.
 
     Args:
@@ -150,5 +151,5 @@ class Samples:
     def __len__(self) -> int:
         return len(self._batches)
 
-    def __iter__(self) -> Iterator[Sample]:
-        return (self._prepared.sample(batch) for batch in self._batches)
+    def __iter__(self) -> Iterator[SeriesBatch]:
+        return (self._prepared.with_history(batch) for batch in self._batches)

@@ -14,12 +14,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder
-from liquidtime.estimators.network.inputs import Prepared, Sample, Samples
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches
 from liquidtime.training import Loss, TrainResult, TrainSettings, isolated_rng, train
 from liquidtime.training.seeds import derive_seed
 
 Rows: TypeAlias = npt.NDArray[np.int64]
-LossOf: TypeAlias = Callable[[nn.Module, Sample, Tensor], Loss]
+LossOf: TypeAlias = Callable[[nn.Module, SeriesBatch, Tensor], Loss]
 """Maps (network, batch, target of the whole set) to a loss; the batch's `rows` say which targets are its own."""
 PREDICT_BATCH = 256
 
@@ -96,19 +96,21 @@ def train_member(
         network = make()
     own: Callable[[Loss], Loss] = getattr(network, "with_own_loss", lambda loss: loss)
 
-    def batches(epoch: int, generator: torch.Generator) -> Samples:
-        return Samples(part.prepared, batch_size, rows, generator)
+    def batches(epoch: int, generator: torch.Generator) -> SeriesBatches:
+        return SeriesBatches(part.prepared, batch_size, rows, generator)
 
     def validate(model: nn.Module) -> dict[str, float]:
         assert validation is not None
         held, held_rows = validation
-        losses = [loss_of(model, sample, held.target) for sample in Samples(held.prepared, PREDICT_BATCH, held_rows)]
+        losses = [
+            loss_of(model, sample, held.target) for sample in SeriesBatches(held.prepared, PREDICT_BATCH, held_rows)
+        ]
         weight = sum(float(loss.weight) for loss in losses)
         return {"loss": sum(float(loss.total) for loss in losses) / weight if weight else float("nan")}
 
     result = train(
         network,
-        lambda model, sample: own(loss_of(model, sample, part.target)),
+        lambda model, batch: own(loss_of(model, batch, part.target)),
         batches,
         settings,
         validate=None if validation is None else validate,

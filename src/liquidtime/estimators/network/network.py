@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,37 +11,42 @@ from torch.nn.functional import silu
 
 from liquidtime._checks import check_rate, check_size
 from liquidtime._types import HiddenState
+from liquidtime.cells import Cell
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
+from liquidtime.estimators.network.pooling import Pool
 from liquidtime.estimators.network.reader import SeriesReader
 from liquidtime.layers import Recurrent
 from liquidtime.training import Loss
 
 
 class NetworkState(NamedTuple):
-    """What a network carries from one sample of B series to the next.
+    """What a network carries from one step of B series to the next.
 
     Args:
-        h: the recurrent layer's state.
-        total: (B, H) sum of its outputs so far.
-        largest: (B, H) the largest of each output so far.
-        samples: (B, 1) how many so far.
+        h: the recurrent layer's state, (L, B, ·) or a tuple of such.
+        pool: of its outputs so far.
     """
 
     h: HiddenState
-    total: Tensor
-    largest: Tensor
-    samples: Tensor
+    pool: Pool
 
     def repeat(self, times: int) -> NetworkState:
-        """Return the state with every series `times` times in a row, for as many ways to go on."""
-        return self.at(torch.arange(len(self.samples), device=self.samples.device).repeat_interleave(times))
+        """Return the state with every series `times` times in a row, for as many ways to continue it."""
+        B, device = len(self.pool.steps), self.pool.steps.device
+        return self.at(torch.arange(B, device=device).repeat_interleave(times))
 
     def at(self, rows: Tensor) -> NetworkState:
         """Return the state of the series `rows` (R,), in their order."""
-        parts = (self.h,) if isinstance(self.h, Tensor) else self.h
-        h = tuple(part.index_select(1, rows) for part in parts)
-        rest = (part.index_select(0, rows) for part in (self.total, self.largest, self.samples))
-        return NetworkState(h[0] if isinstance(self.h, Tensor) else h, *rest)
+        h = _map(lambda part: part.index_select(1, rows), self.h)
+        return NetworkState(h, Pool(*(part.index_select(0, rows) for part in self.pool)))
+
+    def where(self, chosen: Tensor, other: NetworkState) -> NetworkState:
+        """Return this state for the series where `chosen` (B,) is True, and the other one for the rest."""
+        chosen = chosen.unsqueeze(-1)  # (B, 1), also beside (L, B, ·)
+        pool = Pool(*(torch.where(chosen, mine, its) for mine, its in zip(self.pool, other.pool, strict=True)))
+        mine, its = _parts(self.h), _parts(other.h)
+        parts = tuple(torch.where(chosen, one, another) for one, another in zip(mine, its, strict=True))
+        return NetworkState(parts[0] if isinstance(self.h, Tensor) else parts, pool)
 
 
 class SeriesNetwork(nn.Module):
@@ -51,9 +56,9 @@ class SeriesNetwork(nn.Module):
         z_k = drop([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; pieces([ x_k ; history_k ; static ]) ])
         out_k = V·drop(silu(W·z_k + b)) + c
 
-    The output after sample k depends on samples up to k alone: `forward` gives that after the last sample of each
-    series, `prefixes` that after every sample, and `step` takes one sample at a time; their numbers agree. A series
-    without samples has zeros for everything but its static features. Around a `SeriesReader` there is no `step`, and
+    The output after step k depends on steps up to k alone: `forward` gives that after the last step of each series,
+    `prefixes` that after every step, and `step` takes one step at a time; their numbers agree. A series without steps
+    has zeros for everything but its static features. Around a `SeriesReader` there is no `step`, and
     where its outputs know later samples `prefixes` runs it on every prefix.
 
     Args:
@@ -62,7 +67,7 @@ class SeriesNetwork(nn.Module):
         outputs: K.
         read_out_units: width of the read-out's hidden layer.
         dropout: of the read-out's two layers, in training.
-        channel_dropout: the share of channels whose every input is 0 for a whole series, in training.
+        channel_dropout: the fraction of channels whose every input is 0 for a whole series, in training.
         channel_of: (D,) the channel of each input.
     """
 
@@ -83,27 +88,27 @@ class SeriesNetwork(nn.Module):
         self.pieces = pieces
         self.dropout = nn.Dropout(check_rate("dropout", dropout))
         self.channel_dropout = check_rate("channel_dropout", channel_dropout)
-        places = torch.tensor(list(channel_of) or range(recurrent.input_size))
-        self.register_buffer("channel_of", places, persistent=False)
+        channels = torch.tensor(list(channel_of) or range(recurrent.input_size))
+        self.register_buffer("channel_of", channels, persistent=False)
         self.hidden = nn.Linear(3 * recurrent.output_size + pieces.pieces, check_size("read_out_units", read_out_units))
         self.read_out = nn.Linear(self.hidden.out_features, outputs)
         self._own_loss: Tensor | None = None
 
     def forward(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
-        """Return (B, K), the outputs after each series' last sample.
+        """Return (B, K), the outputs after each series' last step.
 
         Args:
-            x: (B, T, D) encoded samples.
-            dt: (B, T) time since the previous sample.
-            lengths: (B,) number of samples, perhaps 0.
+            x: (B, T, D) encoded steps.
+            dt: (B, T) time since the previous step.
+            lengths: (B,) number of steps, perhaps 0.
             static: (B, F).
-            history: (B, G) after the last sample.
+            history: (B, G) after the last step.
         """
         out: Tensor = self.read_out(self.units_after(x, dt, lengths, static, history))
         return out
 
     def units_after(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
-        """Return (B, R), the read-out's hidden units after each series' last sample; arguments as `forward`."""
+        """Return (B, R), the read-out's hidden units after each series' last step; arguments as `forward`."""
         return self._after(self._thinned(x), x, dt, lengths, static, history)
 
     def _after(
@@ -112,50 +117,50 @@ class SeriesNetwork(nn.Module):
         """Return the hidden units of `units_after`; the layer sees `thinned`, the read-out x."""
         y = self._run(thinned, dt, lengths)
         some = (lengths > 0).unsqueeze(-1)  # (B, 1)
-        inside = (torch.arange(x.shape[1], device=x.device) < lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
         rows, last = torch.arange(len(x), device=x.device), (lengths - 1).clamp(min=0)
-        largest = y.masked_fill(~inside, -torch.inf).amax(dim=1).masked_fill(~some, 0.0)
-        mean = y.sum(dim=1) / lengths.clamp(min=1).unsqueeze(-1)
-        return self._units(y[rows, last], mean, largest, x[rows, last] * some, history, static)
+        pool = Pool.of_series(y, lengths)
+        pool = pool._replace(largest=pool.largest.masked_fill(~some, 0.0))
+        return self._units(y[rows, last], pool, x[rows, last] * some, history, static)
 
     def prefixes(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
-        """Return (B, T, K), the outputs after every sample; arguments as `forward`, but history (B, T, G)."""
+        """Return (B, T, K), the outputs after every step; arguments as `forward`, but history (B, T, G)."""
         if isinstance(self.recurrent, SeriesReader) and not self.recurrent.causal:
             return self._each_prefix(x, dt, lengths, static, history)
         y = self._run(self._thinned(x), dt, lengths)
-        count = torch.arange(1, x.shape[1] + 1, device=x.device).unsqueeze(-1)  # (T, 1)
         spread = static.unsqueeze(1).expand(-1, x.shape[1], -1)
-        return self._read(y, y.cumsum(dim=1) / count, y.cummax(dim=1).values, x, history, spread)
+        return self._read(y, Pool.of_prefixes(y), x, history, spread)
+
+    def start(self, B: int) -> NetworkState:
+        """Return the state of B series before their first step."""
+        layer, like = self._steps(), self.hidden.weight
+        states = zip(*(cast(Cell, cell).initial_state(like.new_empty(B, 0)) for cell in layer.cells), strict=True)
+        parts = tuple(torch.stack(part) for part in states)
+        return NetworkState(parts[0] if len(parts) == 1 else parts, Pool.empty(B, layer.output_size, like))
 
     def states(self, x: Tensor, dt: Tensor, lengths: Tensor) -> NetworkState:
-        """Return the state after each series' last sample, from which `step` goes on; arguments as `forward`."""
+        """Return the state after each series' last step, from which `step` continues; arguments as `forward`."""
         y, h = self._steps()(self._thinned(x), dt=dt, lengths=lengths)
-        inside = (torch.arange(x.shape[1], device=x.device) < lengths.unsqueeze(1)).unsqueeze(-1)  # (B, T, 1)
-        largest = y.masked_fill(~inside, -torch.inf).amax(dim=1)
-        return NetworkState(h, y.sum(dim=1), largest, lengths.unsqueeze(-1).to(y.dtype))
+        return NetworkState(h, Pool.of_series(y, lengths))
 
     def step(
-        self, x: Tensor, state: NetworkState | None, dt: Tensor, static: Tensor, history: Tensor
+        self, x: Tensor, state: NetworkState, dt: Tensor, static: Tensor, history: Tensor
     ) -> tuple[Tensor, NetworkState]:
-        """Take one sample of each series.
+        """Take one step of each series.
 
         Args:
             x: (B, D).
-            state: as this method returns it; None starts.
-            dt: (B,) time since the previous sample.
+            state: as `start`, `states` and this method return it.
+            dt: (B,) time since the previous step.
             static: (B, F).
-            history: (B, G) after this sample.
+            history: (B, G) after this step.
 
         Returns:
             (B, K) the outputs, and the new state.
 
         """
-        y, h = self._steps().step(x, None if state is None else state.h, dt)
-        if state is None:
-            after = NetworkState(h, y, y, y.new_ones(len(y), 1))
-        else:
-            after = NetworkState(h, state.total + y, torch.maximum(state.largest, y), state.samples + 1)
-        return self._read(y, after.total / after.samples, after.largest, x, history, static), after
+        y, h = self._steps().step(x, state.h, dt)
+        after = NetworkState(h, state.pool.add(y))
+        return self._read(y, after.pool, x, history, static), after
 
     def with_own_loss(self, loss: Loss) -> Loss:
         """Return a task's loss and, added to its mean, the own loss of the model that ran before, if it has one."""
@@ -171,7 +176,7 @@ class SeriesNetwork(nn.Module):
         return outputs
 
     def _each_prefix(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor) -> Tensor:
-        """Return (B, T, K) by one run for every k, on the first k samples of each series."""
+        """Return (B, T, K) by one run for every k, on the first k steps of each series."""
         thinned, outs = self._thinned(x), []
         for k in range(1, x.shape[1] + 1):
             seen = lengths.clamp(max=k)
@@ -193,15 +198,23 @@ class SeriesNetwork(nn.Module):
         if not self.training or self.channel_dropout == 0.0:
             return x
         channels = int(self.channel_of.max()) + 1
-        kept = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
-        return x * kept[:, self.channel_of].unsqueeze(1)
+        present = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
+        return x * present[:, self.channel_of].unsqueeze(1)
 
-    def _read(self, last: Tensor, mean: Tensor, largest: Tensor, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
-        out: Tensor = self.read_out(self._units(last, mean, largest, x, history, static))
+    def _read(self, last: Tensor, pool: Pool, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
+        out: Tensor = self.read_out(self._units(last, pool, x, history, static))
         return out
 
-    def _units(self, last: Tensor, mean: Tensor, largest: Tensor, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
+    def _units(self, last: Tensor, pool: Pool, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
         seen = self.pieces(torch.cat([x, history, static], dim=-1))
-        z = self.dropout(torch.cat([last, mean, largest, seen], dim=-1))
+        z = self.dropout(torch.cat([last, pool.mean, pool.largest, seen], dim=-1))
         units: Tensor = self.dropout(silu(self.hidden(z)))
         return units
+
+
+def _parts(h: HiddenState) -> tuple[Tensor, ...]:
+    return (h,) if isinstance(h, Tensor) else tuple(h)
+
+
+def _map(function: Callable[[Tensor], Tensor], h: HiddenState) -> HiddenState:
+    return function(h) if isinstance(h, Tensor) else tuple(function(part) for part in h)

@@ -1,4 +1,4 @@
-"""Numbers as the share of each of their pieces that they fill, so that a linear map of them bends at will."""
+"""Numbers as the fraction of each of their pieces that they fill, so that a linear map of them bends at will."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ class PiecewiseLinear(nn.Module):
         """
         rows = rows[:: max(1, len(rows) // _ROWS)]
         edges = np.quantile(rows, np.linspace(0.0, 1.0, _PIECES + 1), axis=0).T.astype(np.float32)  # (G, pieces + 1)
-        column, place = np.nonzero(np.diff(edges, axis=1) > 0)
-        made = PiecewiseLinear(len(column))
-        made.column.copy_(torch.from_numpy(column))
-        made.low.copy_(torch.from_numpy(edges[column, place]))
-        made.width.copy_(torch.from_numpy(edges[column, place + 1] - edges[column, place]))
+        column, piece = np.nonzero(np.diff(edges, axis=1) > 0)
+        encoding = PiecewiseLinear(len(column))
+        encoding.column.copy_(torch.from_numpy(column))
+        encoding.low.copy_(torch.from_numpy(edges[column, piece]))
+        encoding.width.copy_(torch.from_numpy(edges[column, piece + 1] - edges[column, piece]))
         if len(rows):
-            shares = made(torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)))
-            made.mean.copy_(shares.mean(dim=0))
-            made.scale.copy_(shares.std(dim=0, correction=0).clamp(min=_LEAST_SCALE) / deviation)
-        return made
+            fractions = encoding(torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)))
+            encoding.mean.copy_(fractions.mean(dim=0))
+            encoding.scale.copy_(fractions.std(dim=0, correction=0).clamp(min=_LEAST_SCALE) / deviation)
+        return encoding
 
     def forward(self, rows: Tensor) -> Tensor:
         """Map (..., G) to (..., P)."""
-        share = ((rows[..., self.column.long()] - self.low) / self.width).clamp(0.0, 1.0)
-        return (share - self.mean) / self.scale
+        fraction = ((rows[..., self.column.long()] - self.low) / self.width).clamp(0.0, 1.0)
+        return (fraction - self.mean) / self.scale
 
     def check(self, G: int) -> None:
         """Refuse stored pieces that cannot be of G columns."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
-
 import torch
 from torch import Tensor, nn
 
-from liquidtime.baselines import BASELINES, SequenceModel
+from liquidtime.baselines.series import SequenceModel
 from liquidtime.data.encoding.encoder_layout import Layout
-
-_STACKED = ("transformer",)
+from liquidtime.networks import check_network, entry_of
 
 
 class SeriesReader(nn.Module):
-    """One of `BASELINES` on encoded samples, of which it is given the columns that it can read.
+    """A model of whole series on encoded samples, of which it is given the columns that it can read.
 
     A model that knows which values were observed gets the values, each with its channel's mask; another gets all.
 
     Args:
-        name: of `BASELINES`.
+        name: of a network that reads whole series.
         hidden_size: H.
-        num_layers: of a Transformer; 1 for the others.
+        num_layers: layers of a stackable model; 1 for the others.
         input_size: D of the encoded samples.
         layout: which of them is what.
 
@@ -32,15 +29,14 @@ class SeriesReader(nn.Module):
     def __init__(self, name: str, hidden_size: int, num_layers: int, input_size: int, layout: Layout) -> None:
         super().__init__()
         self.name, self.input_size = name, input_size
-        make, options = BASELINES[name], layers_of(name, num_layers)
+        check_network(name, num_layers)
+        entry = entry_of(name)
         values = [column for part in layout.value.values() for column in range(part.start, part.stop)]
         masks = [layout.mask + layout.channel_of[column] for column in values] if layout.since > layout.mask else []
-        if not make(2, 2).takes_mask or not values:
-            columns = list(range(input_size))
-        else:
-            columns, options = [*values, *masks], options | {"mask": bool(masks)}
+        masked = entry.masks != "none" and bool(values)
+        columns = [*values, *masks] if masked else list(range(input_size))
         self.register_buffer("columns", torch.tensor(columns), persistent=False)
-        self.model: SequenceModel = make(len(columns), hidden_size, **options)
+        self.model: SequenceModel = entry.model(len(columns), hidden_size, num_layers, mask=masked and bool(masks))
         self.output_size = self.model.output_size
 
     @property
@@ -52,17 +48,3 @@ class SeriesReader(nn.Module):
         """Return (B, T, output_size) of samples x (B, T, D), and in training the model's own loss, if it has one."""
         y, _, loss = self.model.objective(x[..., self.columns], dt, lengths, with_loss=self.training)
         return y, loss
-
-
-def layers_of(name: str, num_layers: int) -> dict[str, Any]:
-    """Return the option for so many layers, or refuse them."""
-    if name in _STACKED:
-        return {"num_layers": num_layers}
-    if num_layers != 1:
-        raise ValueError(f"`num_layers` must be 1 for network={name!r}, which has no layers to stack; got {num_layers}")
-    return {}
-
-
-def reads_whole_series(network: object) -> TypeGuard[str]:
-    """Return whether `network` is the name of a model without single steps."""
-    return isinstance(network, str) and network in BASELINES

@@ -13,10 +13,10 @@ COARSER, LEAST_BINS = 4, 5
 """How many times coarser each scale is than the one before, and the bins that a series of median span must fill."""
 
 
-def check_width(given: object) -> None:
+def check_width(bin_width: object) -> None:
     """Refuse a text that is not `SCALES`; the encoder refuses what is no width."""
-    if isinstance(given, str):
-        check_choice("bin_width", given, (SCALES,))
+    if isinstance(bin_width, str):
+        check_choice("bin_width", bin_width, (SCALES,))
 
 
 def encoders_of(data: SeriesSet, bin_width: float | str | None, members: int) -> list[SeriesEncoder]:

@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from liquidtime.evaluation.report.contents import Figure, ReportData
+from liquidtime.evaluation.report.contents import ReportData
+from liquidtime.tasks.figure_table import best_of, heading, metrics_of
+from liquidtime.training import ConfidenceInterval
 
 if TYPE_CHECKING:
     from liquidtime.data.container.describe import Spread
-
-METRIC_NAMES = {
-    "auc": "area under ROC",
-    "average_precision": "average precision",
-    "accuracy": "accuracy",
-    "log_loss": "log loss ↓",
-    "brier": "Brier score ↓",
-    "mse": "mean squared error ↓",
-    "mae": "mean absolute error ↓",
-    "rmse": "root mean squared error ↓",
-    "r2": "R²",
-}
-"""How a table names a metric; ↓ marks those of which less is better."""
-
-
-def write_report(path: str | os.PathLike[str], data: ReportData) -> Path:
-    """Write the page as one file that needs no other.
-
-    Args:
-        path: of the HTML file.
-        data: what it shows.
-
-    Raises:
-        ImportError: matplotlib or jinja2 is not installed.
-
-    """
-    target = Path(path)
-    target.write_text(render(data), encoding="utf-8")
-    return target
 
 
 def render(data: ReportData) -> str:
@@ -51,6 +23,7 @@ def render(data: ReportData) -> str:
         import jinja2
 
         from liquidtime.evaluation.report.data_plots import histogram, learning_curves
+        from liquidtime.evaluation.report.score_plots import PLOTS
         from liquidtime.evaluation.report.series_plots import series_view
     except ImportError as error:
         raise ImportError(
@@ -62,19 +35,18 @@ def render(data: ReportData) -> str:
     figures: dict[str, list[str]] = {
         "data": [
             histogram("intervals", data.intervals, f"interval between samples{in_unit}", "intervals"),
-            histogram("lengths", data.lengths, "samples in a series", "series", log=_skewed(data.lengths)),
+            histogram("lengths", data.lengths, "samples per series", "series", log=_skewed(data.lengths)),
         ],
         "curves": learning_curves(data.curves, data.monitor) if data.curves else [],
-        "scores": _scores(data),
     }
+    plots = [PLOTS[name] for name in data.task.plots]
     if data.gate_times is not None and len(data.gate_times):
         median = data.description.intervals.median
         mark = (median, "median interval") if median else None
         label = f"time scale of a gate{in_unit}"
         figures["gates"] = [histogram("gates", data.gate_times, label, "units", log=True, mark=mark)]
     views = [
-        (view, series_view(f"series-{place}", view, data.task, data.target_name, unit))
-        for place, view in enumerate(data.series)
+        (view, series_view(f"series-{place}", view, data.target_name, unit)) for place, view in enumerate(data.series)
     ]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -88,9 +60,11 @@ def render(data: ReportData) -> str:
         data=data,
         figures=figures,
         views=views,
-        metrics=[name for name in METRIC_NAMES if any(name in model.figures for model in data.models)],
-        names=METRIC_NAMES,
-        best=_best(data),
+        scores=[(plot.draw(data), plot.caption(data)) for plot in plots],
+        models=data.comparison.figures,
+        metrics=metrics_of(data.comparison.figures),
+        heading=heading,
+        best=best_of(data.comparison.figures),
         facts=_facts(data),
         settings={name: _setting(value) for name, value in data.settings.items()},
         cell=cell,
@@ -102,35 +76,6 @@ def _skewed(lengths: Any) -> bool:
     return bool(len(lengths) and lengths.min() > 0 and lengths.max() > 20 * max(1.0, float(np.median(lengths))))
 
 
-def _scores(data: ReportData) -> list[str]:
-    from liquidtime.evaluation.report.score_plots import (
-        calibration,
-        precision_recall,
-        residuals,
-        roc,
-        value_calibration,
-    )
-
-    if data.task == "classify":
-        return [
-            roc(data.target, data.models, data.classes),
-            precision_recall(data.target, data.models, data.classes),
-            calibration(data.target, data.models, data.classes, data.target_name),
-        ]
-    name = data.target_name or "value"
-    return [residuals(data.target, data.models[0], name), value_calibration(data.target, data.models, name)]
-
-
-def _best(data: ReportData) -> Mapping[str, float]:
-    """Return the best figure of each metric, to be marked in the table."""
-    best: dict[str, float] = {}
-    for name in METRIC_NAMES:
-        values = [model.figures[name].value for model in data.models if name in model.figures]
-        if len(values) > 1:
-            best[name] = min(values) if METRIC_NAMES[name].endswith("↓") else max(values)
-    return best
-
-
 def _facts(data: ReportData) -> list[tuple[str, str]]:
     about = data.description
     unit = f" {about.time_unit}" if about.time_unit else ""
@@ -138,7 +83,7 @@ def _facts(data: ReportData) -> list[tuple[str, str]]:
         ("series", f"{about.series:,}"),
         ("samples", f"{about.samples:,}"),
         ("observed values", f"{about.observations:,}"),
-        ("samples a series", spread(about.lengths)),
+        ("samples per series", spread(about.lengths)),
         ("interval" + (f", in{unit}" if unit else ""), spread(about.intervals)),
         ("time span" + (f", in{unit}" if unit else ""), spread(about.spans)),
         ("parts", ", ".join(f"{count:,} {name}" for name, count in data.parts.items())),
@@ -170,7 +115,7 @@ def share(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def cell(figure: Figure) -> str:
+def cell(figure: ConfidenceInterval) -> str:
     """Write a figure of merit with three decimals, or as `number` where it is large."""
     return f"{figure.value:.3f}" if abs(figure.value) < 100 else number(figure.value)
 

@@ -1,22 +1,23 @@
-"""Figures of how good the predictions are, the baselines beside ours."""
+"""Drawings of how good the predictions are, those of the rivals beside them; `PLOTS` is what tasks choose from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn import metrics
 
-from liquidtime.evaluation.report.contents import Array, ModelResult
+from liquidtime.evaluation.report.contents import Array, ReportData
 from liquidtime.evaluation.report.drawing import FAINT, INK, SERIES, SQUARE, WIDTH, drawing, thinned
 
 _CLASSES_DRAWN = 8
 
 
-def roc(target: Array, models: Sequence[ModelResult], classes: Sequence[str]) -> str:
-    """Draw sensitivity against false alarms: of two classes one curve a model, of more one a class, of ours."""
+def roc(data: ReportData) -> str:
+    """Draw sensitivity against false alarms: of two classes one curve per model, of more one per class, of ours."""
     lines = []
-    for name, truth, score in _one_against_rest(target, models, classes):
+    for name, truth, score in _one_against_rest(data):
         false, true, _ = metrics.roc_curve(truth, score)
         lines.append((f"{name} {metrics.auc(false, true):.3f}", false, true))
     alt = "ROC curves; areas under them: " + "; ".join(name for name, _, _ in lines) + "."
@@ -31,17 +32,17 @@ def roc(target: Array, models: Sequence[ModelResult], classes: Sequence[str]) ->
     return figure.svg
 
 
-def precision_recall(target: Array, models: Sequence[ModelResult], classes: Sequence[str]) -> str:
+def precision_recall(data: ReportData) -> str:
     """Draw precision against recall, for the same models or classes as `roc`."""
     lines = []
-    for name, truth, score in _one_against_rest(target, models, classes):
+    for name, truth, score in _one_against_rest(data):
         precision, recall, _ = metrics.precision_recall_curve(truth, score)
         lines.append((f"{name} {metrics.average_precision_score(truth, score):.3f}", recall, precision))
     alt = "Precision-recall curves; average precision: " + "; ".join(name for name, _, _ in lines) + "."
     with drawing("precision-recall", alt, SQUARE) as figure:
         (axes,) = figure.axes
-        if len(classes) == 2:
-            axes.axhline(float(np.mean(target == 1)), color=FAINT, linewidth=1, linestyle=":")
+        if len(data.classes) == 2:
+            axes.axhline(float(np.mean(data.comparison.target == 1)), color=FAINT, linewidth=1, linestyle=":")
         for place, (name, recall, precision) in reversed(list(enumerate(lines))):
             keep = thinned(recall)
             axes.plot(
@@ -53,23 +54,24 @@ def precision_recall(target: Array, models: Sequence[ModelResult], classes: Sequ
     return figure.svg
 
 
-def calibration(target: Array, models: Sequence[ModelResult], classes: Sequence[str], name: str = "") -> str:
+def calibration(data: ReportData) -> str:
     """Draw how often it happened against the probability given, in ten groups of equal size, with 95 % intervals."""
+    target, classes, name = data.comparison.target, data.classes, data.target_name
     multiple = len(classes) > 2
     event = "the class named" if multiple else f"{name} = {classes[1]}" if name else classes[1]
     alt = "Share of cases in which it happened, against the probability that was given, in groups of equal size."
     with drawing("calibration", alt, SQUARE) as figure:
         (axes,) = figure.axes
         axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=":", label="perfect")
-        for place, model in reversed(list(enumerate(models))):
-            score = model.prediction.max(axis=1) if multiple else model.prediction[:, 1]
-            right = model.prediction.argmax(axis=1) == target if multiple else target == 1
+        for place, (model, prediction) in reversed(list(enumerate(data.comparison.predictions.items()))):
+            score = prediction.max(axis=1) if multiple else prediction[:, 1]
+            right = prediction.argmax(axis=1) == target if multiple else target == 1
             if len(np.unique(score)) < 3:
                 continue
             middles, shares, low, high = reliability(right, score)
             axes.errorbar(
                 middles, shares, [shares - low, high - shares], color=SERIES[place], marker="o", markersize=4,
-                elinewidth=1, linewidth=1.2, label=model.name, zorder=3 - 0.1 * place,
+                elinewidth=1, linewidth=1.2, label=model, zorder=3 - 0.1 * place,
             )  # fmt: skip
         axes.set(
             xlabel=f"probability of {event}",
@@ -98,9 +100,10 @@ def reliability(right: Array, score: Array, groups: int = 10) -> tuple[Array, Ar
     return np.array([score[part].mean() for part in parts]), share, low, high
 
 
-def residuals(target: Array, ours: ModelResult, name: str) -> str:
+def residuals(data: ReportData) -> str:
     """Draw what was missed, truth minus prediction, against the prediction."""
-    predicted, missed = ours.prediction.ravel(), (target - ours.prediction).ravel()
+    ours, name = data.comparison.predictions[data.comparison.name], _quantity(data)
+    predicted, missed = ours.ravel(), (data.comparison.target - ours).ravel()
     keep = np.sort(np.random.default_rng(0).permutation(len(missed))[:1500])
     alt = f"Residuals of {name}: mean {missed.mean():.4g}, standard deviation {missed.std():.4g}."
     with drawing("residuals", alt, (WIDTH, 3.2)) as figure:
@@ -111,32 +114,73 @@ def residuals(target: Array, ours: ModelResult, name: str) -> str:
     return figure.svg
 
 
-def value_calibration(target: Array, models: Sequence[ModelResult], name: str) -> str:
+def value_calibration(data: ReportData) -> str:
     """Draw the mean truth against the mean prediction in ten groups of equal size."""
+    name = _quantity(data)
     alt = f"Mean of the true {name} against the mean prediction, in groups of equal size."
-    truth = np.ravel(target)
+    truth = np.ravel(data.comparison.target)
     with drawing("calibration", alt, (WIDTH, 3.6)) as figure:
         (axes,) = figure.axes
-        for place, model in reversed(list(enumerate(models))):
-            predicted = model.prediction.ravel()
+        for place, (model, prediction) in reversed(list(enumerate(data.comparison.predictions.items()))):
+            predicted = prediction.ravel()
             if len(np.unique(predicted)) < 3:
                 continue
             parts = [part for part in np.array_split(np.argsort(predicted, kind="stable"), 10) if len(part)]
             means = [[predicted[part].mean(), truth[part].mean()] for part in parts]
-            axes.plot(*np.transpose(means), marker="o", markersize=4, color=SERIES[place], label=model.name)
+            axes.plot(*np.transpose(means), marker="o", markersize=4, color=SERIES[place], label=model)
         low = axes.get_xlim()[0]
         axes.axline((low, low), slope=1.0, color=FAINT, linewidth=1, linestyle=":", label="perfect")
-        axes.set(xlabel=f"predicted {name}, mean of a group", ylabel=f"true {name}, mean")
+        axes.set(xlabel=f"predicted {name}, mean of a group", ylabel="truth, mean")
         figure.legend_below()
     return figure.svg
 
 
-def _one_against_rest(
-    target: Array, models: Sequence[ModelResult], classes: Sequence[str]
-) -> list[tuple[str, Array, Array]]:
+def _quantity(data: ReportData) -> str:
+    """Return what is predicted, with its unit where that is not the target's own."""
+    return f"value, {data.task.unit}" if data.task.unit else data.target_name or "value"
+
+
+def _one_against_rest(data: ReportData) -> list[tuple[str, Array, Array]]:
+    target, classes, predictions = data.comparison.target, data.classes, data.comparison.predictions
     if len(classes) == 2:
-        told = [model for model in models if np.ptp(model.prediction[:, 1]) > 0]  # a guess is the dotted line
-        return [(model.name, target == 1, model.prediction[:, 1]) for model in told]
-    scores = models[0].prediction
+        # a guess says the same of all: it is the dotted line
+        telling = {name: p[:, 1] for name, p in predictions.items() if np.ptp(p[:, 1]) > 0}
+        return [(name, target == 1, score) for name, score in telling.items()]
+    scores = predictions[data.comparison.name]
     shown = [place for place in range(len(classes)) if 0 < np.sum(target == place) < len(target)][:_CLASSES_DRAWN]
     return [(classes[place], target == place, scores[:, place]) for place in shown]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One drawing of a report.
+
+    Args:
+        draw: returns it as SVG.
+        caption: returns what stands below it.
+    """
+
+    draw: Callable[[ReportData], str]
+    caption: Callable[[ReportData], str]
+
+
+PLOTS: Mapping[str, Plot] = {
+    "roc": Plot(roc, lambda data: "ROC. Dotted: guessing."),
+    "precision_recall": Plot(
+        precision_recall,
+        lambda data: "Precision and recall." + (" Dotted: guessing." if len(data.classes) == 2 else ""),
+    ),
+    "calibration": Plot(
+        calibration,
+        lambda data: (
+            "Calibration: ten groups of equal size, with 95 % confidence intervals. On the dotted line probabilities "
+            "mean what they say."
+        ),
+    ),
+    "residuals": Plot(residuals, lambda data: "Residuals: what was missed, against what was predicted."),
+    "value_calibration": Plot(
+        value_calibration,
+        lambda data: "Calibration: ten groups of equal size. On the dotted line the predictions are right on average.",
+    ),
+}
+"""The drawings that a task can choose for its report, by name."""

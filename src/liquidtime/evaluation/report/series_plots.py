@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from liquidtime.evaluation.report.contents import SeriesView
 from liquidtime.evaluation.report.drawing import FAINT, INK, SERIES, WIDTH, drawing, thinned
+from liquidtime.tasks import SeriesView
 
 _CHANNELS_DRAWN = 4
 _POINTS = 150
 _LINES = 5
 
 
-def series_view(name: str, view: SeriesView, task: str, target: str, unit: str | None) -> str:
+def series_view(name: str, view: SeriesView, target: str, unit: str | None) -> str:
     """Draw the channels that were observed most often, and below them the prediction.
 
     Args:
         name: of the figure.
         view: the series.
-        task: "classify" has probabilities, in 0…1.
         target: what is predicted, in words.
         unit: of time.
     """
@@ -38,24 +37,26 @@ def series_view(name: str, view: SeriesView, task: str, target: str, unit: str |
             axes.set_title(_short(view.channels[place]), fontsize=9, pad=2)
             axes.locator_params(axis="y", nbins=3)
         axes = figure.axes[-1]
-        _prediction(axes, view, task)
+        _prediction(axes, view)
         axes.set_title(_short(f"prediction: {target}"), fontsize=9, pad=2)
         axes.set_xlabel(f"time in {unit}" if unit else "time")
     return figure.svg
 
 
-def _prediction(axes: Axes, view: SeriesView, task: str) -> None:
+def _prediction(axes: Axes, view: SeriesView) -> None:
     keep = thinned(view.seen, _POINTS)
     lines = view.evolving.reshape(len(view.seen), -1)[keep]
     last = lines[-1] if len(lines) else np.zeros(lines.shape[1])
-    for colour, place in zip(SERIES, np.argsort(-last, kind="stable")[:_LINES], strict=False):
+    for place in sorted(np.argsort(-last, kind="stable")[:_LINES]):
+        colour = SERIES[place % len(SERIES)]  # by its position: a class has one colour in all drawings
         label = _short(view.labels[place]) if len(view.labels) > 1 else None
         axes.step(view.seen[keep], lines[:, place], where="post", color=colour, label=label)
         axes.plot(view.seen[keep][-1:], lines[-1:, place], "o", color=colour, markersize=4)
     if view.truth is not None:
         axes.axhline(view.truth, color=INK, linestyle="--", linewidth=1, label="truth")
-    if task == "classify":
-        axes.set_ylim(-0.05, 1.05)
+    if view.bounds is not None:
+        low, high = view.bounds
+        axes.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="best", ncols=2)
 

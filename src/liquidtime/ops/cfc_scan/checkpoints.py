@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from liquidtime._checks import check_lengths
+from liquidtime.ops.cfc_scan.backend import Backend, Inputs, Wanted, check_inputs
 from liquidtime.ops.cfc_scan.form import Form
-from liquidtime.ops.cfc_scan.runs import Inputs, Wanted, run_backward, run_forward
 from liquidtime.ops.once import once
 
 
@@ -26,6 +27,7 @@ class CheckpointedScan(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
+        backend: Backend,
         form: Form,
         x: Tensor,
         h0: Tensor,
@@ -37,16 +39,18 @@ class CheckpointedScan(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Run segment by segment and keep the state at the start of each."""
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
-        T = x.shape[1]
+        B, T, _ = x.shape
+        if lengths is not None:
+            check_lengths(lengths, B, T, x.device)  # which the segments would not show
         length = max(1, math.isqrt(max(T - 1, 0)) + 1)
-        y = x.new_empty(x.shape[0], T, h0.shape[1])
+        y = x.new_empty(B, T, h0.shape[1])
         h, m, states = h0, m0, []
         for first in range(0, T, length):
             last = min(T, first + length)
             states += [h, m]
-            part, h, m, _ = run_forward(form, _segment(inputs, h, m, first, last), False, False)
+            part, h, m, _ = backend.forward(form, _segment(inputs, h, m, first, last), False, False)
             y[:, first:last] = part
-        ctx.form, ctx.length, ctx.count = form, length, len(weights)
+        ctx.backend, ctx.form, ctx.length, ctx.count = backend, form, length, len(weights)
         ctx.save_for_backward(x, h0, m0, dt, lengths, masks, *weights, *states)
         ctx.set_materialize_grads(False)
         return y, h if T else h0.clone(), m if T or m0 is None else m0.clone()
@@ -56,17 +60,19 @@ class CheckpointedScan(torch.autograd.Function):
         """Run each segment forward again, then backward, the last one first."""
         x, h0, m0, dt, lengths, masks, *rest = ctx.saved_tensors
         weights, states = rest[: ctx.count], rest[ctx.count :]
-        wanted = Wanted(ctx.needs_input_grad[1], True, ctx.needs_input_grad[4])
+        wanted = Wanted(ctx.needs_input_grad[2], True, ctx.needs_input_grad[5])
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
+        check_inputs(ctx.form, inputs)
 
         def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-            return _backward(ctx.form, ctx.length, inputs, states, incoming, wanted)
+            return _backward(ctx.backend, ctx.form, ctx.length, inputs, states, incoming, wanted)
 
         dx, dh, dm, ddt, *dweights = once(run, grads)
-        return (None, dx, dh, dm, ddt, None, None, *dweights)
+        return (None, None, dx, dh, dm, ddt, None, None, *dweights)
 
 
 def _backward(
+    backend: Backend,
     form: Form,
     length: int,
     inputs: Inputs,
@@ -83,9 +89,9 @@ def _backward(
     for index, first in reversed(list(enumerate(range(0, T, length)))):
         last = min(T, first + length)
         part = _segment(inputs, states[2 * index], states[2 * index + 1], first, last)
-        y, _, _, saved = run_forward(form, part, True, wanted.dt)
+        y, _, _, saved = backend.forward(form, part, True, wanted.dt)
         assert saved is not None
-        g = run_backward(form, part, y, saved, (None if dy is None else dy[:, first:last], dh, dm), wanted)
+        g = backend.backward(form, part, y, saved, (None if dy is None else dy[:, first:last], dh, dm), wanted)
         dh, dm = g.h0, g.m0
         if dx is not None and g.x is not None:
             dx[:, first:last] = g.x

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from liquidtime.ops.products import PRODUCTS
 
 KINDS = ("gated", "no_gate", "cf_s", "cf_s_paper")
 ACTIVATIONS = ("relu", "silu", "gelu", "tanh", "lecun_tanh")
+HEAD_ACTIVATIONS = ("tanh", "lecun_tanh")
 MEMORIES = ("none", "hidden", "input")
 MAX_LAYERS = 16
 
 
-@dataclasses.dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """The equations of a scan; README.md has them.
 
     Args:
@@ -61,6 +62,21 @@ class Form:
             return 2 if self.state_amplitude else 3
         return 0
 
+    def fault(self) -> str | None:
+        """Return why these are no equations of a scan; None where they are."""
+        headed = self.kind in ("gated", "no_gate")
+        if self.kind not in KINDS or self.heads not in ((3, 4) if headed else (1,)):
+            return f"there is no kind {self.kind!r} with {self.heads} heads"
+        if not 0 <= self.layers <= MAX_LAYERS:
+            return f"a backbone has 0…{MAX_LAYERS} layers, not {self.layers}"
+        if self.activation not in ACTIVATIONS or self.head_activation not in HEAD_ACTIVATIONS:
+            return f"there are no activations {self.activation!r} and {self.head_activation!r}"
+        if self.memory not in MEMORIES or self.products not in PRODUCTS or type(self.forget_bias) is not float:
+            return f"there is no memory {self.memory!r}, products {self.products!r}, bias {self.forget_bias!r}"
+        if len(self.masked) not in (0, self.layers):
+            return f"{len(self.masked)} layers are masked or not, of {self.layers}"
+        return None
+
     def encode(self) -> list[int]:
         """Return the form as whole numbers, which an operation of PyTorch can be given; `decode` takes them back."""
         return [
@@ -76,23 +92,37 @@ class Form:
         ]
 
 
-def decode(code: list[int], forget_bias: float) -> Form:
-    """Return the form that `Form.encode` wrote."""
+def decode(code: Sequence[int], forget_bias: float) -> Form:
+    """Return the form that `Form.encode` wrote.
+
+    Raises:
+        ValueError: it did not.
+
+    """
     return _decode(tuple(code), forget_bias)
 
 
 @functools.cache
 def _decode(code: tuple[int, ...], forget_bias: float) -> Form:
+    if len(code) < 8 or min(code) < 0:
+        raise ValueError(f"`code` must be what `Form.encode` wrote; got {list(code)}")
     kind, heads, layers, activation, head_activation, state_amplitude, memory, products, *masked = code
-    return Form(
-        KINDS[kind],
-        heads,
-        layers,
-        ACTIVATIONS[activation],
-        ACTIVATIONS[head_activation],
-        bool(state_amplitude),
-        MEMORIES[memory],
-        forget_bias,
-        tuple(bool(flag) for flag in masked),
-        PRODUCTS[products],
-    )
+    try:
+        form = Form(
+            KINDS[kind],
+            heads,
+            layers,
+            ACTIVATIONS[activation],
+            ACTIVATIONS[head_activation],
+            bool(state_amplitude),
+            MEMORIES[memory],
+            forget_bias,
+            tuple(bool(flag) for flag in masked),
+            PRODUCTS[products],
+        )
+    except IndexError:
+        raise ValueError(f"`code` must be what `Form.encode` wrote; got {list(code)}") from None
+    fault = form.fault()
+    if fault is not None:
+        raise ValueError(f"`code` stands for no form: {fault}")
+    return form

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import math
+import sys
 import warnings
 import weakref
 from collections.abc import Sequence
@@ -13,8 +15,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-FILE_NAME = "libliquidtime_native.so"
+from liquidtime._checks import check_dt, check_lengths
+from liquidtime._version import __version__
+
+FILE_NAME = "libliquidtime_native" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+ABI = 2  # the LT_ABI of boundary.h
 LARGE = 1 << 22  # bytes
+NO_MEMORY, BAD_INTERVAL, BAD_LENGTH, STALE = 1, 2, 3, 5  # of boundary.h
 _TRUSTED, _WRONG = 1, 2  # of `lt_bf16_unit`
 _HOW = "Install a C++17 compiler and CMake, then run `pip install --force-reinstall --no-deps liquidtime` (or `make`)."
 
@@ -23,7 +30,11 @@ class NativeMissingError(RuntimeError):
     """The compiled library is not there or cannot be loaded."""
 
 
-@functools.cache
+_library: ctypes.CDLL | None = None
+_missing: str | None = None
+_generation = 0
+
+
 def load() -> ctypes.CDLL:
     """Return the compiled library, loaded once.
 
@@ -31,16 +42,34 @@ def load() -> ctypes.CDLL:
         NativeMissingError: it was not built or does not load; the text says how to build it.
 
     """
-    path = Path(__file__).with_name(FILE_NAME)
+    global _library, _missing
+    if _library is None and _missing is None:
+        try:
+            _library = _open(Path(__file__).with_name(FILE_NAME))
+        except NativeMissingError as error:
+            _missing = str(error)
+    if _library is None:
+        raise NativeMissingError(_missing)
+    return _library
+
+
+def _open(path: Path) -> ctypes.CDLL:
     if not path.exists():
-        raise NativeMissingError(f"the native kernels are not built: there is no {FILE_NAME} in the package. {_HOW}")
+        raise NativeMissingError(f"the native kernels are not built: there is no {path.name} in the package. {_HOW}")
     try:
         library = ctypes.CDLL(str(path))
-    except OSError as error:
+        library.lt_version.restype, library.lt_abi.restype = ctypes.c_char_p, ctypes.c_int64
+        version, abi = library.lt_version().decode(), library.lt_abi()
+    except (OSError, AttributeError) as error:
         raise NativeMissingError(f"the native kernels do not load: {error}. {_HOW}") from error
+    if (version, abi) != (__version__, ABI):
+        raise NativeMissingError(
+            f"the native kernels are of version {version}, interface {abi}, and the package of version {__version__}, "
+            f"interface {ABI}. {_HOW}"
+        )
     library.lt_target.restype = ctypes.c_char_p
     library.lt_select.argtypes = [ctypes.c_char_p]
-    library.lt_vector_bytes.restype = ctypes.c_int64
+    library.lt_vector_bytes.restype = library.lt_shares_threads.restype = ctypes.c_int64
     library.lt_advise.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.lt_advise.restype = None
     library.lt_piece_size.argtypes = library.lt_take.argtypes = [ctypes.c_int64]
@@ -60,17 +89,21 @@ def is_built() -> bool:
 
 def why_missing() -> str | None:
     """Return why the compiled library cannot be used and how to build it; None where it can."""
-    try:
-        load()
-    except NativeMissingError as error:
-        return str(error)
-    return None
+    if _library is None and _missing is None:
+        with contextlib.suppress(NativeMissingError):
+            load()
+    return _missing
 
 
 def target() -> str:
     """Return the instruction set in use: "avx512", "avx2" or "baseline"."""
     name: bytes = load().lt_target()
     return name.decode()
+
+
+def threads() -> str:
+    """Return whose threads the kernels run on: "OpenMP", those that PyTorch has, or "own"."""
+    return "OpenMP" if load().lt_shares_threads() else "own"
 
 
 @functools.cache
@@ -80,19 +113,19 @@ def bf16_unit() -> str:
     When first asked, the processor's instruction is tried on sums that have one exact answer. Where it gives another it
     is not used, and a warning says so.
     """
-    found = load().lt_bf16_unit()
-    if found == _WRONG:
+    unit = load().lt_bf16_unit()
+    if unit == _WRONG:
         warnings.warn(
             "the processor's bf16 instruction gave wrong sums in a trial, so rounded float32 numbers are multiplied "
             "instead, which is slower",
             RuntimeWarning,
             stacklevel=2,
         )
-    return "avx512_bf16" if found == _TRUSTED else "emulated"
+    return "avx512_bf16" if unit == _TRUSTED else "emulated"
 
 
 def select_target(name: str) -> None:
-    """Use another instruction set, for comparisons; what was packed for the one before must not be used again.
+    """Use another instruction set, for comparisons.
 
     Raises:
         ValueError: this machine cannot run it.
@@ -101,14 +134,96 @@ def select_target(name: str) -> None:
     if load().lt_select(name.encode()):
         raise ValueError(f"`name` must be an instruction set that this machine has; got {name!r}")
     bf16_unit.cache_clear()
+    _vector_bytes.cache_clear()
+    global _generation
+    _generation += 1
+
+
+def generation() -> int:
+    """Return a number that is another after each change of the instruction set."""
+    return _generation
+
+
+def raise_for(code: int, dt: Tensor, lengths: Tensor | None) -> None:
+    """Raise what a function of the library says by the code that it returned, if it is not 0.
+
+    Args:
+        code: a `Code` of boundary.h.
+        dt: (B, T) the intervals that it was given.
+        lengths: (B,) the lengths, or None.
+
+    Raises:
+        ValueError: a bad interval or length, with its place.
+        MemoryError: there is none to work with.
+        RuntimeError: the library refused the problem as a whole.
+
+    """
+    if not code:
+        return
+    if code == NO_MEMORY:
+        raise MemoryError("the native kernel could not get its working memory")
+    if code == BAD_INTERVAL:
+        check_dt(dt, lengths)
+    if code == BAD_LENGTH and lengths is not None:
+        check_lengths(lengths, dt.shape[0], dt.shape[1], dt.device)
+    raise RuntimeError(f"the native kernel refused what it was given (code {code})")
+
+
+def address(name: str, tensor: Tensor) -> int:
+    """Return where the numbers of a tensor start, after a look at whether its memory holds them all.
+
+    Raises:
+        ValueError: the memory is too small, such as that of a storage which was resized.
+
+    """
+    pointer: int = tensor.data_ptr()
+    size = tensor.untyped_storage().nbytes()
+    if pointer and tensor.storage_offset() == 0 and tensor.is_contiguous() and tensor.nbytes <= size:
+        return pointer
+    if tensor.numel():
+        last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+        needed = (tensor.storage_offset() + last + 1) * tensor.element_size()
+        if not pointer or size < needed:
+            raise ValueError(
+                f"`{name}` has no memory for its {tensor.numel()} numbers: its storage has {size} bytes of {needed}. "
+                "It was freed or resized; fill it again."
+            )
+    return pointer
+
+
+def dense_address(name: str, tensor: Tensor, keep: list[Tensor]) -> int:
+    """Return the address of a tensor, or of a copy, whose numbers lie one after another; `keep` holds it."""
+    if tensor.is_neg() or not tensor.is_contiguous() or not tensor.data_ptr():
+        tensor = settled(name, tensor).contiguous()
+    keep.append(tensor)
+    return address(name, tensor)
+
+
+def settled(name: str, tensor: Tensor) -> Tensor:
+    """Return a tensor whose memory holds its own numbers: not their negatives, and not nothing for zeros.
+
+    Raises:
+        ValueError: it has no memory to hold them, of which PyTorch's own copy would end the process.
+
+    """
+    if tensor._is_zerotensor():
+        return tensor.clone()
+    address(name, tensor)
+    return tensor.resolve_neg() if tensor.is_neg() else tensor
+
+
+def dense_last(name: str, tensor: Tensor) -> Tensor:
+    """Return a tensor, or a copy, whose last axis is dense."""
+    tensor = settled(name, tensor)
+    return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()
 
 
 def empty(like: Tensor, shape: Sequence[int]) -> Tensor:
     """Return an uninitialised tensor, in large pages where it is large, of the type of `like`."""
-    made = like.new_empty(shape)
-    if made.nbytes >= LARGE:
-        load().lt_advise(made.data_ptr(), made.nbytes)
-    return made
+    room = like.new_empty(shape)
+    if room.nbytes >= LARGE:
+        load().lt_advise(room.data_ptr(), room.nbytes)
+    return room
 
 
 def borrowed(like: Tensor, shape: Sequence[int]) -> Tensor:
@@ -126,15 +241,21 @@ def borrowed(like: Tensor, shape: Sequence[int]) -> Tensor:
         return like.new_empty(shape)
     native = load()
     size: int = native.lt_piece_size(count * like.element_size())
-    address = native.lt_take(size)
-    if not address:
+    pointer = native.lt_take(size)
+    if not pointer:
         raise MemoryError(f"the native kernels could not get {size} bytes")
-    memory = (ctypes.c_char * size).from_address(address)
-    weakref.finalize(memory, native.lt_give, address, size).atexit = False
+    memory = (ctypes.c_char * size).from_address(pointer)
+    weakref.finalize(memory, native.lt_give, pointer, size).atexit = False
     return torch.frombuffer(memory, dtype=like.dtype, count=count).view(shape)
 
 
 def padded(size: int, itemsize: int) -> int:
     """Return `size` rounded up to whole vectors of numbers of `itemsize` bytes."""
-    lanes: int = load().lt_vector_bytes() // itemsize
+    lanes = _vector_bytes() // itemsize
     return -(-size // lanes) * lanes
+
+
+@functools.cache
+def _vector_bytes() -> int:
+    width: int = load().lt_vector_bytes()
+    return width

@@ -4,11 +4,15 @@
 #include <list>
 #include <mutex>
 
+#include "aligned.h"
+#include "boundary.h"
+
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
-
-#define LT_EXPORT extern "C" __attribute__((visibility("default")))
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 
 namespace {
 
@@ -26,6 +30,11 @@ std::list<Piece>& pieces() {
   return *kept;
 }
 size_t kept_bytes = 0;
+
+#ifndef _WIN32
+// A process that forks while another thread holds the lock would leave it locked in the child for ever.
+const int at_fork = pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
+#endif
 
 void advise(void* data, size_t bytes) {
 #ifdef __linux__
@@ -60,19 +69,21 @@ LT_EXPORT void* lt_take(int64_t size) {
         return data;
       }
   }
-  void* data = std::aligned_alloc(page, wanted);
+  void* data = liquidtime::aligned_memory(page, wanted);
   if (data) advise(data, wanted);
   return data;
 }
 
 // Give a piece back. The oldest go to the system where more than 256 MB lie idle.
-LT_EXPORT void lt_give(void* data, int64_t size) {
+LT_EXPORT void lt_give(void* data, int64_t size) try {
   const std::lock_guard<std::mutex> guard(lock);
   pieces().push_front({data, static_cast<size_t>(size)});
   kept_bytes += static_cast<size_t>(size);
   while (kept_bytes > kept_at_most) {
     kept_bytes -= pieces().back().size;
-    std::free(pieces().back().data);
+    liquidtime::free_aligned(pieces().back().data);
     pieces().pop_back();
   }
+} catch (...) {
+  liquidtime::free_aligned(data);  // no memory for the list of pieces
 }

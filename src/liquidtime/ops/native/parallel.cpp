@@ -5,12 +5,32 @@
 #include <thread>
 #include <vector>
 
-// PyTorch loads its OpenMP runtime into the global scope. Taking part in its team means that no second set of threads
-// competes for the cores, and that threads which are still awake from a product start at once.
-extern "C" void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) __attribute__((weak));
+#include "boundary.h"
+
+#ifndef _WIN32
+#include <dlfcn.h>
+#include <pthread.h>
+#endif
 
 namespace liquidtime {
 namespace {
+
+// PyTorch loads its OpenMP runtime into the global scope. Taking part in its team means that no second set of threads
+// competes for the cores, and that threads which are still awake from a product start at once.
+using Team = void (*)(void (*body)(void*), void* data, unsigned threads, unsigned flags);
+
+#ifdef _WIN32
+Team team() { return nullptr; }
+#else
+// The team's threads are not there in a forked child, which would wait for them for ever.
+std::atomic<bool> forked{false};
+const int at_fork = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+
+Team team() {
+  static const Team shared = reinterpret_cast<Team>(dlsym(RTLD_DEFAULT, "GOMP_parallel"));
+  return forked.load(std::memory_order_relaxed) ? nullptr : shared;
+}
+#endif
 
 struct Work {
   std::atomic<int64_t> next{0};
@@ -34,8 +54,9 @@ void run_pieces(int64_t threads, int64_t count, void (*piece)(void*, int64_t), v
   work.context = context;
   if (threads > count) threads = count;
   if (threads <= 1) return work.drain();
-  if (GOMP_parallel != nullptr) return GOMP_parallel(drain, &work, static_cast<unsigned>(threads), 0);
+  if (const Team shared = team()) return shared(drain, &work, static_cast<unsigned>(threads), 0);
   std::vector<std::thread> others;
+  others.reserve(static_cast<size_t>(threads));
   for (int64_t k = 1; k < threads; ++k) {
     try {
       others.emplace_back(drain, &work);
@@ -48,3 +69,6 @@ void run_pieces(int64_t threads, int64_t count, void (*piece)(void*, int64_t), v
 }
 
 }  // namespace liquidtime
+
+// Whose threads run the pieces: 1 the OpenMP runtime's, 0 the library's own.
+LT_EXPORT int64_t lt_shares_threads() { return liquidtime::team() != nullptr; }

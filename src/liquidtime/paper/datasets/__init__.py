@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from liquidtime.paper.datasets.driving import driving, driving_run
+from liquidtime.paper.datasets.driving import driving
 from liquidtime.paper.datasets.files import DataNotFound
 from liquidtime.paper.datasets.imdb import imdb
 from liquidtime.paper.datasets.physionet2012 import physionet2012
@@ -25,7 +25,6 @@ __all__ = [
     "Sequences",
     "Split",
     "driving",
-    "driving_run",
     "imdb",
     "physionet2012",
     "walker2d",

@@ -54,7 +54,7 @@ def driving(
     check_protocol(protocol)
     check_size("window", window)
     check_size("every", every)
-    path = _path(data_dir)
+    path = locate(ORIGIN, data_dir) / "frames.parquet"
     runs = pl.scan_parquet(path).select("run").unique().collect()["run"].sort().to_list()
     for needed in (VALIDATION_RUN, TEST_RUN):
         if needed not in runs:
@@ -64,24 +64,12 @@ def driving(
     starts = {run: int(rng.integers(window)) for run in training}
     parts = (training, [VALIDATION_RUN], [TEST_RUN])
     return Split(
-        *(_cut([(_run(path, run, size, every), starts.get(run, 0)) for run in part], window) for part in parts)
+        *(_cut([(read_run(path, run, size, every), starts.get(run, 0)) for run in part], window) for part in parts)
     )
 
 
-def driving_run(
-    number: int, data_dir: str | Path | None = None, *, size: tuple[int, int] = SIZES[0], every: int = 1
-) -> Sequences:
-    """Return one whole run as one sequence; arguments and shapes as in `driving`, N = 1."""
-    check_size("number", number, least=0)
-    check_size("every", every)
-    return _run(_path(data_dir), number, size, every)
-
-
-def _path(data_dir: str | Path | None) -> Path:
-    return locate(ORIGIN, data_dir) / "frames.parquet"
-
-
-def _run(path: Path, number: int, size: tuple[int, int], every: int) -> Sequences:
+def read_run(path: Path, number: int, size: tuple[int, int] = SIZES[0], every: int = 1) -> Sequences:
+    """Return one whole run of a file of frames as one sequence; shapes and options as in `driving`, N = 1."""
     check_choice("size", tuple(size), SIZES)
     table = pl.scan_parquet(path).filter(pl.col("run") == number).select("time_ms", "steering", "jpeg").collect()
     if not len(table):

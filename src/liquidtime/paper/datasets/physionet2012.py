@@ -13,14 +13,18 @@ import torch
 from torch import Tensor
 
 from liquidtime._checks import check_choice
+from liquidtime.datasets.physionet2012_sample import STATIC
 from liquidtime.paper.datasets.files import locate
 from liquidtime.paper.datasets.prepare.physionet2012 import ORIGIN
 from liquidtime.paper.datasets.sequences import Sequences, Split, check_protocol, draw_validation, rows_of
 
 Array: TypeAlias = npt.NDArray[Any]
 
+WARDS = ("1", "2", "3", "4")
+"""What the last of `STATIC` tells: coronary, cardiac surgery recovery, medical, surgical."""
 CHANNELS = (
-    *("Age", "Gender", "Height", "ICUType", "Weight", "ALP", "ALT", "AST", "Albumin", "BUN", "Bilirubin"),
+    *STATIC,
+    *("Weight", "ALP", "ALT", "AST", "Albumin", "BUN", "Bilirubin"),
     *("Cholesterol", "Creatinine", "DiasABP", "FiO2", "GCS", "Glucose", "HCO3", "HCT", "HR", "K", "Lactate", "MAP"),
     *("MechVent", "Mg", "NIDiasABP", "NIMAP", "NISysABP", "Na", "PaCO2", "PaO2", "Platelets", "RespRate", "SaO2"),
     *("SysABP", "Temp", "TroponinI", "TroponinT", "Urine", "WBC", "pH"),
@@ -30,6 +34,7 @@ INTERVALS = ("true", "published")
 SCALINGS = ("range", "deviation", "none")
 PUBLISHED_HOURS, PUBLISHED_SEED, TEST_SHARE, VALIDATION = 0.016, 42, 0.2, 0.2
 UNKNOWN = -1.0
+TIME_UNIT = "h"
 FURTHER = ("saps_i", "sofa", "log length of stay", "log survival")
 ALIVE = 1500.0
 """Days counted for those whose death is not recorded."""

@@ -11,10 +11,8 @@ import torch
 
 from liquidtime._checks import check_choice, check_size
 from liquidtime.paper.datasets import Split
-from liquidtime.paper.fitting import Outcome, Run
-from liquidtime.paper.published import PaperRow
-from liquidtime.paper.settings import Settings
-from liquidtime.paper.task import Task
+from liquidtime.paper.experiments.published import PaperRow
+from liquidtime.paper.fitting import Outcome, Settings, Task, Trial
 
 HONEST = "honest"
 UNSAID = "The paper does not print its settings for this model, and ours were not searched for."
@@ -31,7 +29,7 @@ class Model(Protocol):
     def paper(self) -> tuple[str, ...]:
         """As the paper's tables write it, any of these."""
 
-    def fit(self, run: Run, settings: Settings | None) -> Outcome:
+    def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
         """Train and judge."""
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
-from liquidtime.paper import published, settings
 from liquidtime.paper.datasets import imdb
 from liquidtime.paper.datasets.imdb import VOCABULARY
+from liquidtime.paper.experiments import printed, published
 from liquidtime.paper.experiments.experiment import UNSAID, Experiment, Row
+from liquidtime.paper.fitting import TENSORFLOW, Settings, Task
 from liquidtime.paper.models import MODELS
-from liquidtime.paper.settings import Settings
-from liquidtime.paper.task import TENSORFLOW, Task
 
-PRINTED = settings.IMDB
+PRINTED = printed.IMDB
 SHORT = Settings(
     optimizer="adam",
     batch_size=128,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from liquidtime.paper import published, settings
 from liquidtime.paper.datasets import physionet2012
+from liquidtime.paper.experiments import printed, published
 from liquidtime.paper.experiments.experiment import Experiment, Row
+from liquidtime.paper.fitting import PYTORCH, Settings, Task
 from liquidtime.paper.models import MODELS
-from liquidtime.paper.settings import Settings
-from liquidtime.paper.task import PYTORCH, Task
 
-PRINTED = settings.PHYSIONET
+PRINTED = printed.PHYSIONET
 DISCRETE = Settings(
     optimizer="adamw",
     batch_size=128,
@@ -63,14 +62,14 @@ ROWS = {
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_input": Row(MODELS["mm_rnn_input"], PRINTED["mm_rnn"], "the structure of the other reference"),
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code", why=BACKWARDS),
-    "lstm": Row(MODELS["lstm"], DISCRETE, "time as one more input; our settings"),
-    "gru": Row(MODELS["gru"], DISCRETE, "time as one more input; our settings"),
+    "lstm": Row(MODELS["augmented_lstm"], DISCRETE, "time as one more input; our settings"),
+    "gru": Row(MODELS["rnn_delta_t"], DISCRETE, "time as one more input; our settings"),
     "estimator": Row(MODELS["estimator"], None, DEFAULTS, "tuned", RAW, ("honest",)),
     "estimator_five": Row(MODELS["estimator_five"], None, DEFAULTS, "tuned", RAW, ("honest",)),
     "estimator_ten": Row(MODELS["estimator_ten"], None, DEFAULTS, "tuned", RAW, ("honest",)),
     "estimator_ten_along": Row(MODELS["estimator_ten_along"], None, ALONG, "tuned", RAW, ("honest",)),
     "boosting": Row(MODELS["boosting"], None, f"300 trees; {ALL}", options=RAW, protocols=("honest", "published")),
-    "gru_d": Row(MODELS["gru_d_masks"], DISCRETE, SAME),
+    "gru_d": Row(MODELS["gru_d"], DISCRETE, SAME),
     "ode_rnn": Row(MODELS["ode_rnn"], IN_STAYS, f"48 hours are one unit of time as its authors; {SAME}"),
     "phased_lstm": Row(MODELS["phased_lstm"], DISCRETE, SAME),
     "rnn_decay": Row(MODELS["rnn_decay"], DISCRETE, SAME),
@@ -90,7 +89,7 @@ ROWS = {
     "mtand": Row(MODELS["mtand"], ATTENTION, "sizes as its authors; our settings of training"),
     "mtand_full": Row(MODELS["mtand_full"], ATTENTION, "half the encoder of its authors; our settings of training"),
 }
-TASK = Task("auc", 2, PYTORCH, patience=15)
+TASK = Task("auc", 2, PYTORCH, has_masks=True, patience=15)
 
 PHYSIONET = Experiment(
     "physionet",

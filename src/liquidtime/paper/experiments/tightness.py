@@ -7,13 +7,13 @@ from typing import Any
 from liquidtime.closed_form import AlgorithmOne
 from liquidtime.paper.experiments import lane_keeping
 from liquidtime.paper.experiments.experiment import Experiment, Row
-from liquidtime.paper.lane.loading import load
-from liquidtime.paper.lane.tightness import TightnessModel
+from liquidtime.paper.models.lane.networks import LANE_MODELS
+from liquidtime.paper.models.lane.tightness import TightnessModel
 from liquidtime.solvers import Hold, Midpoint, SemiImplicit, Solver
 
 PAPER_MSE = 0.006
 """Of the output neuron, with Algorithm 1."""
-NCP, SETTINGS = lane_keeping.MODELS["ncp"], lane_keeping.SETTINGS
+NCP, SETTINGS = LANE_MODELS["ncp"], lane_keeping.SETTINGS
 
 
 def _row(title: str, solver: Solver, note: str = "", **options: Any) -> Row:
@@ -38,7 +38,7 @@ TIGHTNESS = Experiment(
     "tightness",
     "Tightness of the closed form in practice",
     lane_keeping.TASK,
-    load,
+    lane_keeping.load,
     {"honest": {"protocol": "honest"}},
     ROWS,
     (),

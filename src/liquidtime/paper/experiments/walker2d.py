@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from liquidtime.paper import published, settings
 from liquidtime.paper.datasets import walker2d
+from liquidtime.paper.experiments import printed, published
 from liquidtime.paper.experiments.experiment import UNSAID, Experiment, Row
+from liquidtime.paper.fitting import TENSORFLOW, Settings, Task
 from liquidtime.paper.models import MODELS
-from liquidtime.paper.settings import Settings
-from liquidtime.paper.task import TENSORFLOW, Task
 
-PRINTED = settings.WALKER2D
+PRINTED = printed.WALKER2D
 SHORT = Settings(
     optimizer="adam",
     batch_size=128,
@@ -65,8 +64,8 @@ ROWS = {
         MODELS["mm_rnn"], LONG_FALL, "one backbone layer, half the dropout, rate down to 0; by validation", "tuned"
     ),
     "ltc": Row(MODELS["ltc"], SHORT, SAME, why=UNSAID),
-    "lstm": Row(MODELS["lstm"], SHORT, f"time as one more input, {SAME}"),
-    "gru": Row(MODELS["gru"], SHORT, f"time as one more input, {SAME}"),
+    "lstm": Row(MODELS["augmented_lstm"], SHORT, f"time as one more input, {SAME}"),
+    "gru": Row(MODELS["rnn_delta_t"], SHORT, f"time as one more input, {SAME}"),
     **{name: Row(MODELS[name], SHORT, SAME, why=UNSAID if name in PAPERS_OWN else "") for name in OTHERS},
     "transformer": Row(
         MODELS["transformer"], GENTLE, f"2 layers, 4 heads, {SAME}, but a tenth of the rate", why=UNSAID

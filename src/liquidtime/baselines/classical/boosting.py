@@ -1,0 +1,50 @@
+"""Gradient boosting on summary features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+from liquidtime._checks import check_choice
+from liquidtime.baselines.classical.summary import Values, summary_features
+from liquidtime.data import SeriesSet
+
+RATE, SHARE, LEAST = 0.05, 0.2, 16
+"""Of gradient boosting, by cross-validation inside set a of PhysioNet 2012 (docs/log.md): the rate, the share of the
+features that a split chooses from, and how many these are at least."""
+_TREES = {"classify": HistGradientBoostingClassifier, "regress": HistGradientBoostingRegressor}
+
+
+class SummaryBoosting:
+    """Gradient boosting on `summary_features`, whatever the time order was; each split chooses from random features.
+
+    Args:
+        task: "classify" or "regress".
+        random_state: of the trees.
+        trees: boosting rounds.
+    """
+
+    def __init__(self, task: str = "classify", random_state: int = 0, trees: int = 300) -> None:
+        check_choice("task", task, _TREES)
+        self.trees = _TREES[task](max_iter=trees, learning_rate=RATE, early_stopping=False, random_state=random_state)
+
+    def fit(self, data: SeriesSet, y: Any) -> SummaryBoosting:
+        """Grow the trees."""
+        features = summary_features(data)
+        self.known = ~np.isnan(features).all(axis=0)  # the trees cannot take a column without any number
+        self.trees.set_params(max_features=min(1.0, max(SHARE, LEAST / self.known.sum())))
+        self.trees.fit(features[:, self.known], y)
+        return self
+
+    def predict(self, data: SeriesSet) -> npt.NDArray[Any]:
+        """Return (S,) classes or values."""
+        predicted: npt.NDArray[Any] = self.trees.predict(summary_features(data)[:, self.known])
+        return predicted
+
+    def predict_proba(self, data: SeriesSet) -> Values:
+        """Return (S, C) probabilities."""
+        probabilities: Values = self.trees.predict_proba(summary_features(data)[:, self.known])
+        return probabilities

@@ -1,0 +1,86 @@
+"""What reading found: a record of every repair, so that nothing is changed in silence."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Note:
+    """One finding about the data.
+
+    Args:
+        kind: "repaired" (changed to make sense), "dropped" (left out) or "kept" (odd, but legal and handled).
+        what: the finding in one sentence without its count, e.g. "times out of order, sorted".
+        count: how many rows, values, series or channels it concerns.
+        of: how many there are.
+        first: the first offenders, each in words, e.g. "series 7 at position 3", and "…" if there are more.
+    """
+
+    kind: Literal["repaired", "dropped", "kept"]
+    what: str
+    count: int
+    of: int
+    first: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        examples = f" ({', '.join(self.first)})" if self.first else ""
+        return f"{self.kind}: {self.count:,} of {self.of:,} {self.what}{examples}"
+
+
+class Findings:
+    """Collects the notes of one reading; with `strict`, what would be repaired or dropped is refused."""
+
+    def __init__(self, strict: bool = False) -> None:
+        self.strict = strict
+        self._notes: list[Note] = []
+
+    def add(self, note: Note) -> None:
+        """Record a note, or refuse the data because of it."""
+        if note.count == 0:
+            return
+        if self.strict and note.kind != "kept":
+            raise ValueError(f"the data needs a repair, and `strict` allows none; {note}")
+        self._notes.append(note)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """All notes so far, in order."""
+        return tuple(self._notes)
+
+
+def first_words(names: Iterable[Any]) -> tuple[str, ...]:
+    """Return the first few names as texts."""
+    words = [str(name) for name in itertools.islice(names, _SHOWN + 1)]
+    return (*words[:_SHOWN], "…") if len(words) > _SHOWN else tuple(words)
+
+
+def first_places(
+    bad: npt.NDArray[np.bool_],
+    codes: npt.NDArray[Any],
+    ids: npt.NDArray[Any],
+    say: Callable[[int], str] | None = None,
+) -> tuple[str, ...]:
+    """Return where the first bad rows are: the series by its id, the position within that series.
+
+    Args:
+        bad: (R,) True for an offending row.
+        codes: (R,) which series each row belongs to.
+        ids: (S,) the ids.
+        say: what is wrong with a row, put in front of its place.
+    """
+    offenders = []
+    for row in np.flatnonzero(bad)[:_SHOWN]:
+        code = codes[row]
+        position = int(np.count_nonzero(codes[:row] == code))
+        words = f"{say(int(row))} in " if say else ""
+        offenders.append(f"{words}series {ids[code]} at position {position}")
+    return (*offenders, "…") if np.count_nonzero(bad) > _SHOWN else tuple(offenders)

@@ -1,0 +1,111 @@
+"""Columns of times, brought to float64 in one unit without losing their differences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime._checks import check_choice
+from liquidtime.times import SECONDS
+
+TIME_UNITS = tuple(SECONDS)
+EXACT = 2**53
+"""Whole numbers beyond this are not all float64 numbers."""
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Times as they came, comparable and not yet rounded.
+
+    Args:
+        values: (R,) float64 numbers, or whole numbers of `factor` time units each.
+        unit: the unit of `factor`, None where the caller named none.
+        factor: one tick in that unit.
+        kind: "number", "whole" (too large for float64 as it is) or "stamp" (nanoseconds since 1970).
+    """
+
+    values: npt.NDArray[Any]
+    unit: str | None
+    factor: float
+    kind: str
+
+    def rows(self, order: Any) -> Ticks:
+        """Return the ticks of some rows, or of all in another order."""
+        return Ticks(self.values[order], self.unit, self.factor, self.kind)
+
+
+def check_unit(unit: str | None) -> str | None:
+    """Refuse a unit that is not in the table."""
+    if unit is not None:
+        check_choice("time_unit", unit, TIME_UNITS)
+    return unit
+
+
+def conversion(old: str, new: str) -> float:
+    """Return how many `new` units one `old` unit is, e.g. 60 for "h" to "min"."""
+    return SECONDS[old] / SECONDS[new]
+
+
+def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
+    """Bring an array of numbers or time stamps to ticks; NaT becomes NaN's stand-in, which `unknown` finds.
+
+    Args:
+        times: (R,) numbers or datetime64.
+        unit: for numbers the unit they are in; for time stamps the unit wanted, "s" if None.
+    """
+    check_unit(unit)
+    if times.dtype.kind == "M":
+        if not np.array_equal(times.astype("datetime64[ns]").astype(times.dtype), times, equal_nan=True):
+            raise ValueError(
+                "`time` has time stamps outside 1678…2262, which nanoseconds cannot hold. Shift them, or give the "
+                "times as numbers with `time_unit`."
+            )
+        unit = unit or "s"
+        stamps = times.astype("datetime64[ns]").view(np.int64)
+        return Ticks(stamps, unit, conversion("ns", unit), "stamp")
+    if times.dtype.kind in "iu":
+        if len(times) and max(abs(int(times.min())), abs(int(times.max()))) > EXACT:
+            if times.dtype.kind == "u" and int(times.max()) > np.iinfo(np.int64).max:
+                raise ValueError(f"`time` must fit in 64-bit whole numbers; the largest is {int(times.max())}.")
+            return Ticks(times.astype(np.int64), unit, 1.0, "whole")
+        return Ticks(times, unit, 1.0, "number")
+    return Ticks(times.astype(np.float64, copy=False), unit, 1.0, "number")
+
+
+def unknown(ticks: Ticks) -> npt.NDArray[np.bool_]:
+    """Return (R,) True where a time is NaN, NaT or infinite."""
+    if ticks.kind == "stamp":
+        unknown_stamps: npt.NDArray[np.bool_] = ticks.values == np.iinfo(np.int64).min
+        return unknown_stamps
+    not_finite: npt.NDArray[np.bool_] = ~np.isfinite(ticks.values)
+    return not_finite
+
+
+def to_times(ticks: Ticks, offsets: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
+    """Return (N,) float64 times and the (S,) origins of the series.
+
+    Numbers stay as they are and have no origins. Time stamps and large whole numbers are counted from the first
+    sample of their series, subtracted in whole numbers, so that differences are exact to the nanosecond for 104 days.
+
+    Args:
+        ticks: one value per step, sorted within each series.
+        offsets: (S + 1,) where each series starts.
+    """
+    if ticks.kind == "number":
+        return ticks.values.astype(np.float64), None
+    lengths = np.diff(offsets)
+    some = lengths > 0
+    origins = np.zeros(len(lengths), dtype=np.int64)
+    origins[some] = ticks.values[offsets[:-1][some]]
+    since = ticks.values - np.repeat(origins, lengths)
+    times = since.astype(np.float64)
+    if ticks.factor != 1.0:
+        times /= round(1.0 / ticks.factor)  # nanoseconds in a unit: a whole number, divided by exactly once
+    if ticks.kind == "whole":
+        return times, origins
+    stamps = origins.view("datetime64[ns]").copy()
+    stamps[~some] = np.datetime64("NaT")
+    return times, stamps

@@ -1,0 +1,154 @@
+"""The test of forecasts: series are cut, the rest is forecast, and the errors are those of each series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.classical import LastValue, MeanSoFar
+from liquidtime.data import SeriesSet
+from liquidtime.data.encoding.alignment import aligned
+from liquidtime.estimators.faces.encoded_series import EncodedSeries
+
+if TYPE_CHECKING:
+    from liquidtime.estimators.faces.forecaster import CfCForecaster
+
+Values = npt.NDArray[np.float64]
+SHARE = 0.75
+"""Share of its samples that each series is cut after."""
+NAIVE = {"last_value": LastValue, "mean_so_far": MeanSoFar}
+"""What every forecast is compared with."""
+
+
+@dataclass(frozen=True)
+class Skill:
+    """How far forecasts were off, in standard deviations of the channels: means over the series.
+
+    Args:
+        mse: mean squared error.
+        mae: mean absolute error.
+        count: values compared.
+    """
+
+    mse: float
+    mae: float
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastTest:
+    """Forecasts of S series behind their cuts, and their errors.
+
+    Errors are taken between scaled values: in standard deviations of each channel in training, or of its logarithm
+    where it is heavy-tailed, with outliers cut as the network's inputs are.
+
+    Args:
+        rows: (S,) positions in the data of the series that have at least two samples and a value to compare.
+        past: the S series up to the cut, as the networks read them.
+        times: for each of them (Q,) the later times.
+        truth: for each (Q, C) what was measured, NaN = nothing.
+        forecasts: by model, for each series (Q, C) what it said; the tested model is "model".
+        scaled_truth: (V,) all values that could be compared, scaled.
+        scaled_forecasts: by model, (V,) what it said of them, scaled.
+        absolute: by model, (S,) the mean absolute error of each series.
+        squared: by model, (S,) the mean squared error of each series.
+    """
+
+    rows: npt.NDArray[np.int64]
+    past: EncodedSeries
+    times: list[Values]
+    truth: list[Values]
+    forecasts: Mapping[str, list[Values]]
+    scaled_truth: Values
+    scaled_forecasts: Mapping[str, Values]
+    absolute: Mapping[str, Values]
+    squared: Mapping[str, Values]
+
+    def skills(self) -> dict[str, Skill]:
+        """Return the mean errors of each model."""
+        return {
+            name: Skill(float(self.squared[name].mean()), float(self.absolute[name].mean()), len(self.scaled_truth))
+            for name in self.forecasts
+        }
+
+
+def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -> ForecastTest:
+    """Cut each series after a share of its samples, forecast the rest, and compare with the `NAIVE` forecasts.
+
+    Means are taken within each series first, so that a long series counts no more than a short one.
+
+    Args:
+        model: fitted.
+        data: the series.
+        share: share of the samples that the forecast starts from, in (0, 1).
+
+    Raises:
+        ValueError: a share that is none, or no series has two samples with a value after the cut.
+
+    """
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"`share` must be between 0 and 1; got {share!r}")
+    encoder = model.encoder_
+    data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
+    places = [data.channels.index(channel) for channel in model.channels_]
+    cuts = np.clip((data.lengths * share).astype(np.int64), 1, np.maximum(data.lengths - 1, 1))
+    rows = np.array(
+        [
+            row
+            for row in np.flatnonzero(data.lengths >= 2)
+            if not np.isnan(data[int(row)].values[cuts[row] :, places]).all()
+        ],
+        dtype=np.int64,
+    )
+    if len(rows) == 0:
+        raise ValueError(
+            "`data` must have series of at least two samples with a value after the cut to test forecasts on; it has "
+            "none: there is nothing to forecast"
+        )
+    cuts, chosen = cuts[rows], data[rows]
+    position = np.arange(len(chosen.times)) - np.repeat(chosen.offsets[:-1], chosen.lengths)
+    seen = position < np.repeat(cuts, chosen.lengths)
+    past = replace(
+        chosen,
+        offsets=np.concatenate([[0], np.cumsum(cuts)]),
+        times=chosen.times[seen],
+        values=chosen.values[seen],
+    )
+    times = [one.times[cut:] for one, cut in zip(chosen, cuts, strict=True)]
+    truth = [one.values[cut:, places].astype(np.float64) for one, cut in zip(chosen, cuts, strict=True)]
+    encoded = model.encode(past)
+    forecasts = {"model": model.predict(encoded, times)}
+    for name, naive in NAIVE.items():
+        forecasts[name] = naive(encoder, model.channels_).predict(past, times)
+
+    measured = np.concatenate(truth)
+    known = ~np.isnan(measured)
+    owner = np.repeat(np.arange(len(rows)), list(map(len, truth)))[:, None].repeat(len(places), axis=1)[known]
+
+    def scaled(values: Values) -> Values:
+        columns = [encoder.scaling_.column(place, values[:, k]) for k, place in enumerate(places)]
+        return np.stack(columns, axis=1)[known].astype(np.float64)
+
+    scaled_truth = scaled(measured)
+    scaled_forecasts = {name: scaled(np.concatenate(forecast)) for name, forecast in forecasts.items()}
+    off = {name: forecast - scaled_truth for name, forecast in scaled_forecasts.items()}
+    return ForecastTest(
+        rows=rows,
+        past=encoded,
+        times=times,
+        truth=truth,
+        forecasts=forecasts,
+        scaled_truth=scaled_truth,
+        scaled_forecasts=scaled_forecasts,
+        absolute={name: _means(np.abs(each), owner, len(rows)) for name, each in off.items()},
+        squared={name: _means(each**2, owner, len(rows)) for name, each in off.items()},
+    )
+
+
+def _means(each: Values, owner: npt.NDArray[Any], S: int) -> Values:
+    means: Values = np.bincount(owner, each, minlength=S) / np.bincount(owner, minlength=S)
+    return means

@@ -1,0 +1,58 @@
+"""A network's outputs after every step, and after every sample, of whole sets of series."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from liquidtime.data import SeriesSet
+from liquidtime.estimators.live.step import ScaleStep
+from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
+
+_SERIES = 1024  # taken side by side
+
+
+def outputs_at_steps(prepared: Prepared, network: SeriesNetwork) -> Tensor:
+    """Return (N, K) the outputs after each step.
+
+    Args:
+        prepared: the series, with the history of every step.
+        network: in evaluation.
+    """
+    out = torch.zeros(len(prepared.encoded.times), network.read_out.out_features)
+    for batch in SeriesBatches(prepared, PREDICT_BATCH):
+        step = torch.arange(batch.dt.shape[1])
+        inside = step < batch.lengths.unsqueeze(1)  # (B, T)
+        out[(batch.first.unsqueeze(1) + step)[inside]] = network.prefixes(*batch[:5])[inside]
+    return out
+
+
+def outputs_at_samples(scale: ScaleStep, data: SeriesSet) -> Tensor:
+    """Return (M, N, K) the outputs after each sample: those of a series that ends there, its last bin as it stands.
+
+    The series are taken side by side, one sample of each at a time; it is the step of a live series.
+
+    Args:
+        scale: the members that read at one scale.
+        data: S series, every sample as it is, with the channels of training.
+    """
+    K = scale.networks[0].read_out.out_features
+    out = torch.zeros(len(scale.networks), len(data.times), K)
+    static = torch.from_numpy(scale.encoder.encode_static(data.static))
+    order = np.argsort(-data.lengths, kind="stable")  # the longest first: those that still have samples are in front
+    order = order[: int((data.lengths > 0).sum())]
+    for low in range(0, len(order), _SERIES):
+        rows = order[low : low + _SERIES]
+        lengths, first, features = data.lengths[rows], data.offsets[rows], static[torch.from_numpy(rows)]
+        state = scale.start(len(rows))
+        for k in range(int(lengths[0])):
+            B = int((lengths > k).sum())
+            if len(state.samples.time) > B:
+                state = state.head(B)
+            samples = first[:B] + k
+            state, outputs = scale.advance(
+                state, *scale.encode(state, data.times[samples], data.values[samples]), features[:B]
+            )
+            out[:, torch.from_numpy(samples)] = outputs
+    return out

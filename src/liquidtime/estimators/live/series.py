@@ -1,0 +1,103 @@
+"""A series whose samples arrive one at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from liquidtime.data.encoding import Clock, SeriesEncoder, read_sample, read_static, refuse_overflow
+from liquidtime.estimators.live.step import ScaleState, ScaleStep
+from liquidtime.estimators.network import SeriesNetwork
+
+
+class LiveState(NamedTuple):
+    """Where a live series stands.
+
+    Args:
+        clock: how its times are told.
+        scales: one state for each scale of the ensemble.
+    """
+
+    clock: Clock
+    scales: tuple[ScaleState, ...]
+
+
+class LiveSeries:
+    """One series before an ensemble, which gives after each sample what a whole batch gives for the series so far.
+
+    A sample is taken whole or not at all: every scale and every member computes from the old state, and the new one
+    takes its place in a single assignment at the end. Samples from several threads are taken one after the other.
+
+    Args:
+        encoders: E_0, E_1, …: member m reads by the one at m modulo their number.
+        networks: the members.
+        static: the series' static features by name.
+    """
+
+    def __init__(
+        self,
+        encoders: Sequence[SeriesEncoder],
+        networks: Sequence[SeriesNetwork],
+        static: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._steps = tuple(ScaleStep(encoder, networks[e :: len(encoders)]) for e, encoder in enumerate(encoders))
+        features = read_static(encoders[0], static)[None]
+        self._static = tuple(torch.from_numpy(encoder.encode_static(features)) for encoder in encoders)
+        self._state = LiveState(Clock(), tuple(step.start(1) for step in self._steps))
+        self._lock = threading.Lock()
+
+    def update(self, t: Any, values: Any) -> Tensor:
+        """Take a sample and return (M, K) the members' outputs from all samples so far, scale after scale.
+
+        Args:
+            t: its time, of the kind of the times before and not before the newest of them.
+            values: a mapping from channels to values, or (C,); NaN, None and channels left out are not observed.
+
+        Raises:
+            TypeError: a time or a value that is no number.
+            ValueError: a sample that does not fit, or after which an output is not finite. Nothing was taken.
+
+        """
+        with self._lock:
+            clock, scales = self._state
+            clock, time, row = read_sample(self._steps[0].encoder, clock, scales[0].samples, t, values)
+            encoded = [step.encode(state, time, row) for step, state in zip(self._steps, scales, strict=True)]
+            for step, parts in zip(self._steps, encoded, strict=True):
+                refuse_overflow(step.encoder, *parts, t)
+            taken = [
+                step.advance(state, *parts, static)
+                for step, state, parts, static in zip(self._steps, scales, encoded, self._static, strict=True)
+            ]
+            outputs = torch.cat([output[:, 0] for _, output in taken])
+            if not bool(torch.isfinite(outputs).all()):
+                raise ValueError(
+                    f"the outputs after the sample at t = {t!r} are not finite; it was not taken. Check its values: "
+                    "where they are right, the weights of the model are too large."
+                )
+            self._state = LiveState(clock, tuple(state for state, _ in taken))
+            return outputs
+
+    def carry(self, input_after: Callable[[Tensor, Tensor], Tensor], gaps: Tensor) -> tuple[Tensor, Tensor]:
+        """Carry the states of the first scale over gaps in which nothing is observed; the series stays where it is.
+
+        Args:
+            input_after: maps the newest input (Q, D) and the gaps (Q,) to the inputs after them.
+            gaps: (Q,) scaled.
+
+        Returns:
+            (M, Q, K) the members' outputs, and (Q, D) the inputs.
+
+        """
+        step, state, static = self._steps[0], self._state.scales[0], self._static[0]
+        x = input_after(step.input(state).expand(len(gaps), -1), gaps)
+        return step.carry(state, x, gaps, static), x
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())

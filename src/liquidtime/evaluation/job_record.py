@@ -1,0 +1,90 @@
+"""job.json of a model folder: the job that the model was trained for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from liquidtime.errors import unknown_choice
+from liquidtime.training import ConfidenceInterval
+from liquidtime.training.artifact import json_to_bytes
+from liquidtime.training.bounded import json_from_bytes
+
+JOB, REPORT = "job.json", "report.html"
+"""Files of a model folder besides the model itself."""
+_FORMAT, _MOST_VALUES = 1, 250_000
+_COLUMNS = ("id", "time", "channel", "value", "values", "static", "categorical", "missing", "time_unit")
+"""What can be said of a table's columns; `id` and `time` must be."""
+
+
+@dataclass(frozen=True)
+class JobRecord:
+    """What a model folder remembers of how its model was trained.
+
+    Args:
+        task: name of the task.
+        columns: what the columns of the training table mean, as the command line describes them; None where the
+            model was not trained from a table.
+        target: name of what is predicted; None for forecasts.
+        labels_id: column of ids in the table of labels; None where there was no such table.
+        parts: number of series by part.
+        test: figures of merit by model and metric.
+        auxiliary: names of the auxiliary targets.
+    """
+
+    task: str
+    columns: Mapping[str, Any] | None
+    target: str | None
+    labels_id: str | None
+    parts: Mapping[str, int]
+    test: Mapping[str, Any]
+    auxiliary: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.columns is None:
+            return
+        for name in self.columns:
+            if name not in _COLUMNS:
+                raise unknown_choice("columns", name, _COLUMNS)
+        if "id" not in self.columns or "time" not in self.columns:
+            raise ValueError(f"`columns` must name `id` and `time`; got {', '.join(self.columns) or 'none'}")
+
+    def to_bytes(self) -> bytes:
+        """Return the record as a file."""
+        return json_to_bytes({**asdict(self), "format": _FORMAT})
+
+    @staticmethod
+    def from_bytes(raw: bytes) -> JobRecord:
+        """Return what `to_bytes` wrote.
+
+        Raises:
+            ValueError: not a record, or one of a newer format.
+
+        """
+        try:
+            stored = json_from_bytes(raw, JOB, _MOST_VALUES)
+            if stored.pop("format") != _FORMAT:
+                raise ValueError("it is of a newer format. Update liquidtime.")
+            record = JobRecord(**stored)
+            figures_of(record.test)
+            return record
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(str(error)) from error
+
+
+def figures_of(stored: Mapping[str, Any]) -> dict[str, dict[str, ConfidenceInterval]]:
+    """Return figures of merit by model and metric from those that a record stores.
+
+    Raises:
+        ValueError: a figure that is not a number.
+        TypeError: what is no figure at all.
+
+    """
+    figures = {}
+    for model, row in stored.items():
+        figures[model] = {metric: ConfidenceInterval(**figure) for metric, figure in row.items()}
+        for metric, figure in figures[model].items():
+            if not all(isinstance(number, int | float) for number in (figure.value, figure.low, figure.high)):
+                raise ValueError(f"`test` has a {metric!r} of {model!r} that is not a number")
+    return figures

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from liquidtime.evaluation.job_record import JOB, REPORT, JobRecord
+from liquidtime.evaluation.report import ReportData, render
+from liquidtime.tasks import Comparison, Task
+from liquidtime.tasks.figure_table import Figures, as_html, as_text, rows_of
+from liquidtime.training.artifact import write_file
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars
+
+_ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """A trained model with what its test showed; shows itself as a table.
+
+        result.figures["CfC"]["auc"]          value, low, high
+        result.predictions                    of the test part, one row per series or forecast
+        result.report("report.html")          one page to read and to send
+        result.save("model")                  model, report and job, for `lt.load` and `liquidtime predict`
+
+    Args:
+        task: what is predicted.
+        reason: why this task was taken, in words; "" where it was asked for.
+        model: the estimator, fitted to the training part.
+        parts: positions in the data of the series of each part, "training" and "test".
+        comparison: the model and its rivals on the test part.
+        predictions: of the test part, with the truth: a polars data frame.
+        contents: what the report shows.
+        record: what the model folder remembers of the job.
+    """
+
+    task: Task
+    reason: str
+    model: Any
+    parts: Mapping[str, npt.NDArray[np.int64]]
+    comparison: Comparison
+    predictions: polars.DataFrame
+    contents: ReportData
+    record: JobRecord
+
+    @property
+    def figures(self) -> Figures:
+        """Figures of merit of the test part with 95 % confidence intervals, by model and metric."""
+        return self.comparison.figures
+
+    def page(self) -> str:
+        """Return the report as the text of an HTML page.
+
+        Raises:
+            ImportError: matplotlib or jinja2 is not installed.
+
+        """
+        return render(self.contents)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report as one HTML file that needs no other.
+
+        Args:
+            path: of the file; one that is there is replaced.
+
+        Raises:
+            ImportError: matplotlib or jinja2 is not installed.
+
+        """
+        file = Path(path)
+        write_file(file.absolute(), self.page().encode())
+        return file
+
+    def save(self, path: str | Path, *, report: bool = True) -> None:
+        """Write the model, its job and its report as one folder, whole or not at all.
+
+        Args:
+            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
+            report: whether to write the report.
+
+        Raises:
+            FileExistsError: the folder holds other files.
+            ImportError: a report without matplotlib or jinja2.
+            SaveFailed: the disk is full or refuses.
+
+        """
+        files = {JOB: self.record.to_bytes()}
+        if report:
+            files[REPORT] = self.page().encode()
+        own = self.record.test[self.comparison.name]
+        metrics = {f"{metric}{end}": figure[key] for metric, figure in own.items() for end, key in _ENDS}
+        self.model.save(path, metrics=metrics, files=files)
+
+    @property
+    def caption(self) -> str:
+        """What the figures were measured on, in words."""
+        unit = f", {self.task.unit}" if self.task.unit else ""
+        return f"on {len(self.parts['test']):,} series of the test part{unit}, with 95 % confidence intervals"
+
+    def _headline(self) -> str:
+        of = f" of {self.contents.target_name}" if self.contents.target_name else ""
+        taken = f" (task {self.task.name!r}, since {self.reason})" if self.reason else ""
+        sizes = f"{len(self.parts['training']):,} series trained on, {len(self.parts['test']):,} tested on"
+        return f"{self.task.title}{of}{taken}: {sizes}, seed {self.contents.seed}"
+
+    def __repr__(self) -> str:
+        return f"{self._headline()}\n\n{as_text(rows_of(self.figures))}\n\n{self.caption}; ↓: lower is better"
+
+    def _repr_html_(self) -> str:
+        table = as_html(self.figures, f"{self.caption}; ↓: lower is better")
+        return f"<div><p><b>{escape(self._headline())}</b></p>{table}</div>"

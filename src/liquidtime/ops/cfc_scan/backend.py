@@ -1,0 +1,186 @@
+"""What a backend of the scan is: the runs that it has, and what they are given and give."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torch import Tensor
+
+from liquidtime.ops.cfc_scan.form import Form
+from liquidtime.ops.dispatch import Backends
+from liquidtime.ops.shapes import check_part, check_parts, check_samples
+
+
+class Inputs(NamedTuple):
+    """What a scan is given; `m0` and `masks` are None where the form has none."""
+
+    x: Tensor  # (B, T, D)
+    h0: Tensor  # (B, H)
+    m0: Tensor | None  # (B, H)
+    dt: Tensor  # (B, T)
+    lengths: Tensor | None  # (B,)
+    weights: Sequence[Tensor]  # as `cfc_scan` takes them
+    masks: Tensor | None  # (K, B, T, U)
+
+
+class Outputs(NamedTuple):
+    """What a forward run gives: outputs, last state and memory, and what its backward run needs, known to it alone."""
+
+    y: Tensor  # (B, T, H), 0 past the end of a row
+    hn: Tensor  # (B, H)
+    mn: Tensor | None  # (B, H)
+    saved: Tensor | None
+
+
+class Gradients(NamedTuple):
+    """What a backward run gives; None where it was not asked for."""
+
+    x: Tensor | None
+    h0: Tensor | None
+    m0: Tensor | None
+    dt: Tensor | None
+    weights: list[Tensor]
+
+
+class Wanted(NamedTuple):
+    """Which gradients beside the weights' are wanted; that of dt only where the forward run knew."""
+
+    x: bool
+    state: bool
+    dt: bool
+
+
+class Stepper(ABC):
+    """A stack of cells of one form that takes single samples without gradients.
+
+    It keeps a copy of the weights in the backend's own order, and with every sample makes sure that the weights still
+    have the values that it was made from.
+    """
+
+    @abstractmethod
+    def step(
+        self, x: Tensor, h: Tensor | None, m: Tensor | None, dt: Tensor | float
+    ) -> tuple[Tensor, Tensor, Tensor | None] | None:
+        """Take one sample.
+
+        Args:
+            x: (B, D) in the weights' type and on their device, as h, m and a tensor dt are.
+            h: (layers, B, H), or None for 0.
+            m: the memory likewise, where the form has one.
+            dt: (B,), or one number for all rows.
+
+        Returns:
+            (B, H) the output, and the new state and memory; None where the weights are others by now, an interval is
+            bad, or something watches what is computed.
+
+        """
+
+
+class Backend(ABC):
+    """Runs scans on the devices that it names. It is registered once: `BACKENDS.register(YourBackend())`.
+
+    A form or type that it does not have, or training where it has no backward run, it refuses: such a scan takes the
+    plain loop.
+    """
+
+    devices: tuple[str, ...]
+
+    @abstractmethod
+    def refusal(self, form: Form, inputs: Inputs, training: bool) -> str | None:
+        """Return why this scan is not taken; None where it is. Called while tracing too, so it looks at no numbers."""
+
+    @abstractmethod
+    def saved_like(self, form: Form, inputs: Inputs, need_ddt: bool) -> Tensor:
+        """Return an uninitialised tensor like the one that a forward run with these inputs saves."""
+
+    @abstractmethod
+    def forward(self, form: Form, inputs: Inputs, save: bool, need_ddt: bool, *, zeroed: bool = False) -> Outputs:
+        """Run forward. Shapes, types and devices have been checked; numbers, lengths and memory have not.
+
+        Args:
+            form: of the scan.
+            inputs: of the scan.
+            save: whether a backward run will follow.
+            need_ddt: whether it will want the gradient of dt.
+            zeroed: whether what is saved goes out to a caller, and so must hold nothing that differs from run to run.
+
+        Raises:
+            ValueError: an interval that is negative, NaN or infinite, or a length outside 0…T.
+
+        """
+
+    def backward(
+        self,
+        form: Form,
+        inputs: Inputs,
+        y: Tensor,
+        saved: Tensor,
+        incoming: tuple[Tensor | None, Tensor | None, Tensor | None],
+        wanted: Wanted,
+    ) -> Gradients:
+        """Run backward from the gradients of y, the last state and the last memory; None is 0."""
+        raise NotImplementedError(f"{type(self).__name__} has no backward run, so it must refuse training")
+
+    def stepper(self, form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> Stepper | None:
+        """Return what takes single samples; None where the backend has nothing faster than a scan of one sample.
+
+        Args:
+            form: of every layer.
+            weights: of each layer, as `cfc_scan` takes them.
+            sources: the tensors that they were made from.
+
+        """
+        return None
+
+
+BACKENDS: Backends[Backend] = Backends()
+
+
+def check_inputs(form: Form, inputs: Inputs) -> None:
+    """Refuse inputs that do not fit the form or each other.
+
+    Raises:
+        ValueError: a shape that does not fit.
+        TypeError: a type or device that does not.
+
+    """
+    x, h0, m0, dt, lengths, weights, masks = inputs
+    B, T, D = check_samples(x, dt, lengths)
+    if h0.dim() != 2 or h0.shape[1] < 1:
+        raise ValueError(f"`h0` must have shape (B, H) with H at least 1; got {tuple(h0.shape)}")
+    H = h0.shape[1]
+    check_part("h0", h0, (B, H), x)
+    if (m0 is None) == form.remembers:
+        raise ValueError(f"`m0` must be given with a memory and only then; the form's is {form.memory!r}")
+    if m0 is not None:
+        check_part("m0", m0, (B, H), x)
+    U = check_weights(form, weights, D, H, x)
+    count = sum(form.masked) * form.passes
+    if (masks is None) != (count == 0):
+        raise ValueError(f"`masks` must be given where layers are masked and only then; {count} are needed")
+    if masks is not None:
+        check_part("masks", masks, (count, B, T, U), x)
+
+
+def check_weights(form: Form, weights: Sequence[Tensor], D: int, H: int, like: Tensor) -> int:
+    """Refuse weights that do not fit the form, D inputs and H units, or return U, 0 without a backbone.
+
+    Raises:
+        ValueError: a shape that does not fit.
+        TypeError: a type or device other than that of `like`.
+
+    """
+    width, U = (H if form.memory == "input" else D) + H, 0
+    shapes: list[tuple[int, ...]] = []
+    if form.layers:
+        U = weights[0].shape[0] if len(weights) and weights[0].dim() == 2 and weights[0].shape[0] else 1
+        for _ in range(form.layers):
+            shapes += [(U, width), (U,)]
+            width = U
+    shapes += [(form.heads * H, width), (form.heads * H,)] + [(H,)] * form.vectors
+    if form.remembers:
+        shapes += [(4 * H, D + H), (4 * H,)]
+    check_parts("weights", weights, shapes, like)
+    return U

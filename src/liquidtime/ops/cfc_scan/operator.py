@@ -1,0 +1,273 @@
+"""The scan as an operation of PyTorch: one operator for each direction, and a shorter way to them in eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from liquidtime.ops.cfc_scan.backend import BACKENDS, Backend, Inputs, Stepper, Wanted, check_inputs
+from liquidtime.ops.cfc_scan.checkpoints import CheckpointedScan
+from liquidtime.ops.cfc_scan.form import Form, decode
+from liquidtime.ops.once import once, refuse
+from liquidtime.ops.shapes import check_part
+
+
+class _Scan(torch.autograd.Function):
+    """The scan in eager mode."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        backend: Backend,
+        form: Form,
+        x: Tensor,
+        h0: Tensor,
+        m0: Tensor | None,
+        dt: Tensor,
+        lengths: Tensor | None,
+        masks: Tensor | None,
+        *weights: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Run forward and keep what the backward run needs."""
+        ctx.backend, ctx.form, ctx.with_dt = backend, form, ctx.needs_input_grad[5]
+        inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
+        y, hn, mn, saved = backend.forward(form, inputs, True, ctx.with_dt)
+        ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, saved, *weights)
+        ctx.shapes = _shapes(x, h0, m0, dt, lengths, masks, y, *weights)
+        ctx.set_materialize_grads(False)
+        return y, hn, mn
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        """Run backward."""
+        x, h0, m0, dt, lengths, masks, y, saved, *weights = ctx.saved_tensors
+        _, _, of_x, of_h0, of_m0, *_ = ctx.needs_input_grad
+        inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
+        wanted = Wanted(of_x, of_h0 or of_m0, ctx.with_dt)
+        if ctx.shapes != _shapes(x, h0, m0, dt, lengths, masks, y, *weights):
+            raise ValueError("a tensor of the scan has got another shape or type since the forward run")
+
+        def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+            g = ctx.backend.backward(ctx.form, inputs, y, saved, incoming, wanted)
+            return (g.x, g.h0, g.m0, g.dt, *g.weights)
+
+        dx, dh0, dm0, ddt, *dweights = once(run, grads)
+        return (None, None, dx, dh0, dm0, ddt, None, None, *dweights)
+
+
+def _shapes(*tensors: Tensor | None) -> list[object]:
+    """Return what must not change between the two runs, which `tensor.data = ...` may."""
+    return [None if tensor is None else (tensor.shape, tensor.dtype, tensor.device) for tensor in tensors]
+
+
+@torch.library.custom_op("liquidtime::cfc_scan", mutates_args=())
+def cfc_scan_op(
+    x: Tensor,
+    h0: Tensor,
+    m0: Tensor | None,
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    masks: Tensor | None,
+    code: Sequence[int],
+    forget_bias: float,
+    save: bool,
+    need_ddt: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Run the scan: y, hn, mn, and what the backward run needs, the last two empty where there is none."""
+    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
+    backend = _backend_of(form, inputs, save)
+    check_inputs(form, inputs)
+    y, hn, mn, saved = backend.forward(form, inputs, save, need_ddt, zeroed=True)
+    return y, hn, x.new_empty(0) if mn is None else mn, x.new_empty(0) if saved is None else saved
+
+
+@cfc_scan_op.register_fake
+def _(
+    x: Tensor,
+    h0: Tensor,
+    m0: Tensor | None,
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    masks: Tensor | None,
+    code: Sequence[int],
+    forget_bias: float,
+    save: bool,
+    need_ddt: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
+    backend = _backend_of(form, inputs, save)
+    check_inputs(form, inputs)
+    B, T, _ = x.shape
+    H = h0.shape[1]
+    saved = backend.saved_like(form, inputs, need_ddt) if save else x.new_empty(0)
+    return x.new_empty(B, T, H), x.new_empty(B, H), x.new_empty((0,) if m0 is None else (B, H)), saved
+
+
+def _backend_of(form: Form, inputs: Inputs, training: bool) -> Backend:
+    backend = BACKENDS.of(inputs.x)
+    refusal = backend.refusal(form, inputs, training)
+    if refusal is not None:
+        raise NotImplementedError(f"the backend for {inputs.x.device} does not take this scan: {refusal}")
+    return backend
+
+
+@torch.library.custom_op("liquidtime::cfc_scan_backward", mutates_args=())
+def cfc_scan_backward_op(
+    dy: Tensor | None,
+    dhn: Tensor | None,
+    dmn: Tensor | None,
+    x: Tensor,
+    h0: Tensor,
+    m0: Tensor | None,
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    masks: Tensor | None,
+    y: Tensor,
+    saved: Tensor,
+    code: Sequence[int],
+    forget_bias: float,
+    need_dx: bool,
+    need_ddt: bool,
+) -> list[Tensor]:
+    """Run the scan backward: dx, dh0, dm0, ddt (empty where not asked for), then the weights'."""
+    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
+    backend = _backend_of(form, inputs, True)
+    check_inputs(form, inputs)
+    check_part("y", y, (*x.shape[:2], h0.shape[1]), x)
+    for name, gradient, result in (("dy", dy, y), ("dhn", dhn, h0), ("dmn", dmn, h0)):
+        if gradient is not None:
+            check_part(name, gradient, result.shape, x)
+    g = backend.backward(form, inputs, y, saved, (dy, dhn, dmn), Wanted(need_dx, True, need_ddt))
+    return [x.new_empty(0) if t is None else t for t in (g.x, g.h0, g.m0, g.dt, *g.weights)]
+
+
+@cfc_scan_backward_op.register_fake
+def _(
+    dy: Tensor | None,
+    dhn: Tensor | None,
+    dmn: Tensor | None,
+    x: Tensor,
+    h0: Tensor,
+    m0: Tensor | None,
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    masks: Tensor | None,
+    y: Tensor,
+    saved: Tensor,
+    code: Sequence[int],
+    forget_bias: float,
+    need_dx: bool,
+    need_ddt: bool,
+) -> list[Tensor]:
+    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
+    _backend_of(form, inputs, True)
+    check_inputs(form, inputs)
+    B, T, D = x.shape
+    H = h0.shape[1]
+    shapes = [(B, T, D) if need_dx else (0,), (B, H), (0,) if m0 is None else (B, H), (B, T) if need_ddt else (0,)]
+    return [x.new_empty(shape) for shape in [*shapes, *(w.shape for w in weights)]]
+
+
+def _setup(ctx: Any, inputs: Any, output: Any) -> None:
+    x, h0, m0, dt, lengths, weights, masks, code, forget_bias, _, need_ddt = inputs
+    y, _, _, saved = output
+    ctx.static = (list(code), forget_bias, ctx.needs_input_grad[0], need_ddt)
+    ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, saved, *weights)
+    ctx.set_materialize_grads(False)
+
+
+def _backward(ctx: Any, dy: Tensor | None, dhn: Tensor | None, dmn: Tensor | None, *_: Any) -> Any:
+    x, h0, m0, dt, lengths, masks, y, saved, *weights = ctx.saved_tensors
+    code, forget_bias, need_dx, need_ddt = ctx.static
+    dmn = None if m0 is None else dmn
+    dx, dh0, dm0, ddt, *dweights = cfc_scan_backward_op(
+        dy, dhn, dmn, x, h0, m0, dt, lengths, weights, masks, y, saved, code, forget_bias, need_dx, need_ddt
+    )
+    of_inputs = (dx if need_dx else None, dh0, None if m0 is None else dm0, ddt if need_ddt else None)
+    return (*of_inputs, None, list(dweights), None, None, None, None, None)
+
+
+cfc_scan_op.register_autograd(_backward, setup_context=_setup)
+cfc_scan_backward_op.register_autograd(refuse)
+
+
+def cfc_scan(
+    x: Tensor,
+    state: tuple[Tensor, ...],
+    dt: Tensor,
+    lengths: Tensor | None,
+    weights: Sequence[Tensor],
+    form: Form,
+    draw_masks: Callable[[], Tensor] | None = None,
+    *,
+    recompute: bool = False,
+) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+    """Run the recurrence of `form` over a sequence on the backend of its device, or return None where none takes it.
+
+    The caller then runs its own plain loop, which is the definition. Where operators are recorded or watched this
+    calls `torch.ops.liquidtime.cfc_scan`; elsewhere the same by a shorter way.
+
+    Args:
+        x: (B, T, D) the samples.
+        state: (h (B, H),), or (h, m) with a memory.
+        dt: (B, T) time since the previous sample, at least 0.
+        lengths: (B,) number of samples of each row, or None; what lies past them changes nothing.
+        weights: for each backbone layer its weight (U, ·) and bias (U,); of the heads, (heads·H, F) and (heads·H,);
+            of the Cf-S forms A and the rate, at least 0, and B where it is learned, each (H,); of a memory
+            (4H, D + H) and (4H,).
+        form: which equations.
+        draw_masks: draws (K, B, T, U), what the outputs of the masked layers are multiplied by, pass by pass, layer by
+            layer; called only where a backend runs the scan.
+        recompute: keep the state every √T steps only and run what lies between again for the gradients: memory that
+            grows with √T, for one more forward run. An operator that is recorded keeps everything.
+
+    Returns:
+        (B, T, H) the state after each step, 0 past the end of a row; and the last state.
+
+    Raises:
+        ValueError: a shape that does not fit, an interval that is negative, NaN or infinite, a length outside 0…T.
+
+    """
+    tensors = [x, dt, *state, *weights]
+    training = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    inputs = Inputs(x, state[0], state[1] if form.remembers else None, dt, lengths, weights, None)
+    choice = BACKENDS.choose(tensors, lambda backend: form.fault() or backend.refusal(form, inputs, training))
+    if choice is None:
+        return None
+    if draw_masks is not None:
+        inputs = inputs._replace(masks=draw_masks())
+    if choice.traced:
+        need_ddt, code = training and dt.requires_grad, form.encode()
+        y, hn, mn, _ = cfc_scan_op(*inputs[:5], list(weights), inputs.masks, code, form.forget_bias, training, need_ddt)
+        return y, (hn, mn) if form.remembers else (hn,)
+    check_inputs(form, inputs)
+    if training:
+        copy = None if lengths is None else lengths.clone()  # the caller's may change before the backward run
+        way: Any = CheckpointedScan if recompute else _Scan
+        y, hn, last = way.apply(choice.backend, form, x, state[0], inputs.m0, dt, copy, inputs.masks, *weights)
+    else:
+        y, hn, last, _ = choice.backend.forward(form, inputs, False, False)
+    return y, (hn,) if last is None else (hn, last)
+
+
+def cfc_stepper(form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> Stepper | None:
+    """Return what takes single samples without gradients, or None where no backend has it.
+
+    Args:
+        form: of every layer of a stack.
+        weights: of each layer, as `cfc_scan` takes them.
+        sources: the parameters and buffers that they were made from.
+
+    """
+    tensors = [tensor for part in weights for tensor in part]
+    nothing = tensors[0].new_empty(0)
+    inputs = Inputs(nothing, nothing, None, nothing, None, tensors, None)
+    choice = BACKENDS.choose(tensors, lambda backend: form.fault() or backend.refusal(form, inputs, False))
+    return None if choice is None or choice.traced else choice.backend.stepper(form, weights, sources)

@@ -1,0 +1,32 @@
+"""Which synapses there are, and which solvers follow them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+SOLVERS = ("semi_implicit", "euler", "rk4", "hold", "midpoint")  # in the order of problem.h
+
+
+class Graph(NamedTuple):
+    """Which synapses there are, sorted by the neuron they end on.
+
+    Attributes:
+        pre: (n,) where each synapse comes from.
+        post: (n,) where it ends, not decreasing.
+        first: (H + 1,) where the synapses of each neuron start.
+
+    """
+
+    pre: Tensor
+    post: Tensor
+    first: Tensor
+
+
+def graph_of(mask: Tensor) -> Graph:
+    """Return the synapses of a mask (n_pre, n_post), which is 0 where there is none."""
+    post, pre = mask.t().nonzero(as_tuple=True)
+    counts = torch.bincount(post, minlength=mask.shape[1])
+    return Graph(pre.contiguous(), post.contiguous(), torch.cat([counts.new_zeros(1), counts.cumsum(0)]))

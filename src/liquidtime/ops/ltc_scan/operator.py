@@ -1,0 +1,256 @@
+"""The scan as an operation of PyTorch: one operator for each direction, and a shorter way to them in eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from liquidtime.ops.ltc_scan.backend import BACKENDS, Backend, Gradients, Inputs, check_inputs
+from liquidtime.ops.ltc_scan.graph import SOLVERS, Graph
+from liquidtime.ops.once import once, refuse
+from liquidtime.ops.shapes import check_part
+
+
+class _Scan(torch.autograd.Function):
+    """The scan in eager mode."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        backend: Backend,
+        graphs: tuple[Graph, Graph],
+        steps: tuple[int, str],
+        x: Tensor,
+        v0: Tensor,
+        dt: Tensor,
+        lengths: Tensor | None,
+        *parameters: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        y, vn, saved = backend.forward(Inputs(x, v0, dt, lengths, parameters, *graphs, *steps), True)
+        ctx.static = backend, graphs, steps
+        ctx.save_for_backward(x, v0, dt, lengths, saved, *parameters)
+        ctx.set_materialize_grads(False)
+        return y, vn
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        x, v0, dt, lengths, saved, *parameters = ctx.saved_tensors
+        backend, graphs, steps = ctx.static
+        need_dx, need_ddt = ctx.needs_input_grad[3], ctx.needs_input_grad[5]
+
+        def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+            inputs = Inputs(x, v0, dt, lengths, parameters, *graphs, *steps)
+            g = _run_backward(backend, inputs, saved, incoming[0], incoming[1], need_dx, need_ddt)
+            return (g.x, g.v0, g.dt, *g.parameters)
+
+        dx, dv0, ddt, *rest = once(run, grads)
+        return (None, None, None, dx, dv0, ddt, None, *rest)
+
+
+def _run_backward(
+    backend: Backend,
+    inputs: Inputs,
+    saved: Tensor,
+    dy: Tensor | None,
+    dvn: Tensor | None,
+    need_dx: bool,
+    need_ddt: bool,
+) -> Gradients:
+    """Check everything anew, for parameters may have been replaced since the forward run, and run backward."""
+    check_inputs(inputs)
+    B, T, _ = inputs.x.shape
+    for name, gradient, shape in (("dy", dy, (B, T, inputs.v0.shape[1])), ("dvn", dvn, inputs.v0.shape)):
+        if gradient is not None:
+            check_part(name, gradient, shape, inputs.x)
+    return backend.backward(inputs, saved, dy, dvn, need_dx, need_ddt)
+
+
+def _backend_of(inputs: Inputs, training: bool) -> Backend:
+    backend = BACKENDS.of(inputs.x)
+    refusal = backend.refusal(inputs, training)
+    if refusal is not None:
+        raise NotImplementedError(f"the backend for {inputs.x.device} does not take this scan: {refusal}")
+    return backend
+
+
+def _inputs(
+    x: Tensor,
+    v0: Tensor,
+    dt: Tensor,
+    lengths: Tensor | None,
+    parameters: Sequence[Tensor],
+    graphs: Sequence[Tensor],
+    unfolds: int,
+    solver: str,
+) -> Inputs:
+    if len(graphs) != 6:
+        raise ValueError(f"`graphs` must be the 6 vectors of two graphs; got {len(graphs)}")
+    return Inputs(x, v0, dt, lengths, parameters, Graph(*graphs[:3]), Graph(*graphs[3:]), unfolds, solver)
+
+
+@torch.library.custom_op("liquidtime::ltc_scan", mutates_args=())
+def ltc_scan_op(
+    x: Tensor,
+    v0: Tensor,
+    dt: Tensor,
+    lengths: Tensor | None,
+    parameters: Sequence[Tensor],
+    graphs: Sequence[Tensor],
+    unfolds: int,
+    save: bool,
+    need_ddt: bool,
+    solver: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Run the scan: y, vn, and what the backward run needs, empty without `save`."""
+    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
+    backend = _backend_of(inputs, save)
+    check_inputs(inputs)
+    y, vn, saved = backend.forward(inputs, save, zeroed=True)
+    return y, vn, x.new_empty(0) if saved is None else saved
+
+
+@ltc_scan_op.register_fake
+def _(
+    x: Tensor,
+    v0: Tensor,
+    dt: Tensor,
+    lengths: Tensor | None,
+    parameters: Sequence[Tensor],
+    graphs: Sequence[Tensor],
+    unfolds: int,
+    save: bool,
+    need_ddt: bool,
+    solver: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
+    backend = _backend_of(inputs, save)
+    check_inputs(inputs)
+    B, T, _ = x.shape
+    H = v0.shape[1]
+    saved = backend.saved_like(inputs) if save else x.new_empty(0)
+    return x.new_empty(B, T, H), x.new_empty(B, H), saved
+
+
+@torch.library.custom_op("liquidtime::ltc_scan_backward", mutates_args=())
+def ltc_scan_backward_op(
+    dy: Tensor | None,
+    dvn: Tensor | None,
+    x: Tensor,
+    v0: Tensor,
+    dt: Tensor,
+    lengths: Tensor | None,
+    parameters: Sequence[Tensor],
+    graphs: Sequence[Tensor],
+    saved: Tensor,
+    unfolds: int,
+    need_dx: bool,
+    need_ddt: bool,
+    solver: str,
+) -> list[Tensor]:
+    """Run the scan backward: dx, dv0, ddt (empty where not asked for), then the parameters'."""
+    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
+    g = _run_backward(_backend_of(inputs, True), inputs, saved, dy, dvn, need_dx, need_ddt)
+    return [x.new_empty(0) if g.x is None else g.x, g.v0, x.new_empty(0) if g.dt is None else g.dt, *g.parameters]
+
+
+@ltc_scan_backward_op.register_fake
+def _(
+    dy: Tensor | None,
+    dvn: Tensor | None,
+    x: Tensor,
+    v0: Tensor,
+    dt: Tensor,
+    lengths: Tensor | None,
+    parameters: Sequence[Tensor],
+    graphs: Sequence[Tensor],
+    saved: Tensor,
+    unfolds: int,
+    need_dx: bool,
+    need_ddt: bool,
+    solver: str,
+) -> list[Tensor]:
+    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
+    _backend_of(inputs, True)
+    check_inputs(inputs)
+    shapes = [x.shape if need_dx else (0,), v0.shape, dt.shape if need_ddt else (0,)]
+    return [x.new_empty(shape) for shape in [*shapes, *(value.shape for value in parameters)]]
+
+
+def _setup(ctx: Any, inputs: Any, output: Any) -> None:
+    x, v0, dt, lengths, parameters, graphs, unfolds, _, need_ddt, solver = inputs
+    ctx.static = unfolds, ctx.needs_input_grad[0], need_ddt, solver, len(parameters)
+    ctx.save_for_backward(x, v0, dt, lengths, output[2], *parameters, *graphs)
+    ctx.set_materialize_grads(False)
+
+
+def _backward(ctx: Any, dy: Tensor | None, dvn: Tensor | None, *_: Any) -> Any:
+    x, v0, dt, lengths, saved, *rest = ctx.saved_tensors
+    unfolds, need_dx, need_ddt, solver, count = ctx.static
+    parameters, graphs = rest[:count], rest[count:]
+    dx, dv0, ddt, *grads = ltc_scan_backward_op(
+        dy, dvn, x, v0, dt, lengths, parameters, graphs, saved, unfolds, need_dx, need_ddt, solver
+    )
+    nothing = [None] * len(graphs)
+    return dx if need_dx else None, dv0, ddt if need_ddt else None, None, list(grads), nothing, None, None, None, None
+
+
+ltc_scan_op.register_autograd(_backward, setup_context=_setup)
+ltc_scan_backward_op.register_autograd(refuse)
+
+
+def ltc_scan(
+    x: Tensor,
+    v: Tensor,
+    dt: Tensor,
+    lengths: Tensor | None,
+    parameters: Sequence[Tensor],
+    sensory: Graph,
+    recurrent: Graph,
+    unfolds: int,
+    solver: str = SOLVERS[0],
+) -> tuple[Tensor, Tensor] | None:
+    """Run neurons over a sequence on the backend of their device, or return None where none takes it.
+
+    The caller then runs its own plain loop, which is the definition. Where operators are recorded or watched this
+    calls `torch.ops.liquidtime.ltc_scan`; elsewhere the same by a shorter way.
+
+    Args:
+        x: (B, T, D) what the sensors see.
+        v: (B, H) potentials.
+        dt: (B, T) time since the previous sample, at least 0.
+        lengths: (B,) number of samples of each row, or None; what lies past them changes nothing.
+        parameters: w, γ, μ, E of the sensory synapses, each (n,), and of the recurrent ones; then gl, gl·vl and cm,
+            each (H,). w, gl and cm are positive.
+        sensory: the synapses of the sensors.
+        recurrent: the synapses between neurons.
+        unfolds: steps of the solver per sample.
+        solver: one of `SOLVERS`: "semi_implicit", "euler", "rk4", "hold" or "midpoint".
+
+    Returns:
+        (B, T, H) the potentials after each sample, 0 past the end of a row; and (B, H) the last ones.
+
+    Raises:
+        ValueError: a shape that does not fit, an interval that is negative, NaN or infinite, a length outside 0…T.
+
+    """
+    tensors = [x, v, dt, *parameters]
+    training = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    inputs = Inputs(x, v, dt, lengths, parameters, sensory, recurrent, unfolds, solver)
+    choice = BACKENDS.choose(tensors, lambda backend: backend.refusal(inputs, training))
+    if choice is None:
+        return None
+    if choice.traced:
+        graphs, need_ddt = [*sensory, *recurrent], training and dt.requires_grad
+        y, vn, _ = ltc_scan_op(x, v, dt, lengths, list(parameters), graphs, unfolds, training, need_ddt, solver)
+        return y, vn
+    check_inputs(inputs)
+    if training:
+        copy = None if lengths is None else lengths.clone()  # the caller's may change before the backward run
+        static: Any = (choice.backend, (sensory, recurrent), (unfolds, solver))
+        y, vn = _Scan.apply(*static, x, v, dt, copy, *parameters)  # type: ignore[no-untyped-call]
+    else:
+        y, vn, _ = choice.backend.forward(inputs, False)
+    return y, vn

@@ -1,0 +1,211 @@
+"""A trained liquid network driven along the test run, by its own solver, by a fine one, and in closed form."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from liquidtime.cells import LTCCell
+from liquidtime.closed_form import algorithm_one
+from liquidtime.closed_form.liquid_layer import with_solver
+from liquidtime.layers import LTC
+from liquidtime.ops import using_backend
+from liquidtime.ops.backend import native_is_live
+from liquidtime.paper.datasets import Split
+from liquidtime.paper.fitting import Outcome, Settings, Trial, count_weights
+from liquidtime.paper.models.lane.features import drives
+from liquidtime.paper.models.lane.head import shared_head
+from liquidtime.paper.models.lane.model import LaneModel, driver_file
+from liquidtime.solvers import RK4, Solver
+from liquidtime.training.artifact import tensors_from_bytes
+
+FINE = 16
+"""RK4 steps a sample of the traces."""
+FIRST = 2
+"""Samples over which the error is given once more, before it has had time to build up."""
+REPEATS = 3
+"""Of each timed run."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """A trained network and what it meets on the test run.
+
+    Attributes:
+        ltc: the network.
+        x: (1, T, 64) features.
+        dt: (1, T) seconds since the previous image.
+        y: (T,) the driver's steering.
+
+    """
+
+    ltc: LTC
+    x: Tensor
+    dt: Tensor
+    y: Tensor
+
+
+def course(trial: Trial, ncp: LaneModel, settings: Settings) -> Course:
+    """Return the liquid network of the trial's seed, from its file or trained, and the test run as the head sees it."""
+    ltc = cast(LTC, ncp.make(settings))
+    if trial.kept is None:
+        raise ValueError("the trained network is handed on as a file; `trial` must have a folder `kept`.")
+    path = driver_file(trial.kept, ncp.name, trial.seed)
+    if not path.exists():
+        ncp.fit(trial, settings)
+    ltc.load_state_dict(tensors_from_bytes(path.read_bytes()))
+    head = shared_head(trial.split, trial.kept, trial.folder, trial.progress)
+    drive = drives(trial.split.test, head)[0]
+    return Course(ltc.requires_grad_(False).eval(), drive.features.unsqueeze(0), drive.dt.unsqueeze(0), drive.y[:, 0])
+
+
+def traces(on: Course, solver: Solver, unfolds: int) -> Tensor:
+    """Return every neuron's potential (T, H) along the run in float64, by a solver from its own last state."""
+    cell = copy.deepcopy(cast(LTCCell, on.ltc.cells[0])).double()
+    cell.solver, cell.unfolds = solver, unfolds
+    x, dt = on.x.double(), on.dt.double()
+    state, found = cell.initial_state(x[:, 0]), []
+    for step in range(x.shape[1]):
+        _, state = cell(x[:, step], state, dt[:, step])
+        found.append(state[0][0])
+    return torch.stack(found)
+
+
+def from_recorded(on: Course, recorded: Tensor, *, repaired: bool) -> Tensor:
+    """Return Algorithm 1 without recursion, (T, H): from the start, with the recorded presynaptic activity (T, H)."""
+    cell = copy.deepcopy(cast(LTCCell, on.ltc.cells[0])).double()
+    t = on.dt.double().cumsum(1)
+    start = torch.zeros(1, recorded.shape[1], dtype=torch.float64)
+    return algorithm_one(cell, on.x.double(), recorded.unsqueeze(0), t, start, repaired=repaired)[0]
+
+
+_LAST: dict[tuple[Split, Path | None, int], tuple[Course, Tensor, float]] = {}
+"""What was asked for last, so that methods run in one process share it."""
+
+
+def reference(trial: Trial, ncp: LaneModel, settings: Settings) -> tuple[Course, Tensor, float]:
+    """Return the course, its fine traces (T, H), and what halving the steps changed in any potential."""
+    key = (trial.split, trial.kept, trial.seed)
+    if key not in _LAST:
+        on = course(trial, ncp, settings)
+        with torch.no_grad():
+            fine = traces(on, RK4(), FINE)
+            change = float((fine - traces(on, RK4(), FINE // 2)).abs().max())
+        _LAST.clear()
+        _LAST[key] = (on, fine, change)
+    return _LAST[key]
+
+
+@dataclass(frozen=True)
+class TightnessModel:
+    """One way to compute the neurons of a trained liquid network.
+
+    Attributes:
+        title: as our tables write it.
+        ncp: the network that is trained.
+        ncp_settings: its settings.
+        solver: of each step; for recorded activity, Algorithm 1 in one of its forms.
+        unfolds: steps a sample.
+        recorded: whether there is no recursion: presynaptic activity is the fine solution's, time runs from the start.
+        paper: empty: the paper's figure stands in the table's head.
+
+    """
+
+    title: str
+    ncp: LaneModel
+    ncp_settings: Settings
+    solver: Solver
+    unfolds: int = 1
+    recorded: bool = False
+    paper: tuple[str, ...] = ()
+
+    def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
+        """Hold the neurons' traces against the fine solution and the network's own solver; nothing is trained.
+
+        Args:
+            trial: its seed is that of the trained network.
+            settings: not read; the network's are in `ncp_settings`.
+
+        """
+        on, fine, change = reference(trial, self.ncp, self.ncp_settings)
+        with torch.no_grad():
+            cell = cast(LTCCell, on.ltc.cells[0])
+            own = traces(on, cell.solver, cell.unfolds)
+            found = self.traces(on, fine)
+            steering = cell.read_out(found)[:, 0].nan_to_num(0.0).clamp(-1, 1)
+            against = {"fine": fine, "own": own}
+            figures: dict[str, Any] = {
+                f"against_{name}": _errors(found, trace, float(cell.output_weight[0]))
+                for name, trace in against.items()
+            }
+            figures["variance_per_neuron"] = fine.var(dim=0, correction=0).tolist()
+            figures["fine_change"] = change
+            figures["speed"] = self.speed(on, fine)
+        return Outcome(
+            prediction=steering.numpy().reshape(len(trial.split.test), -1),
+            weights=count_weights(on.ltc),
+            train_settings={"reference": f"rk4 x {FINE}", "own_solver": f"{cell.solver.name} x {cell.unfolds}"},
+            figures=figures,
+        )
+
+    def traces(self, on: Course, fine: Tensor) -> Tensor:
+        """Return every neuron's potential (T, H)."""
+        if self.recorded:
+            return from_recorded(on, fine, repaired=bool(getattr(self.solver, "repaired", True)))
+        return traces(on, self.solver, self.unfolds)
+
+    def speed(self, on: Course, fine: Tensor) -> dict[str, Any]:
+        """Return the best seconds of several runs over all samples in float32, taken in turns with the own solver's.
+
+        Both run on the plain loop; where the compiled kernel is there, it is timed with the own solver as well.
+        """
+        if self.recorded:
+            runs: dict[str, Callable[[], object]] = {"seconds": lambda: self.traces(on, fine)}
+        else:
+            compiled = with_solver(on.ltc, self.solver, self.unfolds)
+            runs = {"seconds": lambda: compiled(on.x, dt=on.dt)}
+        with using_backend("reference"):
+            found = _best({**runs, "seconds_own": lambda: on.ltc(on.x, dt=on.dt)})
+        if native_is_live():
+            found |= _best({"seconds_own_kernel": lambda: on.ltc(on.x, dt=on.dt)})
+        return {**found, "speedup": found["seconds_own"] / found["seconds"]}
+
+
+def _best(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
+    best = dict.fromkeys(runs, math.inf)
+    for _ in range(REPEATS):
+        for name, run in runs.items():
+            begun = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - begun)
+    return best
+
+
+def _errors(found: Tensor, trace: Tensor, weight: float) -> dict[str, Any]:
+    """Return mean squared errors; `output` is of the steering, an affine map of the motor neuron, which is the first.
+
+    What is too large for a float64 is None, and `overflow` is the first sample at which a potential was.
+    """
+    squares = (found - trace).square().mean(dim=0)
+    finite = torch.isfinite(found).all(dim=1)
+    return {
+        "mse": _number(squares.mean()),
+        "mse_per_neuron": [_number(square) for square in squares],
+        "mse_motor": _number(squares[0]),
+        "mse_output": _number(squares[0] * weight**2),
+        "mse_first": _number((found - trace)[:FIRST].square().mean()),
+        "largest": _number((found - trace).abs().max()),
+        "overflow": None if bool(finite.all()) else int((~finite).nonzero()[0, 0]),
+    }
+
+
+def _number(value: Tensor) -> float | None:
+    return float(value) if math.isfinite(float(value)) else None

@@ -1,0 +1,131 @@
+"""The paper's two tables of complexity with the exponents that `benchmarks/side_by_side.py --case scaling` measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from liquidtime.paper.experiments.published import PREDICTION, SOLVER_STEPS
+from liquidtime.paper.pages.markdown import cells, head
+
+NAMES = {"RNN": "nn.RNN", "ODE-RNN": "ODE-RNN", "Transformer": "Transformer", "CfC": "CfC"}
+"""Of the paper's second table, as the benchmark calls them."""
+FIXED, ADAPTIVE = ("euler", "midpoint", "rk4"), "dopri5"
+LEGEND = """\
+Measured: cost ∝ size^e, fitted over the larger half of the sizes, one thread, no gradients; n samples, k hidden units,
+K solver steps. A network's products are of k × k matrices, so its exponent of k goes from 0, where calls cost more than
+arithmetic, to 2; the paper counts one multiplication a unit. *p*: what a step costs in parts of Euler's. *order*: of
+the error over whole intervals in the length of a step, one less than the local error's. Hypersolvers were not
+measured."""
+ORDERED = ("euler", "rk4")
+"""Whose order the compiler's benchmark has measured; its midpoint is another method."""
+
+
+def growth(out: Path) -> dict[tuple[str, str], float]:
+    """Return the exponents by sweep and model, from every report under `bench/`; empty where there is none."""
+    found: dict[tuple[str, str], float] = {}
+    for report in _reports(out):
+        for entry in report["conclusions"]["growth"]:
+            if entry["exponent"] is not None:
+                found[entry["sweep"], entry["model"]] = entry["exponent"]
+    return found
+
+
+def complexity_rows(out: Path) -> list[dict[str, Any]]:
+    """Return one entry a line of both tables: the paper's words and our exponents; empty where nothing was measured."""
+    measured = growth(out)
+    if not measured:
+        return []
+    costs: dict[str, float] = {}
+    for report in _reports(out):
+        costs |= report["conclusions"]["order_costs"]
+    orders = _orders(out)
+    steps: dict[str, list[str]] = {
+        SOLVER_STEPS[0].model: list(FIXED),
+        SOLVER_STEPS[1].model: [ADAPTIVE],
+        "CfC": ["CfC"],
+    }
+    rows: list[dict[str, Any]] = []
+    for line in SOLVER_STEPS:
+        names = steps.get(line.model, [])
+        rows.append(
+            {
+                "table": "solver steps",
+                "model": line.model,
+                "paper": [line.first, line.second],
+                "exponents": {name: measured.get(("solver-K", name)) for name in names},
+                "step": {name: costs[name] for name in names if name in costs},
+                "orders": {name: orders[name] for name in names if name in orders},
+            }
+        )
+    for line in PREDICTION:
+        name = NAMES[line.model]
+        sweeps = ("sequence-T", "sequence-H", "step-n", "step-H")
+        rows.append(
+            {
+                "table": "prediction",
+                "model": line.model,
+                "paper": [line.first, line.second],
+                "exponents": {sweep: measured.get((sweep, name)) for sweep in sweeps},
+            }
+        )
+    return rows
+
+
+def complexity_markdown(out: Path) -> str:
+    """Return both tables; empty where nothing was measured."""
+    rows = complexity_rows(out)
+    if not rows:
+        return ""
+    text = head("method", "cost of K steps", "measured", "p", "local error", "order")
+    for row in rows:
+        if row["table"] == "solver steps":
+            many = len(row["exponents"]) > 1
+            text.append(
+                cells(
+                    row["model"],
+                    row["paper"][0],
+                    _listed({name: _power("K", value) for name, value in row["exponents"].items()}, many),
+                    _listed({name: f"{value:.2f}" for name, value in row["step"].items()}, many),
+                    row["paper"][1],
+                    _listed({name: f"{value:.2f}" for name, value in row["orders"].items()}, many),
+                )
+            )
+    text += ["", *head("model", "a sequence", "measured", "one more sample", "measured")]
+    for row in rows:
+        if row["table"] == "prediction":
+            e = row["exponents"]
+            text.append(
+                cells(
+                    row["model"],
+                    row["paper"][0],
+                    f"{_power('n', e['sequence-T'])} {_power('k', e['sequence-H'])}",
+                    row["paper"][1],
+                    f"{_power('n', e['step-n'])} {_power('k', e['step-H'])}",
+                )
+            )
+    return "\n".join([*text, "", LEGEND]) + "\n"
+
+
+def _reports(out: Path) -> list[dict[str, Any]]:
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((out / "bench").rglob("bench.json"))]
+    return [report for report in found if not report["quick"]]
+
+
+def _orders(out: Path) -> dict[str, float]:
+    """Return the measured orders of solvers, from the compiler's benchmark; means over its networks."""
+    path = out / "compile_ltc.json"
+    if not path.exists():
+        return {}
+    runs = json.loads(path.read_text(encoding="utf-8"))["seeds"]
+    return {name: fmean(run["orders"][name] for run in runs) for name in ORDERED}
+
+
+def _power(base: str, exponent: float | None) -> str:
+    return f"{base}^?" if exponent is None else f"{base}^{exponent:.2f}"
+
+
+def _listed(values: dict[str, str], named: bool) -> str:
+    return ", ".join(f"{name} {value}" if named else value for name, value in values.items()) or "–"

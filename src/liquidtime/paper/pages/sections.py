@@ -1,0 +1,59 @@
+"""Parts of the page of results that have a table of their own kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.pages.complexity import complexity_markdown, complexity_rows
+from liquidtime.paper.pages.lane import lane_markdown, lane_rows, tightness_markdown, tightness_rows
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table made from files in the folder of results.
+
+    Attributes:
+        title: of the section.
+        command: what makes the files.
+        rows: folder -> what the table tells, as JSON has it.
+        markdown: folder -> the table; empty where there are no files yet.
+
+    """
+
+    title: str
+    command: str
+    rows: Callable[[Path], list[dict[str, Any]]]
+    markdown: Callable[[Path], str]
+
+
+SECTIONS: dict[str, Section] = {
+    "lane-keeping": Section(
+        EXPERIMENTS["lane-keeping"].title,
+        "liquidtime paper run lane-keeping --model MODEL --seeds N; liquidtime paper figure attention",
+        lane_rows,
+        lane_markdown,
+    ),
+    "tightness": Section(
+        EXPERIMENTS["tightness"].title,
+        "liquidtime paper run tightness --model METHOD; liquidtime paper figure tightness",
+        tightness_rows,
+        tightness_markdown,
+    ),
+    "complexity": Section(
+        "Complexity", "make bench CASE=scaling ARGS='--out results/bench'", complexity_rows, complexity_markdown
+    ),
+}
+
+
+def written(out: Path) -> list[str]:
+    """Return the lines of every section that has files."""
+    parts = []
+    for section in SECTIONS.values():
+        text = section.markdown(out)
+        if text:
+            parts += [f"## {section.title}", "", f"`{section.command}`", "", text]
+    return parts

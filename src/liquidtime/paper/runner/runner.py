@@ -1,0 +1,212 @@
+"""Runs seeds of a model in an experiment: skips those with a result, resumes those that were interrupted."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+
+from liquidtime._checks import check_choice, check_size
+from liquidtime.paper.datasets import Split
+from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.experiments.experiment import HONEST, Experiment
+from liquidtime.paper.fitting import Outcome, Trial
+from liquidtime.paper.runner.results import Key, surroundings, write_prediction, write_result
+from liquidtime.training import bootstrap_interval, read_log
+from liquidtime.training.run_folder import clear_run
+
+LEVEL, RESAMPLES = 0.95, 1000
+
+
+def run(
+    experiment: str,
+    model: str,
+    seeds: Sequence[int],
+    *,
+    protocol: str = HONEST,
+    epochs: int | None = None,
+    limit: int | None = None,
+    data_dir: str | Path | None = None,
+    out: str | Path = "results",
+    jobs: int | None = None,
+    progress: bool | None = None,
+    log: Callable[[str], None] = lambda text: None,
+    every: float = 30.0,
+) -> list[Path]:
+    """Run seeds and return the files of their results.
+
+    Args:
+        experiment: name in `EXPERIMENTS`.
+        model: name of a row of the experiment.
+        seeds: random seeds, one result each; those that have a result are not run again.
+        protocol: name of a protocol of the experiment.
+        epochs: number of epochs, in place of the settings'.
+        limit: largest number of sequences of each part, the first ones, to try things out.
+        data_dir: a folder with the data, see `liquidtime.paper.datasets`.
+        out: where results go; checkpoints are under its `runs/` while a seed is under way.
+        jobs: seeds side by side, one thread each. None: as many as cores, where there are several seeds to run.
+        progress: show a progress line of each seed; None = only on a terminal.
+        log: called with one line per event.
+        every: seconds between lines about seeds that are under way side by side.
+
+    """
+    check_choice("experiment", experiment, EXPERIMENTS)
+    chosen = EXPERIMENTS[experiment]
+    row = chosen.row(model)
+    check_choice("protocol", protocol, row.protocols or chosen.protocols)
+    for name, value in (("epochs", epochs), ("limit", limit), ("jobs", jobs)):
+        if value is not None:
+            check_size(name, value)
+    home = Path(out)
+    keys = [Key(experiment, model, protocol, check_size("seed", seed, least=0), epochs, limit) for seed in seeds]
+    waiting = []
+    for key in keys:
+        if key.file(home).exists():
+            log(f"{key.file(home)}: done before")
+        else:
+            waiting.append(key)
+    together = min(jobs if jobs is not None else os.cpu_count() or 1, max(len(waiting), 1))
+    if together == 1:
+        for key in waiting:
+            log(run_seed(key, data_dir, home, 1, progress))
+    else:
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(together, mp_context=spawn, initializer=_one_thread) as pool:
+            work: set[Future[str]] = {pool.submit(run_seed, key, data_dir, home, together, False) for key in waiting}
+            reported: dict[Key, str] = {}
+            while work:
+                done, work = wait(work, timeout=every, return_when=FIRST_COMPLETED)
+                for one in done:
+                    log(one.result())
+                for key in waiting if not done else []:
+                    status = progress_of(key, home)
+                    if status and reported.get(key) != status:
+                        reported[key] = status
+                        log(status)
+    return [key.file(home) for key in keys]
+
+
+def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, progress: bool | None) -> str:
+    """Run one seed, write its result, and return a line about it."""
+    experiment = EXPERIMENTS[key.experiment]
+    row = experiment.row(key.model)
+    settings = row.settings
+    if settings is not None and key.epochs is not None:
+        settings = dataclasses.replace(settings, epochs=key.epochs)
+    root = None if data_dir is None else str(data_dir)
+    split = _data(key.experiment, key.protocol, root, key.limit, tuple(sorted(row.options.items())))
+    folder = key.folder(out)
+    if row.average is not None:
+        outcome = _averaged(key, row.average, data_dir, out, together, progress)
+    else:
+        outcome = row.model.fit(
+            Trial(
+                task=experiment.task,
+                split=split,
+                honest=key.protocol == HONEST,
+                seed=key.seed,
+                folder=folder,
+                progress=progress,
+                kept=key.kept(out),
+                last_epoch=row.last_epoch,
+            ),
+            settings,
+        )
+    if experiment.is_averaged(key.model):
+        write_prediction(key.prediction(out), outcome.prediction)
+    figures = _figures(experiment, split, outcome)
+    seconds = [record["seconds"] for record in outcome.history]
+    record = {
+        "key": dataclasses.asdict(key),
+        "title": row.title,
+        "note": row.note,
+        "settings": None if settings is None else settings.to_dict(),
+        "train_settings": outcome.train_settings,
+        "data": {**experiment.protocols[key.protocol], **row.options},
+        "sizes": {name: len(part) for name, part in split.parts().items()},
+        "weights": outcome.weights,
+        "epochs": outcome.epochs,
+        "best_epoch": outcome.best_epoch,
+        "stopped": outcome.stopped,
+        "seconds_per_epoch": median(seconds) if seconds else None,
+        "curves": _curves(outcome.history),
+        "figures": figures,
+        **surroundings(torch.get_num_threads(), together),
+    }
+    write_result(key.file(out), record)
+    clear_run(folder)
+    test = figures["test"]
+    return f"{key.file(out)}: {test['metric']} {test['value']:.4f} [{test['low']:.4f}, {test['high']:.4f}]"
+
+
+def _averaged(
+    key: Key, average: tuple[str, int], data_dir: str | Path | None, out: Path, together: int, progress: bool | None
+) -> Outcome:
+    """Return the mean prediction of several seeds of a row; those that are missing are run first, as seeds of it."""
+    name, n = average
+    members = [dataclasses.replace(key, model=name, seed=n * key.seed + number) for number in range(n)]
+    for member in members:
+        if not (member.file(out).exists() and member.prediction(out).exists()):
+            run_seed(member, data_dir, out, together, progress)
+    records = [json.loads(member.file(out).read_text(encoding="utf-8")) for member in members]
+    return Outcome(
+        prediction=np.mean([np.load(member.prediction(out)) for member in members], axis=0),
+        weights=sum(record["weights"] for record in records),
+        train_settings={"row": name, "seeds": [member.seed for member in members]},
+    )
+
+
+def progress_of(key: Key, out: Path) -> str:
+    """Return a line about a seed under way, from its log; empty before its first epoch has ended."""
+    try:
+        records = read_log(key.folder(out))
+    except OSError:
+        return ""
+    if not records:
+        return ""
+    last = records[-1]
+    held = [f"{name} {value:.4f}" for name, value in last.items() if name.startswith("val_") and value is not None]
+    return (
+        f"{key.experiment} {key.stem()}: epoch {last['epoch'] + 1}, loss {last['loss']:.4f} {' '.join(held)}".rstrip()
+    )
+
+
+def _figures(experiment: Experiment, split: Split, outcome: Outcome) -> dict[str, Any]:
+    task = experiment.task
+    interval = bootstrap_interval(
+        task.metric, task.target(split.test), outcome.prediction, level=LEVEL, resamples=RESAMPLES
+    )
+    test = {"metric": task.metric, **{name: getattr(interval, name) for name in ("value", "low", "high", "level")}}
+    figures: dict[str, Any] = {"test": test, **outcome.figures}
+    if outcome.best_metric is not None:
+        figures["validation"] = {"metric": task.metric, "value": outcome.best_metric}
+    if "penalty" in outcome.figures and task.metric == "mse":
+        figures["test_with_penalty"] = {"metric": task.metric, "value": interval.value + outcome.figures["penalty"]}
+    return figures
+
+
+def _curves(history: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for record in history for name in record)
+    return {name: [record.get(name) for record in history] for name in names}
+
+
+@functools.lru_cache(maxsize=1)
+def _data(
+    experiment: str, protocol: str, data_dir: str | None, limit: int | None, options: tuple[tuple[str, Any], ...]
+) -> Split:
+    """Seeds of one process share their data."""
+    return EXPERIMENTS[experiment].data(protocol, data_dir, limit, **dict(options))
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.classical import Guess, SummaryBoosting
+from liquidtime.data import SeriesSet, check_classes
+from liquidtime.data.reading.columns import label_of
+from liquidtime.estimators import CfCClassifier
+from liquidtime.tasks.comparison import BOOSTING, Comparison, compared
+from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.series_view import SeriesView, extremes
+from liquidtime.tasks.task import Part, Task
+
+_FEW = 20
+"""Whole numbers are taken as classes where there are at most this many different ones, each twice on average."""
+
+
+class Classification(Task):
+    """One class of two or more for each series."""
+
+    name: ClassVar = "classify"
+    title: ClassVar = "Classification"
+    estimators: ClassVar = (CfCClassifier,)
+    metrics: ClassVar = ("auc", "average_precision", "accuracy", "log_loss", "brier")
+    plots: ClassVar = ("roc", "precision_recall", "calibration")
+
+    def suggested_by(self, target: Any) -> str:  # noqa: D102
+        if target is None:
+            return ""
+        labels = np.asarray(target)
+        if labels.dtype.kind == "b":
+            return "the targets are truth values"
+        if labels.dtype.kind in "OUS" and not all(isinstance(label, int | float) for label in labels.ravel().tolist()):
+            return "the targets are texts"
+        if labels.dtype.kind in "iuO" and labels.ndim == 1:
+            classes = set(labels.tolist())
+            if all(isinstance(label, int) for label in classes) and len(classes) <= min(_FEW, len(labels) / 2):
+                return f"the targets are {len(classes)} different whole numbers"
+        return ""
+
+    def check_target(self, target: Any, S: int) -> npt.NDArray[Any]:  # noqa: D102
+        return check_classes(target, S)
+
+    def strata(self, target: Any) -> npt.NDArray[Any]:
+        """Return the classes: both parts get their share of each."""
+        return np.asarray(target)
+
+    def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> Comparison:
+        """Compare probabilities with those of gradient boosting and of the share of each class.
+
+        Raises:
+            ValueError: the test part has a class that the model does not know.
+
+        """
+        data, y = test
+        target = codes_of(y, model.classes_)
+        series = model.encode(data)
+        predictions = {name: model.predict_proba(series)}
+        if train is not None:
+            predictions[BOOSTING] = SummaryBoosting(self.name, seed).fit(*train).predict_proba(data)
+            predictions["guess (share of each class)"] = Guess(self.name).fit(*train).predict_proba(data)
+        return compared(self.metrics, target, predictions, series, seed, model.classes_)
+
+    def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
+        """Return the most probable class and the probability of each."""
+        return {"": data.ids, **self._columns(model, model.predict_proba(data))}
+
+    def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
+        assert comparison.series is not None
+        columns = self._columns(model, comparison.predictions[comparison.name])
+        return {"": comparison.series.data.ids, "truth": model.classes_[comparison.target], **columns}
+
+    def _columns(self, model: Any, probabilities: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
+        columns = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
+        for place, label in enumerate(model.classes_):
+            columns[f"probability_{label}"] = probabilities[:, place]
+        return columns
+
+    def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
+        """Return series with the probability of class 1 of two, or of every class of more, over time."""
+        assert comparison.series is not None
+        probabilities, target = comparison.predictions[comparison.name], comparison.target
+        data = comparison.series.data
+        kinds, rows = extremes(1.0 - probabilities[np.arange(len(target)), target], data.lengths, target)
+        evolution = model.evolve(comparison.series[rows]) if rows else None
+        names = [str(label) for label in model.classes_]
+        views = []
+        for place, (kind, row) in enumerate(zip(kinds, rows, strict=True)):
+            assert evolution is not None
+            one, code = data[row], int(target[row])
+            steps = slice(evolution.offsets[place], evolution.offsets[place + 1])
+            outcome = f"truth {names[code]}, its probability at the end {probabilities[row, code]:.2f}"
+            two = len(names) == 2
+            views.append(
+                SeriesView(
+                    kind, str(one.id), outcome, one.times, one.values, data.channels, evolution.times[steps],
+                    evolution.outputs[steps, 1] if two else evolution.outputs[steps],
+                    truth=float(code) if two else None,
+                    labels=() if two else tuple(names),
+                    bounds=(0.0, 1.0),
+                )
+            )  # fmt: skip
+        return views
+
+
+def codes_of(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the position of each label among sorted classes; whole numbers and their texts are the same label.
+
+    Args:
+        y: (n,) labels.
+        classes: (C,) sorted.
+
+    Raises:
+        ValueError: a label that is none of the classes.
+
+    """
+    labels = np.asarray(y)
+    places = {label_of(label): place for place, label in enumerate(classes.tolist())}
+    codes = np.array([places.get(label_of(label), -1) for label in labels.tolist()], dtype=np.int64)
+    if (codes < 0).any():
+        strange = labels[codes < 0].tolist()
+        raise ValueError(
+            f"`target` must have classes that the model knows ({', '.join(list(places)[:10])}); {len(strange)} of "
+            f"{len(labels)} labels are others, the first is {strange[0]!r}"
+        )
+    return codes

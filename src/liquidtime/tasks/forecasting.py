@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from liquidtime.data import SeriesSet
+from liquidtime.estimators import CfCForecaster
+from liquidtime.estimators.faces.forecast_test import ForecastTest, forecast_test
+from liquidtime.tasks.comparison import Comparison
+from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.series_view import SeriesView, extremes
+from liquidtime.tasks.task import Part, Task
+from liquidtime.training import mean_interval
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ForecastComparison(Comparison):
+    """A comparison of forecasts, and the forecasts themselves.
+
+    `target` and `predictions` are all values that could be compared, scaled; `series` are the pasts.
+
+    Args:
+        test: the forecasts.
+    """
+
+    test: ForecastTest | None = None
+
+
+class Forecasting(Task):
+    """Every channel of the series at later times."""
+
+    name: ClassVar = "forecast"
+    title: ClassVar = "Forecast"
+    estimators: ClassVar = (CfCForecaster,)
+    metrics: ClassVar = ("mse", "mae")
+    has_target: ClassVar = False
+    takes_auxiliary: ClassVar = False
+    unnamed_target: ClassVar = "every channel"
+    unit: ClassVar = "in standard deviations"
+    plots: ClassVar = ("residuals", "value_calibration")
+    options: ClassVar = ("horizons",)
+
+    def suggested_by(self, target: Any) -> str:  # noqa: D102
+        return "there is no target" if target is None else ""
+
+    def check_target(self, target: Any, S: int) -> None:
+        """Refuse any target: the series are their own."""
+        if target is not None:
+            raise ValueError("`target` must be left out to forecast: the series are their own targets")
+
+    def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> ForecastComparison:
+        """Compare forecasts with the last value and the mean so far; they need no training part.
+
+        Figures are means over the series, and so are their confidence intervals.
+        """
+        found = forecast_test(model, test[0])
+        names = {key: name if key == "model" else key.replace("_", " ") for key in found.forecasts}
+        errors = {"mse": found.squared, "mae": found.absolute}
+        return ForecastComparison(
+            target=found.scaled_truth,
+            predictions={names[key]: values for key, values in found.scaled_forecasts.items()},
+            figures={
+                label: {metric: mean_interval(errors[metric][key], seed=seed) for metric in self.metrics}
+                for key, label in names.items()
+            },
+            series=found.past,
+            test=found,
+        )
+
+    def predict(self, model: Any, data: SeriesSet, *, horizons: Any = None, **options: Any) -> Columns:
+        """Return one row for each series, horizon and channel.
+
+        Args:
+            model: fitted.
+            data: the series.
+            horizons: (Q,) times after the last sample of each series; one median interval if None.
+            **options: none.
+        """
+        ahead = np.array(horizons or [model.encoder_.time_scale_], dtype=np.float64)
+        values = model.predict(data, horizons=ahead)  # (S, Q, C)
+        S, Q, C = values.shape
+        return {
+            "": np.repeat(data.ids, Q * C),
+            "horizon": np.tile(np.repeat(ahead, C), S),
+            "channel": list(model.channels_) * (S * Q),
+            "prediction": values.reshape(-1),
+        }
+
+    def tested(self, model: Any, comparison: Comparison) -> Columns:
+        """Return one row for each value that was forecast and measured."""
+        assert isinstance(comparison, ForecastComparison)
+        assert comparison.test is not None
+        found = comparison.test
+        C, rows = len(model.channels_), [len(times) for times in found.times]
+        truth, forecast = np.concatenate(found.truth), np.concatenate(found.forecasts["model"])
+        known = ~np.isnan(truth)
+        ids = np.repeat(found.past.data.ids, rows)
+        return {
+            "": np.repeat(ids, C).reshape(-1, C)[known],
+            "time": np.repeat(np.concatenate(found.times), C).reshape(-1, C)[known],
+            "channel": np.tile(np.array(model.channels_, dtype=object), (len(truth), 1))[known],
+            "truth": truth[known],
+            "prediction": forecast[known],
+        }
+
+    def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
+        """Return series up to their cut, with the forecast and what was measured of the channel measured most often."""
+        assert isinstance(comparison, ForecastComparison)
+        assert comparison.test is not None
+        found = comparison.test
+        errors, data = found.absolute["model"], found.past.data
+        kinds, rows = extremes(errors, np.array([len(times) for times in found.times]))
+        views = []
+        for kind, row in zip(kinds, rows, strict=True):
+            past, truth, times = data[row], found.truth[row], found.times[row]
+            place = int((~np.isnan(truth)).sum(axis=0).argmax())
+            channel = model.channels_[place]
+            known = ~np.isnan(truth[:, place])
+            lines = np.stack([found.forecasts["model"][row][known, place], truth[known, place]], axis=1)
+            words = f"{channel} after the last sample seen, mean error {errors[row]:.2f} standard deviations"
+            views.append(
+                SeriesView(
+                    kind, str(past.id), words, past.times, past.values, data.channels, times[known], lines,
+                    labels=(f"forecast of {channel}", "measured"),
+                )
+            )  # fmt: skip
+        return views

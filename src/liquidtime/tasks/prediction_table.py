@@ -1,0 +1,31 @@
+"""Predictions as a table, one row per series or per prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import polars
+
+Columns: TypeAlias = Mapping[str, Any]
+"""Columns of equal length by name; those under "" are the ids."""
+
+
+def prediction_table(id: str, columns: Columns) -> polars.DataFrame:
+    """Return a table with the ids in front.
+
+    Args:
+        id: name of the column of ids.
+        columns: the columns, the ids under "".
+
+    Raises:
+        ValueError: the ids' name is that of another column.
+
+    """
+    import polars
+
+    if id in columns and id != "":
+        raise ValueError(f"the ids' column {id!r} has the name of a column of predictions; rename it")
+    named = {id if name == "" else name: column for name, column in columns.items()}
+    return polars.DataFrame({name: polars.Series(name, list(column)) for name, column in named.items()})

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.classical import Guess, SummaryBoosting
+from liquidtime.data import SeriesSet, check_values
+from liquidtime.estimators import CfCRegressor
+from liquidtime.tasks.comparison import BOOSTING, Comparison, compared
+from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.series_view import SeriesView, extremes
+from liquidtime.tasks.task import Part, Task
+
+
+class Regression(Task):
+    """One or more numbers for each series."""
+
+    name: ClassVar = "regress"
+    title: ClassVar = "Regression"
+    estimators: ClassVar = (CfCRegressor,)
+    metrics: ClassVar = ("mae", "mse", "r2")
+    plots: ClassVar = ("residuals", "value_calibration")
+
+    def suggested_by(self, target: Any) -> str:  # noqa: D102
+        if target is None or np.asarray(target).dtype.kind not in "fiuO":
+            return ""
+        return "the targets are numbers"
+
+    def check_target(self, target: Any, S: int) -> npt.NDArray[np.float64]:  # noqa: D102
+        return check_values(target, S)
+
+    def check_estimator(self, model: Any) -> None:
+        """Refuse targets per sample: the test, the rivals and the tables are of one target per series."""
+        if model.per_step:
+            raise ValueError("`per_step` is not for this task, which has one target per series; fit the model itself")
+
+    def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> Comparison:
+        """Compare values with those of gradient boosting and of the mean."""
+        data, y = test
+        target = np.asarray(y, dtype=np.float64)
+        series = model.encode(data)
+        predictions = {name: model.predict(series)}
+        if train is not None:
+            rivals = {BOOSTING: SummaryBoosting(self.name, seed), "guess (mean)": Guess(self.name)}
+            for rival, unfitted in rivals.items():
+                predictions[rival] = _columnwise(unfitted, train, data)
+        return compared(self.metrics, target, predictions, series, seed)
+
+    def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
+        """Return the predicted number, or one column for each of several."""
+        return {"": data.ids, **_numbered("prediction", model.predict(data))}
+
+    def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
+        assert comparison.series is not None
+        prediction = comparison.predictions[comparison.name]
+        columns = {**_numbered("truth", comparison.target), **_numbered("prediction", prediction)}
+        return {"": comparison.series.data.ids, **columns}
+
+    def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
+        """Return series with the predicted numbers over time."""
+        assert comparison.series is not None
+        prediction, target = comparison.predictions[comparison.name], comparison.target
+        data = comparison.series.data
+        errors = np.abs(prediction - target).reshape(len(prediction), -1).mean(axis=1)
+        kinds, rows = extremes(errors, data.lengths)
+        evolution = model.evolve(comparison.series[rows]) if rows else None
+        views = []
+        for place, (kind, row) in enumerate(zip(kinds, rows, strict=True)):
+            assert evolution is not None
+            one = data[row]
+            steps = slice(evolution.offsets[place], evolution.offsets[place + 1])
+            outcome = f"truth {_number(target[row])}, prediction at the end {_number(prediction[row])}"
+            views.append(
+                SeriesView(
+                    kind, str(one.id), outcome, one.times, one.values, data.channels, evolution.times[steps],
+                    evolution.outputs[steps], truth=float(target[row]) if target.ndim == 1 else None,
+                )
+            )  # fmt: skip
+        return views
+
+
+def _columnwise(rival: Any, train: Part, data: SeriesSet) -> npt.NDArray[np.float64]:
+    """Return what a rival predicts after it was fitted to each column of the target on its own."""
+    series, y = train
+    target = np.asarray(y, dtype=np.float64)
+    if target.ndim == 1:
+        values: npt.NDArray[np.float64] = rival.fit(series, target).predict(data)
+        return values
+    return np.stack([rival.fit(series, column).predict(data) for column in target.T], axis=1)
+
+
+def _numbered(name: str, values: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+    if values.ndim == 1:
+        return {name: values}
+    return {f"{name}_{place}": values[:, place] for place in range(values.shape[1])}
+
+
+def _number(value: Any) -> str:
+    return ", ".join(f"{item:.4g}" for item in np.ravel(value))

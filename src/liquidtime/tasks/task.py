@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy.typing as npt
+
+from liquidtime.tasks.comparison import Comparison
+from liquidtime.tasks.prediction_table import Columns, prediction_table
+from liquidtime.tasks.series_view import SeriesView
+
+if TYPE_CHECKING:
+    import polars
+
+    from liquidtime.data import SeriesSet
+
+Part = tuple["SeriesSet", Any]
+"""Some series with their targets, None where the task has none."""
+
+
+class Task(ABC):
+    """Something that can be predicted of series.
+
+    A task has no state: one object serves every model. What it says is read by `train_and_test`, by the commands
+    `train`, `predict` and `evaluate`, and by the report.
+    """
+
+    name: ClassVar[str]
+    """As `task=` and `--task` write it."""
+    title: ClassVar[str]
+    """As the heading of a report writes it."""
+    estimators: ClassVar[Sequence[type]]
+    """The estimators that solve it; the first one is taken where none is asked for."""
+    metrics: ClassVar[Sequence[str]]
+    """Names in `liquidtime.training.METRICS`, which say their direction and labels."""
+    has_target: ClassVar[bool] = True
+    """Whether it predicts something beside the series themselves, which a table of labels has."""
+    takes_auxiliary: ClassVar[bool] = True
+    """Whether its estimators take auxiliary targets."""
+    unnamed_target: ClassVar[str] = ""
+    """What is predicted, in words, where nobody has named it."""
+    unit: ClassVar[str] = ""
+    """The unit of figures and of plotted values, in words, where it is not that of the target."""
+    plots: ClassVar[Sequence[str]] = ()
+    """What a report draws of the predictions: names in `liquidtime.evaluation.report.score_plots.PLOTS`."""
+    options: ClassVar[Sequence[str]] = ()
+    """What `predict` may be asked for besides the series, by name."""
+
+    def __repr__(self) -> str:
+        return f"<task {self.name}>"
+
+    @abstractmethod
+    def suggested_by(self, target: Any) -> str:
+        """Return why a target suggests this task, in words; "" if it does not."""
+
+    @abstractmethod
+    def check_target(self, target: Any, S: int) -> npt.NDArray[Any] | None:
+        """Return the target of S series as an array, or refuse it; None where the task has none."""
+
+    def check_estimator(self, model: Any) -> None:  # noqa: B027
+        """Refuse settings of an estimator under which it does not solve this task."""
+
+    def strata(self, target: Any) -> npt.NDArray[Any] | None:
+        """Return (S,) groups of which training and test part both get their share; None for none."""
+        return None
+
+    @abstractmethod
+    def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> Comparison:
+        """Test a model and its rivals on the same series.
+
+        Args:
+            model: fitted to `train`.
+            name: of the model in tables.
+            train: what rivals are fitted to; None leaves out those that need it.
+            test: what they are tested on.
+            seed: of rivals and resamples.
+        """
+
+    @abstractmethod
+    def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
+        """Return the columns of a table of predictions, the ids of its rows under "".
+
+        Args:
+            model: fitted.
+            data: the series.
+            **options: of `options`.
+        """
+
+    @abstractmethod
+    def tested(self, model: Any, comparison: Comparison) -> Columns:
+        """Return the columns of a table of the model's predictions in a test, with the truth, as `predict` does."""
+
+    @abstractmethod
+    def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
+        """Return the series of a test that a report shows, best and worst, with their predictions over time."""
+
+    def table(self, model: Any, data: SeriesSet, id: str = "id", **options: Any) -> polars.DataFrame:
+        """Return a table of predictions.
+
+        Args:
+            model: fitted.
+            data: the series.
+            id: name of the column of ids.
+            **options: of `options`.
+
+        Raises:
+            ValueError: an option that is none of the task's, or ids under the name of another column.
+
+        """
+        for option in options:
+            if option not in self.options:
+                raise ValueError(f"`{option}` is no option of the task {self.name!r}")
+        return prediction_table(id, self.predict(model, data, **options))
+
+    def unknown_settings(self, settings: Mapping[str, Any]) -> list[str]:
+        """Return the names of settings that the task's default estimator does not take."""
+        known = self.estimators[0]._get_param_names()  # type: ignore[attr-defined]
+        return [name for name in settings if name not in known]

@@ -1,0 +1,117 @@
+"""Files that a stranger may have written, read within bounds: none costs more than it can be worth.
+
+JSON is measured before it is parsed, and the header of a safetensors file is compared with the length of the file
+before any tensor is made.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+LARGEST_HEADER = 1 << 22
+_HEADER_VALUES = 400_000
+_MOST_DIMENSIONS = 16
+_ITEM_SIZES = {
+    "BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "F16": 2, "BF16": 2, "I32": 4, "F32": 4, "I64": 8, "F64": 8,
+}  # fmt: skip
+
+
+class DamagedFolder(ValueError):
+    """A saved folder is missing a part, or a part is not what was written."""
+
+
+@dataclass(frozen=True)
+class TensorEntry:
+    """What the header of a safetensors file says of one tensor.
+
+    Args:
+        dtype: e.g. "F32".
+        shape: its sizes.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """Numbers in it."""
+        return math.prod(self.shape)
+
+
+def json_from_bytes(raw: bytes, source: str, values: int) -> Any:
+    """Return what a JSON file holds.
+
+    Args:
+        raw: the file.
+        source: what to call it in an error.
+        values: the most values that it may have, lists and objects included.
+
+    Raises:
+        DamagedFolder: more values, a name twice in one object, or not JSON.
+
+    """
+    count = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
+    if count > values:
+        raise DamagedFolder(f"{source} has up to {count:,} values; at most {values:,} are read")
+    try:
+        return json.loads(raw, object_pairs_hook=_different_names)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFolder(f"{source} is not JSON: {error}") from error
+
+
+def tensor_entries(head: bytes, size: int) -> dict[str, TensorEntry]:
+    """Return the tensors that the header of a safetensors file lists, by name.
+
+    Args:
+        head: the file's beginning, at least its first `LARGEST_HEADER` + 8 bytes or all.
+        size: bytes of the whole file.
+
+    Raises:
+        DamagedFolder: the header is too long, is not one, or its tensors do not fill the file exactly.
+
+    """
+    length = int.from_bytes(head[:8], "little")
+    if len(head) < 8 or length > size - 8:
+        raise DamagedFolder("not a safetensors file: its header is longer than the file")
+    if length > LARGEST_HEADER:
+        raise DamagedFolder(f"not a safetensors file to be read: its header has {length:,} bytes")
+    listed = json_from_bytes(head[8 : 8 + length], "the header of a safetensors file", _HEADER_VALUES)
+    if not isinstance(listed, dict):
+        raise DamagedFolder("not a safetensors file: its header is not an object")
+    listed.pop("__metadata__", None)
+    entries, spans = {}, []
+    for name, described in listed.items():
+        try:
+            dtype, shape, (begin, end) = described["dtype"], described["shape"], described["data_offsets"]
+            entry = TensorEntry(dtype, tuple(shape))
+            whole = all(type(number) is int and 0 <= number < 1 << 62 for number in (*shape, begin, end))
+            if not whole or len(shape) > _MOST_DIMENSIONS or end - begin != entry.elements * _ITEM_SIZES[dtype]:
+                raise ValueError("its sizes do not fit together")
+        except (ValueError, TypeError, KeyError) as error:
+            raise DamagedFolder(f"not a safetensors file: tensor {name[:80]!r}: {error}") from error
+        entries[name] = entry
+        spans.append((begin, end))
+    if _end_of(spans) != size - 8 - length:
+        raise DamagedFolder("not a safetensors file: its tensors do not fill it without gaps and overlaps")
+    return entries
+
+
+def _end_of(spans: Sequence[tuple[int, int]]) -> int | None:
+    """Return where spans that follow each other without a gap end; None where they do not."""
+    reached = 0
+    for begin, end in sorted(spans):
+        if begin != reached:
+            return None
+        reached = end
+    return reached
+
+
+def _different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return named

@@ -1,0 +1,163 @@
+"""Reading the folders that `write_folder` writes: nothing that the manifest does not seal, nothing without a bound."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from liquidtime.training.bounded import DamagedFolder, json_from_bytes
+
+MANIFEST = "manifest.json"
+_LARGEST_MANIFEST = 1 << 16
+_PART, _LARGE = 1 << 20, 1 << 26
+_CAREFULLY = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+"""Follow no link and wait for no pipe, where the system knows of them; bytes as they are on Windows."""
+
+
+class SealedFolder:
+    """A folder that `write_folder` wrote, or says that it did: nothing is read that its manifest does not seal.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        DamagedFolder: its manifest is missing, or not as `write_folder` writes it.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            raise FileNotFoundError(f"there is no folder {path}")
+        self.path, self.entries = path, _entries(path)
+
+    def size(self, name: str, largest: int | None = None) -> int:
+        """Return the size of a file as the manifest has it.
+
+        Raises:
+            DamagedFolder: the manifest does not list it, or it is larger than `largest`.
+
+        """
+        if name not in self.entries:
+            raise DamagedFolder(f"{self.path / MANIFEST} lists no {name}")
+        size = self.entries[name][0]
+        if largest is not None and size > largest:
+            raise DamagedFolder(f"{self.path / name} has {size:,} bytes; at most {largest:,} are read")
+        return size
+
+    def read(self, name: str, largest: int | None = None) -> bytes:
+        """Return a file's contents, compared with the manifest.
+
+        Raises:
+            DamagedFolder: it is missing, larger than `largest`, of another size or sha256, or not a plain file.
+
+        """
+        size = self.size(name, largest)
+        with _opened(self.path / name, size) as file:
+            data = file.read(size)
+            self._compare(name, hashlib.sha256(data), len(data), file.read(1))
+        return data
+
+    def peek(self, name: str, count: int) -> bytes:
+        """Return the first `count` bytes of a file, which nothing has compared with the manifest yet."""
+        with _opened(self.path / name, self.size(name)) as file:
+            return file.read(count)
+
+    def check(self, names: Iterable[str], largest: int | None = None) -> None:
+        """Compare files with the manifest without keeping them.
+
+        Args:
+            names: of the files.
+            largest: bytes that they may have together.
+        """
+        total = 0
+        for name in names:
+            total += self.size(name)
+            if largest is not None and total > largest:
+                raise DamagedFolder(f"{self.path / name} has {self.size(name):,} bytes, too many for such a file")
+            digest, left = hashlib.sha256(), self.size(name)
+            with _opened(self.path / name, left) as file:
+                while left and (part := file.read(min(left, _PART))):
+                    digest.update(part)
+                    left -= len(part)
+                self._compare(name, digest, self.size(name) - left, file.read(1))
+
+    def _compare(self, name: str, digest: Any, size: int, after: bytes) -> None:
+        if size != self.entries[name][0] or after:
+            raise DamagedFolder(f"{self.path / name} changed its size while it was read")
+        if digest.hexdigest() != self.entries[name][1]:
+            raise DamagedFolder(f"{self.path / name} has another sha256 than {MANIFEST} says: a bit has changed")
+
+
+def problem_of(path: Path) -> str | None:
+    """Return what is wrong with a folder, or None where it is whole."""
+    try:
+        sealed = SealedFolder(path)
+        sealed.check(sealed.entries)
+    except (OSError, DamagedFolder) as error:
+        return str(error)
+    return None
+
+
+def _entries(path: Path) -> dict[str, tuple[int, str]]:
+    """Return (size, sha256) by name of a folder's manifest.
+
+    Raises:
+        DamagedFolder: it is missing, or not as `write_folder` writes it.
+
+    """
+    with _opened(path / MANIFEST, None) as file:
+        raw = file.read(_LARGEST_MANIFEST + 1)
+    if len(raw) > _LARGEST_MANIFEST:
+        raise DamagedFolder(f"{path / MANIFEST} has over {_LARGEST_MANIFEST:,} bytes, too many for a manifest")
+    parsed = json_from_bytes(raw, str(path / MANIFEST), _LARGEST_MANIFEST)
+    try:
+        entries = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in parsed["files"].items()}
+        canonical = manifest_text(entries).encode()
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise DamagedFolder(f"{path / MANIFEST} is not a manifest: {error}") from error
+    if canonical != raw:
+        raise DamagedFolder(f"{path / MANIFEST} is not as it was written")
+    for name in entries:
+        check_name(name)
+    return entries
+
+
+def manifest_text(entries: Mapping[str, tuple[int, str]]) -> str:
+    """Return a manifest of (size, sha256) by name."""
+    listed = {name: {"bytes": size, "sha256": digest} for name, (size, digest) in entries.items()}
+    return json.dumps({"files": listed}, indent=1, sort_keys=True) + "\n"
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that is not the plain one of a file inside a folder."""
+    if not name or name != os.path.basename(name) or name in (".", "..", MANIFEST) or "\0" in name or "\\" in name:
+        raise DamagedFolder(f"{name!r} is not the plain name of a file inside the folder")
+
+
+@contextlib.contextmanager
+def _opened(path: Path, size: int | None) -> Iterator[IO[bytes]]:
+    """Open a plain file, of this size where it is known; no link, no pipe, no device, nothing that is mostly holes."""
+    try:
+        handle = os.open(path, os.O_RDONLY | _CAREFULLY)
+    except (OSError, ValueError) as error:
+        raise DamagedFolder(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            raise DamagedFolder(f"{path} is not a plain file")
+        if size is not None and facts.st_size != size:
+            raise DamagedFolder(f"{path} has {facts.st_size} bytes, not the {size} that {MANIFEST} says")
+        if facts.st_size > _LARGE and getattr(facts, "st_blocks", facts.st_size) * 512 < facts.st_size // 4:
+            raise DamagedFolder(f"{path} has {facts.st_size:,} bytes, most of them holes; no saved file has holes")
+    except BaseException:
+        os.close(handle)
+        raise
+    with os.fdopen(handle, "rb") as file:
+        yield file

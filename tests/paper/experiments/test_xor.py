@@ -1,0 +1,31 @@
+"""The two tables of bit streams are declared by fields; remarks only tell what the fields say."""
+
+import dataclasses
+import re
+
+import pytest
+
+from liquidtime.paper.experiments import EXPERIMENTS, xor
+
+
+@pytest.mark.parametrize("name", ["xor", "xor-dense"])
+def test_remarks_tell_the_epochs_of_the_settings(name):
+    told = 0
+    for row in EXPERIMENTS[name].rows.values():
+        for number in re.findall(r"(\d+) epochs", row.note):
+            assert int(number) == row.settings.epochs
+            told += 1
+    assert told > 15
+
+
+def test_the_tables_differ_in_what_the_streams_say_alone():
+    other = xor.rows(dataclasses.replace(xor.EVENT, epochs=4, growing_epochs=2, why=xor.EQUIDISTANT.why))
+    assert other == EXPERIMENTS["xor-dense"].rows
+    changed = {name for name, row in EXPERIMENTS["xor"].rows.items() if row.settings != xor.DENSE_ROWS[name].settings}
+    assert changed == {"ltc", "lstm", "gru", "transformer", "bidirectional", *xor.OTHERS, *xor.SCALED}
+    assert {xor.DENSE_ROWS[name].settings.epochs for name in changed} == {4}
+
+
+def test_every_reason_is_of_a_row():
+    for streams in (xor.EVENT, xor.EQUIDISTANT):
+        assert set(streams.why) <= set(xor.ROWS)

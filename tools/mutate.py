@@ -1,0 +1,248 @@
+"""Mutation testing: change one thing in a source file, run its tests, and see whether they notice.
+
+    .venv/bin/python tools/mutate.py src/liquidtime/times.py --tests tests/test_times.py --count 40 --out times.json
+
+The tests run on a temporary copy of the project; this tree is never written to. A mutant that no test notices is
+printed with its line before and after. A second run with the same `--out` resumes where the first one stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import difflib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+LEFT_OUT = {".git", ".venv", "build", "dist", "results", "runs", ".mypy_cache", ".ruff_cache", ".hypothesis"}
+# An editable install may have an import hook that would bring the tests back to this tree.
+UNHOOK = "import sys; sys.meta_path[:] = [f for f in sys.meta_path if 'ScikitBuild' not in type(f).__name__]\n"
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: `kind` at line `line` of `path`; `number` counts the changes that the file allows."""
+
+    path: str
+    number: int
+    kind: str
+    line: int
+
+
+class Mutator(ast.NodeTransformer):
+    """Walks a module and counts the changes it allows; makes the one with the number `chosen`."""
+
+    def __init__(self, chosen: int | None = None) -> None:
+        self.chosen, self.sites = chosen, list[tuple[str, int]]()
+
+    def offer(self, kind: str, node: ast.AST) -> bool:
+        """Count a change, and return whether it is the one to make."""
+        self.sites.append((kind, getattr(node, "lineno", 0)))
+        return len(self.sites) - 1 == self.chosen
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node without its annotations, which no test can see."""
+        if isinstance(node, ast.AnnAssign):
+            node.value = node.value and self.visit(node.value)
+            return node
+        if isinstance(node, ast.arg):
+            return node
+        if isinstance(node, ast.FunctionDef):
+            returns, node.returns = node.returns, None
+            changed = super().visit(node)
+            node.returns = returns
+            return changed
+        return super().visit(node)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Offer to remove statements of a body, then go on below."""
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            if isinstance(body, list) and not isinstance(node, ast.ClassDef | ast.Module):
+                setattr(node, name, [self._kept(statement) for statement in body])
+        return super().generic_visit(node)
+
+    def _kept(self, statement: ast.stmt) -> ast.stmt:
+        kind = {ast.Raise: "removed raise", ast.Assign: "removed assignment", ast.AugAssign: "removed assignment"}.get(
+            type(statement)
+        )
+        if isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Constant):
+            kind = "removed call"
+        if kind and self.offer(kind, statement):
+            return ast.copy_location(ast.Pass(), statement)
+        return statement
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        for index, operator in enumerate(node.ops):
+            if self.offer("comparison", node):
+                node.ops[index] = COMPARED[type(operator)]()
+        return self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        if type(node.op) in COMPUTED and self.offer("arithmetic", node):
+            node.op = COMPUTED[type(node.op)]()
+        return self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        if self.offer("and/or", node):
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        return self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if isinstance(node.op, ast.Not | ast.USub | ast.Invert) and self.offer("removed sign or not", node):
+            return self.generic_visit(node).operand  # type: ignore[attr-defined, no-any-return]
+        return self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        if self.offer("swapped branches", node):
+            node.body, node.orelse = node.orelse, node.body
+        return self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return node
+        if self.offer("negated condition", node):
+            node.test = ast.copy_location(ast.UnaryOp(ast.Not(), node.test), node.test)
+        return self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        if node.value is not None and self.offer("returns None", node):
+            node.value = ast.copy_location(ast.Constant(None), node)
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        for keyword in list(node.keywords):
+            if keyword.arg is not None and self.offer("dropped keyword", node):
+                node.keywords.remove(keyword)
+        return self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if isinstance(node.value, bool):
+            if self.offer("True/False", node):
+                return ast.copy_location(ast.Constant(not node.value), node)
+        elif isinstance(node.value, int | float) and self.offer("constant", node):
+            return ast.copy_location(ast.Constant(node.value + 1), node)
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return node
+
+
+def mutants_of(path: str, source: str) -> list[Mutant]:
+    """Return every change that a source file allows."""
+    mutator = Mutator()
+    mutator.visit(ast.parse(source))
+    return [Mutant(path, number, kind, line) for number, (kind, line) in enumerate(mutator.sites)]
+
+
+def mutated(source: str, number: int) -> tuple[str, str]:
+    """Return the source with one change made, and the difference."""
+    tree = ast.parse(source)
+    changed = Mutator(number).visit(copy.deepcopy(tree))
+    before, after = ast.unparse(tree), ast.unparse(ast.fix_missing_locations(changed))
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+    return after, "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+
+
+def files_of(paths: list[str], root: Path) -> Iterator[str]:
+    for path in paths:
+        inside = root / path
+        yield from ([path] if inside.is_file() else sorted(str(f.relative_to(root)) for f in inside.rglob("*.py")))
+
+
+def run_tests(copied: Path, tests: str, timeout: float) -> str:
+    """Run the tests of a copy; a run that does not end in time is ended with everything it started."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests.split()]
+    environment = os.environ | {"PYTHONPATH": str(copied / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(
+        command, cwd=copied, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            return SURVIVED if process.wait(timeout) == 0 else KILLED
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return TIMED_OUT
+
+
+def mutate(
+    paths: list[str], tests: str, *, count: int, seed: int, timeout: float, out: Path | None, root: Path = ROOT,
+    say: Callable[[str], None] = print,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Try `count` changes drawn with `seed`, and return what became of each; see the module."""
+    sources = {path: (root / path).read_text() for path in files_of(paths, root)}
+    everything = [mutant for path, source in sources.items() for mutant in mutants_of(path, source)]
+    drawn = random.Random(seed).sample(everything, min(count, len(everything)))
+    records = json.loads(out.read_text())["mutants"] if out is not None and out.exists() else []
+    known = {(record["path"], record["number"], record["diff"]): record for record in records}
+    results: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
+        copied = Path(folder) / "project"
+        shutil.copytree(root, copied, ignore=lambda _, names: LEFT_OUT & set(names))
+        (copied / "src" / "sitecustomize.py").write_text(UNHOOK)
+        if run_tests(copied, tests, timeout) != SURVIVED:
+            raise SystemExit(f"the tests must pass before anything is changed; `pytest {tests}` does not")
+        for index, mutant in enumerate(drawn):
+            source, diff = mutated(sources[mutant.path], mutant.number)
+            key = (mutant.path, mutant.number, diff)
+            if key not in known:
+                (copied / mutant.path).write_text(source)
+                known[key] = asdict(mutant) | {"diff": diff, "result": run_tests(copied, tests, timeout)}
+                (copied / mutant.path).write_text(sources[mutant.path])
+            results.append(known[key])
+            if out is not None:
+                saved = {"tests": tests, "seed": seed, "mutants": list(known.values())}
+                out.write_text(json.dumps(saved, indent=1) + "\n")
+            shown = f"\n{diff}" if results[-1]["result"] == SURVIVED else ""
+            say(
+                f"[{index + 1}/{len(drawn)}] {results[-1]['result']}: {mutant.kind}, {mutant.path}:{mutant.line}{shown}"
+            )
+    say(summary(results))
+    return results
+
+
+def summary(records: list[dict[str, Any]]) -> str:
+    """Return the kill rate in a line; a run that did not end in time counts as noticed."""
+    survivors = sum(record["result"] == SURVIVED for record in records)
+    share = (len(records) - survivors) / len(records) if records else 1.0
+    return f"{len(records) - survivors} of {len(records)} mutants killed ({share:.0%}), {survivors} survived"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("paths", nargs="+", help="source files or folders, from the top of the project")
+    parser.add_argument("--tests", required=True, help="arguments of pytest: the tests of these sources")
+    parser.add_argument("--count", type=int, default=50, help="number of mutants")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the draw")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one run of the tests")
+    parser.add_argument("--out", type=Path, help="JSON file of the results; resumes from it if it exists")
+    arguments = parser.parse_args()
+    mutate(
+        arguments.paths, arguments.tests, count=arguments.count, seed=arguments.seed, timeout=arguments.timeout,
+        out=arguments.out,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
