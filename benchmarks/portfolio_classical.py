@@ -1,6 +1,6 @@
 """Classical models on the portfolio by cross-validation: boosting, extra trees, convolutions, and their blend.
 
-    LIQUIDTIME_DATA=folder python benchmarks/portfolio_classical.py --out folder [--sets ASAS PLAID] [--folds 5]
+    LIQUIDTIME_DATA=folder python -m benchmarks.portfolio_classical --out folder [--sets ASAS PLAID] [--folds 5]
 
 For each outer fold every model is fitted to the training rows, with inner folds of its own for whatever it chooses,
 and judged on the held-out rows; the blend's weights come from the inner held-out predictions. Resumable: predictions
@@ -17,14 +17,14 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from portfolio_data import CLASSIFY, FORECAST, SETS, PortfolioSet, load
 from sklearn.metrics import log_loss, roc_auc_score
 
+from benchmarks.portfolio_data import CLASSIFY, FORECAST, SETS, PortfolioSet, load
 from liquidtime.baselines.classical import SummaryBoosting
 from liquidtime.baselines.features import ConvolutionFeatures, RichFeatures, Ridge, Trees, blend_weights, blended
 from liquidtime.data import SeriesSet
@@ -65,7 +65,7 @@ def answers(model: Any, task: str, X: Any) -> Any:
 
 def summary_boosting(part: Part) -> tuple[Any, Any]:
     """Return held-out predictions of the training rows if there are no test rows, else those of the test rows."""
-    task, data, y = part.train.task, part.train.data, part.train.y
+    task, data, y = part.train.task, part.train.data, part.train.target
     if part.test is not None:
         return np.empty(0), answers(SummaryBoosting(task, part.seed).fit(data, y), task, part.test)
     predictions = [
@@ -80,7 +80,7 @@ def summary_boosting(part: Part) -> tuple[Any, Any]:
 
 def fitted(model: str, part: Part) -> dict[str, Any]:
     """Return held-out predictions of the training rows, those of the test rows, and the seconds of one core."""
-    task, y, features, begun = part.train.task, part.train.y, 0.0, time.process_time()
+    task, y, features, begun = part.train.task, part.train.target, 0.0, time.process_time()
     oof = test = np.empty(0)
     if model == "summary boosting":
         oof, test = summary_boosting(part)
@@ -140,28 +140,32 @@ def run(one: PortfolioSet, models: list[str], out: Path, folds: int, seed: int, 
     figures: dict[str, list[dict[str, float]]] = {model: [] for model in models}
     for number, (train_rows, test_rows) in enumerate(splits):
         groups = None if one.groups is None else one.groups[train_rows]
-        train = replace(one, data=one.data[train_rows], y=one.y[train_rows], groups=groups, step_labels=None, test=None)
-        test, y_test = one.data[test_rows], one.y[test_rows]
-        if judge == "test":
+        train = replace(
+            one, data=one.data[train_rows], y=one.target[train_rows], groups=groups, step_labels=None, test=None
+        )
+        test, y_test = one.data[test_rows], one.target[test_rows]
+        if judge == "test" and one.test is not None:
             test, y_test = one.test
-        part, results = Part(train, None if judge == "inner" else test, seed), {}
+        part, results = Part(train, None if judge == "inner" else test, seed), dict[str, dict[str, Any]]()
         for model in models:
             label = f"fold{number}of{folds}" if judge == "folds" else judge
             path = out / f"{one.name}-{model.replace(' ', '_')}-{seed}-{label}.npz"
             if model == "blend":
                 members = {name: results[name] for name in MEMBERS if name in results}
-                result = blend(members, train.y, one.task)
+                result = blend(members, train.target, one.task)
             else:
-                result = kept(path, lambda model=model, part=part: fitted(model, part))
+                result = kept(path, partial(fitted, model, part))
             results[model] = result
             predictions = result["oof" if judge == "inner" else "test"]
             if predictions.size == 0:
                 continue
-            row = scores(one.task, y_test, np.unique(train.y), predictions)
-            row |= {"feature_seconds": float(result["features"]), "fit_seconds": float(result["seconds"])}
-            row |= {f"weight of {n}": float(w) for n, w in zip(MEMBERS, result.get("weights", ()), strict=False)}
-            figures[model].append(row)
-            print(one.name, number, model, {name: round(value, 4) for name, value in row.items()}, flush=True)
+            extra = {"feature_seconds": float(result["features"]), "fit_seconds": float(result["seconds"])}
+            extra |= {f"weight of {n}": float(w) for n, w in zip(MEMBERS, result.get("weights", ()), strict=False)}
+            judged = [held for _, held in part.inner] if judge == "inner" else [np.arange(len(y_test))]
+            for held in judged:
+                row = scores(one.task, y_test[held], np.unique(train.target), predictions[held]) | extra
+                figures[model].append(row)
+                print(one.name, number, model, {name: round(value, 4) for name, value in row.items()}, flush=True)
     for model, table in figures.items():
         if table:
             mean = {name: float(np.mean([row[name] for row in table])) for name in table[0]}

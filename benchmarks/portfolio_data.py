@@ -1,6 +1,6 @@
 """Load the portfolio: data sets of different character, as series, targets and how they may be split.
 
-    LIQUIDTIME_DATA=folder python benchmarks/portfolio_data.py
+    LIQUIDTIME_DATA=folder python -m benchmarks.portfolio_data
 
 The folder holds `portfolio/` (one sub-folder per set) and `physionet2012/`; nothing of it is ever copied here.
 """
@@ -52,6 +52,13 @@ class PortfolioSet:
     order: npt.NDArray[Any] | None = None
     step_labels: npt.NDArray[np.float64] | None = None
     test: tuple[SeriesSet, npt.NDArray[Any]] | None = None
+
+    @property
+    def target(self) -> npt.NDArray[Any]:
+        """(S,) `y` of a set that has one."""
+        if self.y is None:
+            raise ValueError(f"{self.name} is a forecast: its targets are later values of the series")
+        return self.y
 
     def folds(self, count: int = 5, seed: int = 0) -> Iterator[Fold]:
         """Yield (training rows, test rows): by time, by group, by class, or at random, in this order of preference."""

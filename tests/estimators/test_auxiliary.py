@@ -147,5 +147,5 @@ def test_outcomes_that_cannot_be_learned_are_refused(auxiliary, error, text):
 
 def test_targets_of_every_step_take_further_columns_instead():
     data, _, level = series(empty=False)
-    with pytest.raises(ValueError, match="give further outcomes as columns of `y`"):
+    with pytest.raises(ValueError, match="give auxiliary targets as columns of `y`"):
         lt.CfCRegressor(**TINY | {"per_step": True}).fit(data, data.values[:, 0], auxiliary=level)

@@ -144,7 +144,7 @@ def test_refusals_say_what_to_do():
         model.predict(data)
     with pytest.raises(ValueError, match="`y` must have at least two classes"):
         model.fit(data, ["a"] * 12)
-    with pytest.raises(ValueError, match="`y` must have one class a series, 12; got 11"):
+    with pytest.raises(ValueError, match="`y` must have one class per series, 12; got 11"):
         model.fit(data, labels[:11])
     with pytest.raises(ValueError, match=r"`network` must be one of .*did you mean `lstm`"):
         lt.CfCClassifier(**TINY | {"network": "lsmt"}).fit(data, labels)

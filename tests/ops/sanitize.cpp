@@ -6,8 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "../../src/liquidtime/ops/cfc_scan/problem.h"
-#include "../../src/liquidtime/ops/ltc_scan/problem.h"
+#include "../../src/liquidtime/ops/cfc_scan/cpu/problem.h"
+#include "../../src/liquidtime/ops/ltc_scan/cpu/problem.h"
+#include "../../src/liquidtime/ops/native/boundary.h"
 
 using liquidtime::CfcProblem;
 using liquidtime::LtcProblem;
@@ -15,7 +16,8 @@ using liquidtime::LtcProblem;
 extern "C" {
 int64_t lt_vector_bytes();
 int64_t lt_cfc_packed_size(const CfcProblem*, int64_t);
-void lt_cfc_pack(const CfcProblem*, int64_t);
+int lt_cfc_pack(const CfcProblem*, int64_t);
+int lt_cfc_step(const liquidtime::CfcStep*);
 int lt_cfc_forward(const CfcProblem*, int64_t);
 int lt_cfc_backward(const CfcProblem*, int64_t);
 int64_t lt_bf16_unit();
@@ -46,6 +48,46 @@ struct Shape {
   bool ragged;
 };
 
+// Whether a call is refused by a code, with each fault that a problem can have put into it and taken out again.
+template <class Problem, class Call> bool refuses(Problem& p, int code, int64_t Problem::* field, int64_t value, Call call) {
+  const int64_t before = p.*field;
+  p.*field = value;
+  const bool good = call() == code;
+  p.*field = before;
+  return good;
+}
+
+template <class Problem> bool refuses_faults(Problem& p, int (*forward)(const Problem*, int64_t), int (*backward)(const Problem*, int64_t)) {
+  bool good = forward(nullptr, 0) == liquidtime::bad_problem && backward(nullptr, 0) == liquidtime::bad_problem;
+  for (const auto call : {forward, backward}) {
+    good = good && call(&p, 2) == liquidtime::bad_problem && call(&p, -1) == liquidtime::bad_problem;
+    const auto run = [&] { return call(&p, 0); };
+    for (const auto field : {&Problem::B, &Problem::T, &Problem::D, &Problem::H})
+      good = good && refuses(p, liquidtime::bad_problem, field, -1, run);
+    good = good && refuses(p, liquidtime::bad_problem, &Problem::H, 0, run);
+    const int64_t *lengths = p.lengths;
+    std::vector<int64_t> wrong(p.B, p.T);
+    p.lengths = wrong.data();
+    for (const int64_t length : {p.T + 1, int64_t(-1), int64_t(1) << 40, INT64_MIN, INT64_MAX}) {
+      wrong[p.B - 1] = length;
+      good = good && call(&p, 0) == liquidtime::bad_length;
+    }
+    p.lengths = lengths;
+    const void* x = p.x;
+    p.x = nullptr;
+    good = good && call(&p, 0) == liquidtime::bad_problem;
+    p.x = x;
+  }
+  auto* dt = static_cast<float*>(const_cast<void*>(p.dt));
+  for (const float value : {-1.0f, NAN, INFINITY}) {
+    const float before = dt[0];
+    dt[0] = value;
+    good = good && forward(&p, 0) == liquidtime::bad_interval;
+    dt[0] = before;
+  }
+  return good;
+}
+
 // Run the target that only rounds over a problem that was run on pairs, and compare: the two sum in another order, which
 // may round an operand to its other neighbour.
 bool rounded_as_in_pairs(CfcProblem p) {
@@ -71,7 +113,7 @@ bool run(const Shape& shape, int64_t kind, int64_t heads, int64_t memory, int64_
   p.B = shape.B, p.T = shape.T, p.D = shape.D, p.H = shape.H, p.layers = shape.layers, p.heads = heads;
   p.U = shape.layers ? shape.U : 0;
   p.kind = kind, p.memory = memory, p.activation = activation, p.head_activation = liquidtime::tanh_;
-  p.state_amplitude = shape.B % 2, p.threads = 2, p.save = 1, p.need_dx = shape.B % 3 != 0, p.need_ddt = 1, p.check = 1;
+  p.state_amplitude = shape.B % 2, p.threads = 2, p.save = 1, p.need_dx = shape.B % 3 != 0, p.need_ddt = 1;
   p.forget_bias = 1, p.bf16 = bf16;
   const int64_t B = p.B, H = p.H, U = p.U, L = p.layers, Hp = padded(H), Up = padded(U);
   const int64_t passes = kind == liquidtime::cf_s_paper ? 2 : 1;
@@ -102,8 +144,8 @@ bool run(const Shape& shape, int64_t kind, int64_t heads, int64_t memory, int64_
   p.lstm_gates = heap.make(N * 4 * Hp), p.lstm_o = heap.make(N * Hp), p.lstm_m = heap.make(N * Hp);
   T* packed = static_cast<T*>(std::aligned_alloc(64, (lt_cfc_packed_size(&p, wide) + 63) / 64 * 64));
   p.packed = packed;
-  lt_cfc_pack(&p, wide);
-  bool good = lt_cfc_forward(&p, wide) == 0;
+  bool good = lt_cfc_pack(&p, wide) == 0;
+  good = good && lt_cfc_forward(&p, wide) == 0;
   p.packed = nullptr;
   good = good && lt_cfc_forward(&p, wide) == 0;
   std::free(packed);
@@ -115,6 +157,18 @@ bool run(const Shape& shape, int64_t kind, int64_t heads, int64_t memory, int64_
   for (int64_t k = 0; k < B * H; ++k)
     good = good && std::isfinite(static_cast<T*>(p.hn)[k]) && std::isfinite(static_cast<T*>(p.dh0)[k]);
   for (int64_t k = 0; k < heads * H; ++k) good = good && std::isfinite(static_cast<T*>(p.dbias[L])[k]);
+  if (!wide && B && p.T && !shape.ragged) {
+    good = good && refuses_faults(p, lt_cfc_forward, lt_cfc_backward);
+    for (const auto call : {lt_cfc_forward, lt_cfc_backward}) {
+      const auto again = [&] { return call(&p, 0); };
+      for (const auto field : {&CfcProblem::kind, &CfcProblem::activation, &CfcProblem::head_activation,
+                               &CfcProblem::memory, &CfcProblem::layers, &CfcProblem::heads})
+        for (const int64_t value : {int64_t(-1), int64_t(99)})
+          good = good && refuses(p, liquidtime::bad_problem, field, value, again);
+    }
+    liquidtime::CfcStep nothing{};
+    good = good && lt_cfc_step(nullptr) == liquidtime::bad_problem && lt_cfc_step(&nothing) == liquidtime::bad_problem;
+  }
   return good && (!bf16 || shape.ragged || rounded_as_in_pairs(p));
 }
 
@@ -152,6 +206,23 @@ template <class T> bool run_ltc(const Shape& shape, int64_t solver) {
   bool good = lt_ltc_forward(&p, wide) == 0 && lt_ltc_backward(&p, wide) == 0;
   for (int64_t k = 0; k < B * H; ++k)
     good = good && std::isfinite(static_cast<T*>(p.vn)[k]) && std::isfinite(static_cast<T*>(p.dv0)[k]);
+  if (!wide && B && p.T && !shape.ragged) {
+    good = good && refuses_faults(p, lt_ltc_forward, lt_ltc_backward);
+    for (const auto call : {lt_ltc_forward, lt_ltc_backward}) {
+      const auto again = [&] { return call(&p, 0); };
+      good = good && refuses(p, liquidtime::bad_problem, &LtcProblem::solver, 5, again);
+      good = good && refuses(p, liquidtime::bad_problem, &LtcProblem::unfolds, 0, again);
+      if (p.recurrent.count) {
+        auto* pre = const_cast<int64_t*>(p.recurrent.pre);
+        for (const int64_t value : {H, int64_t(-1)}) {
+          const int64_t before = pre[0];
+          pre[0] = value;
+          good = good && call(&p, 0) == liquidtime::bad_problem;
+          pre[0] = before;
+        }
+      }
+    }
+  }
   return good;
 }
 

@@ -95,10 +95,11 @@ class MixedMemory(Cell):
         maps = (self.lstm.input_map, self.lstm.recurrent_map)
         if inner is None or type(self) is not MixedMemory or type(self.lstm) is not LSTMCell or not is_plain(self):
             return None
-        if not all(is_linear(part, self.products) for part in maps) or maps[1].bias is not None or maps[0].bias is None:
+        biases: list[Tensor | None] = [part.bias for part in maps]
+        if not all(is_linear(part, self.products) for part in maps) or biases[0] is None or biases[1] is not None:
             return None
         form = inner.form._replace(memory=self.structure, forget_bias=self.lstm.forget_bias)
-        return dataclasses.replace(inner, form=form, weights=[*inner.weights, joined(*maps), maps[0].bias])
+        return dataclasses.replace(inner, form=form, weights=[*inner.weights, joined(*maps), biases[0]])
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""

@@ -82,9 +82,9 @@ def _scans_of(layer: Any, modules: Sequence[nn.Module]) -> list[Fused]:
         return []
     if not is_plain(dropout) or not all(isinstance(m, HeadedCell | MixedMemory) or type(m) in _KNOWN for m in modules):
         return []
-    scans = []
+    scans: list[Fused] = []
     for cell in cells:
-        scan = cell.fused()
+        scan = cell.fused() if isinstance(cell, HeadedCell | MixedMemory) else None
         if scan is None or any(scan.form.masked) or (scans and scan.form != scans[0].form):
             return []
         scans.append(scan)
@@ -197,7 +197,7 @@ def _step(plan: _Plan, stepper: Stepper, x: Tensor, h: Any, dt: Any) -> tuple[Te
         if dt is None:
             return None
     elif type(dt) is not float:
-        if not isinstance(dt, Real) or isinstance(dt, bool):
+        if isinstance(dt, bool) or not isinstance(dt, Real):
             return None
         dt = float(dt)
     done = stepper.step(x, h, m, dt)

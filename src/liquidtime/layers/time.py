@@ -72,7 +72,7 @@ def interval(dt: Tensor | float | int | None, x: Tensor) -> Tensor:
 def _as_tensor(dt: object, x: Tensor) -> Tensor:
     if isinstance(dt, Tensor):
         given = dt.to(x.device)
-    elif isinstance(dt, Real) and not isinstance(dt, bool):
+    elif not isinstance(dt, bool) and isinstance(dt, Real):
         given = torch.tensor(float(dt), dtype=torch.float64, device=x.device)
     else:
         raise TypeError(f"`dt` must be a tensor, a number or None; got {type(dt).__name__}. {_HINT}")

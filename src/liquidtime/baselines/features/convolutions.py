@@ -29,6 +29,9 @@ VIEWS = ("values", "differences", "sums", "own scale")
 POOLS = ("share", "mean", "position", "stretch")
 WORK = 1e9
 """Grid points times thresholds for which features are computed, about: one or two nanoseconds each and pool."""
+RIDGE_WORK, FEWEST = 6e9, 300
+"""Thresholds times the square of the number of series, about: what a ridge regression on them costs; and the number
+of thresholds that any data set may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +112,8 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         C, points = series.values.shape
         length = float(np.median(series.counts))
         dilations = [2**power for power in range(1 + int(np.log2(max(1.0, (length - 1) / (TAPS - 1)))))]
-        budget = int(min(self.thresholds, max(100.0, WORK / points)))
+        ridge = max(FEWEST, RIDGE_WORK / len(series.counts) ** 2)
+        budget = int(min(self.thresholds, max(100.0, WORK / points), ridge))
         combos = [(view, dilation, triple) for view in VIEWS for dilation in dilations for triple in TRIPLES]
         each = max(1, budget // len(combos))
         if len(combos) > budget:

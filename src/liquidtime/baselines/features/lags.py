@@ -63,10 +63,8 @@ def correlation(data: SeriesSet, first: int, second: int) -> Floats:
         first: position of a channel.
         second: position of another.
     """
-    both = data.replace_unchecked(values=np.where(np.isnan(data.values[:, [second]]), np.nan, data.values[:, [first]]))
-    x = Segments.of_channel(both, 0)
-    both = data.replace_unchecked(values=np.where(np.isnan(data.values[:, [first]]), np.nan, data.values[:, [second]]))
-    y = Segments.of_channel(both, 0)
+    both = ~np.isnan(data.values[:, first]) & ~np.isnan(data.values[:, second])
+    x, y = Segments.of_rows(data, first, both), Segments.of_rows(data, second, both)
     a, b = x.values - x.spread(x.mean(x.values)), y.values - y.spread(y.mean(y.values))
     scale = np.sqrt(x.sum(a * a) * x.sum(b * b))
     with np.errstate(invalid="ignore", divide="ignore"):

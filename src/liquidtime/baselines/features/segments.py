@@ -39,10 +39,21 @@ class Segments:
             data: the series.
             channel: position of the channel.
         """
-        column = data.values[:, channel]
-        rows = np.flatnonzero(~np.isnan(column))
+        return cls.of_rows(data, channel, ~np.isnan(data.values[:, channel]))
+
+    @classmethod
+    def of_rows(cls, data: SeriesSet, channel: int, chosen: Booleans) -> Segments:
+        """Return the values of one channel in some of the samples.
+
+        Args:
+            data: the series.
+            channel: position of the channel.
+            chosen: (N,) the samples; the channel is observed in all of them.
+        """
+        rows = np.flatnonzero(chosen)
         series = np.repeat(np.arange(len(data)), data.lengths)[rows]
-        return _grouped(series, np.arange(len(data)), data.times[rows], column[rows].astype(np.float64))
+        values = data.values[rows, channel].astype(np.float64)
+        return _grouped(series, np.arange(len(data)), data.times[rows], values)
 
     @classmethod
     def of_samples(cls, data: SeriesSet) -> Segments:

@@ -176,7 +176,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
             loss_of: the loss.
             strata: classes for the folds.
             run: `folder` and `resume`.
-            outcomes: (S, K) further outcomes to learn along, standardised, or None.
+            outcomes: (S, K) auxiliary targets, standardised, or None.
         """
         members, encoder = self.n_estimators, self.encoder_
         part, validation = parts(encoder)

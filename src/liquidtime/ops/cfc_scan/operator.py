@@ -33,10 +33,10 @@ class _Scan(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Run forward and keep what the backward run needs."""
         ctx.backend, ctx.form, ctx.with_dt = backend, form, ctx.needs_input_grad[5]
-        ctx.shapes = [(w.shape, w.dtype) for w in (x, h0, dt, *weights)]
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
         y, hn, mn, saved = backend.forward(form, inputs, True, ctx.with_dt)
         ctx.save_for_backward(x, h0, m0, dt, lengths, masks, y, saved, *weights)
+        ctx.shapes = _shapes(x, h0, m0, dt, lengths, masks, y, *weights)
         ctx.set_materialize_grads(False)
         return y, hn, mn
 
@@ -47,15 +47,20 @@ class _Scan(torch.autograd.Function):
         _, _, of_x, of_h0, of_m0, *_ = ctx.needs_input_grad
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
         wanted = Wanted(of_x, of_h0 or of_m0, ctx.with_dt)
-        if ctx.shapes != [(w.shape, w.dtype) for w in (x, h0, dt, *weights)]:
-            check_inputs(ctx.form, inputs)  # parameters were replaced since the forward run
+        if ctx.shapes != _shapes(x, h0, m0, dt, lengths, masks, y, *weights):
+            raise ValueError("a tensor of the scan has got another shape or type since the forward run")
 
         def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-            g = ctx.backend.backward(ctx.form, inputs, y, saved, incoming, wanted)  # type: ignore[arg-type]
+            g = ctx.backend.backward(ctx.form, inputs, y, saved, incoming, wanted)
             return (g.x, g.h0, g.m0, g.dt, *g.weights)
 
         dx, dh0, dm0, ddt, *dweights = once(run, grads)
         return (None, None, dx, dh0, dm0, ddt, None, None, *dweights)
+
+
+def _shapes(*tensors: Tensor | None) -> list[object]:
+    """Return what must not change between the two runs, which `tensor.data = ...` may."""
+    return [None if tensor is None else (tensor.shape, tensor.dtype, tensor.device) for tensor in tensors]
 
 
 @torch.library.custom_op("liquidtime::cfc_scan", mutates_args=())
@@ -161,6 +166,9 @@ def _(
     need_dx: bool,
     need_ddt: bool,
 ) -> list[Tensor]:
+    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
+    _backend_of(form, inputs, True)
+    check_inputs(form, inputs)
     B, T, D = x.shape
     H = h0.shape[1]
     shapes = [(B, T, D) if need_dx else (0,), (B, H), (0,) if m0 is None else (B, H), (B, T) if need_ddt else (0,)]

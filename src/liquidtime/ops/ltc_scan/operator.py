@@ -172,6 +172,9 @@ def _(
     need_ddt: bool,
     solver: str,
 ) -> list[Tensor]:
+    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
+    _backend_of(inputs, True)
+    check_inputs(inputs)
     shapes = [x.shape if need_dx else (0,), v0.shape, dt.shape if need_ddt else (0,)]
     return [x.new_empty(shape) for shape in [*shapes, *(value.shape for value in parameters)]]
 

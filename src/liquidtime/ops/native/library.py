@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from liquidtime._checks import check_dt, check_lengths
+from liquidtime._version import __version__
 
 FILE_NAME = "libliquidtime_native" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 ABI = 2  # the LT_ABI of boundary.h
@@ -53,8 +54,6 @@ def load() -> ctypes.CDLL:
 
 
 def _open(path: Path) -> ctypes.CDLL:
-    from liquidtime._version import __version__
-
     if not path.exists():
         raise NativeMissingError(f"the native kernels are not built: there is no {path.name} in the package. {_HOW}")
     try:
@@ -166,7 +165,7 @@ def raise_for(code: int, dt: Tensor, lengths: Tensor | None) -> None:
     if code == BAD_INTERVAL:
         check_dt(dt, lengths)
     if code == BAD_LENGTH and lengths is not None:
-        check_lengths(lengths, *dt.shape, dt.device)
+        check_lengths(lengths, dt.shape[0], dt.shape[1], dt.device)
     raise RuntimeError(f"the native kernel refused what it was given (code {code})")
 
 
@@ -194,32 +193,28 @@ def address(name: str, tensor: Tensor) -> int:
 
 def dense_address(name: str, tensor: Tensor, keep: list[Tensor]) -> int:
     """Return the address of a tensor, or of a copy, whose numbers lie one after another; `keep` holds it."""
-    if tensor.is_neg() or not tensor.is_contiguous():
-        tensor = dense(tensor)
-    pointer: int = tensor.data_ptr()
-    if pointer and tensor.storage_offset() == 0 and tensor.nbytes <= tensor.untyped_storage().nbytes():
-        keep.append(tensor)
-        return pointer
-    keep.append(tensor := settled(tensor))
+    if tensor.is_neg() or not tensor.is_contiguous() or not tensor.data_ptr():
+        tensor = settled(name, tensor).contiguous()
+    keep.append(tensor)
     return address(name, tensor)
 
 
-def settled(tensor: Tensor) -> Tensor:
-    """Return a tensor whose memory holds its own numbers: not their negatives, and not nothing for zeros."""
-    if tensor.is_neg():
-        return tensor.resolve_neg()
-    return tensor.clone() if tensor._is_zerotensor() else tensor
+def settled(name: str, tensor: Tensor) -> Tensor:
+    """Return a tensor whose memory holds its own numbers: not their negatives, and not nothing for zeros.
+
+    Raises:
+        ValueError: it has no memory to hold them, of which PyTorch's own copy would end the process.
+
+    """
+    if tensor._is_zerotensor():
+        return tensor.clone()
+    address(name, tensor)
+    return tensor.resolve_neg() if tensor.is_neg() else tensor
 
 
-def dense(tensor: Tensor) -> Tensor:
-    """Return a tensor, or a copy, whose numbers lie one after another."""
-    tensor = settled(tensor)
-    return tensor if tensor.is_contiguous() else tensor.contiguous()
-
-
-def dense_last(tensor: Tensor) -> Tensor:
+def dense_last(name: str, tensor: Tensor) -> Tensor:
     """Return a tensor, or a copy, whose last axis is dense."""
-    tensor = settled(tensor)
+    tensor = settled(name, tensor)
     return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()
 
 

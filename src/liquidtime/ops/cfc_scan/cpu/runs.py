@@ -30,9 +30,9 @@ def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> Non
     p.threads = torch.get_num_threads()
     point_to_weights(p, form, weights, keep)
 
-    keep += (x := library.dense_last(x), dt := library.settled(dt))
-    p.x, (p.x_row, p.x_step, _) = library.address("x", x), x.stride()
-    p.dt, (p.dt_row, p.dt_step) = library.address("dt", dt), dt.stride()
+    keep += (x := library.dense_last("x", x), dt := library.settled("dt", dt))
+    p.x, (p.x_row, p.x_step, _) = x.data_ptr(), x.stride()
+    p.dt, (p.dt_row, p.dt_step) = dt.data_ptr(), dt.stride()
     p.h0 = library.dense_address("h0", h0, keep)
     if m0 is not None:
         p.m0 = library.dense_address("m0", m0, keep)
@@ -41,7 +41,8 @@ def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> Non
     if masks is not None:
         L, U = form.layers, backbone_units(form, weights)
         Up = library.padded(U, x.element_size())
-        padded = iter(library.dense(masks if Up == U else F.pad(masks, (0, Up - U))))
+        masks = library.settled("masks", masks)
+        padded = iter((masks if Up == U else F.pad(masks, (0, Up - U))).contiguous())
         for index in range(form.passes * L):
             if form.masked[index % L]:
                 p.mask[index] = library.dense_address("masks", next(padded), keep)
@@ -95,8 +96,8 @@ def run_backward(
     p.y = library.dense_address("y", y, keep)
     dy, dhn, dmn = incoming
     if dy is not None:
-        keep.append(dy := library.dense_last(dy))
-        p.dy, (p.dy_row, p.dy_step, _) = library.address("dy", dy), dy.stride()
+        keep.append(dy := library.dense_last("dy", dy))
+        p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
     if dhn is not None:
         p.dhn = library.dense_address("dhn", dhn, keep)
     if dmn is not None:

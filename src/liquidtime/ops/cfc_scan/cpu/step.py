@@ -33,10 +33,10 @@ class CpuStepper(Stepper):
     ) -> None:
         first = weights[0][0]
         self._generation = library.generation()
-        self._sources = [(t, t.data_ptr(), t.shape, t.untyped_storage().nbytes()) for t in sources]
+        self._sources = [(t, library.address("weights", t), t.shape, t.untyped_storage().nbytes()) for t in sources]
         then = [t.detach().clone() for t in sources]  # before the weights are read: what changes later is seen
         self._compared = (_Source * len(then))(
-            *((t.data_ptr(), copy.data_ptr(), copy.nbytes) for t, copy in zip(sources, then, strict=True))
+            *(_Source(t.data_ptr(), copy.data_ptr(), copy.nbytes) for t, copy in zip(sources, then, strict=True))
         )
         self._keep: list[Tensor] = then
         self._problems = []

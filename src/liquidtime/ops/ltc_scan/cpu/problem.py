@@ -67,9 +67,9 @@ def _describe(p: Problem, inputs: Inputs, keep: list[Tensor]) -> None:
     p.B, p.T, p.D = x.shape
     p.H, p.unfolds, p.threads = v0.shape[1], unfolds, torch.get_num_threads()
     p.solver = SOLVERS.index(solver)
-    keep += (x := library.dense_last(x), dt := library.settled(dt))
-    p.x, (p.x_row, p.x_step, _) = library.address("x", x), x.stride()
-    p.dt, (p.dt_row, p.dt_step) = library.address("dt", dt), dt.stride()
+    keep += (x := library.dense_last("x", x), dt := library.settled("dt", dt))
+    p.x, (p.x_row, p.x_step, _) = x.data_ptr(), x.stride()
+    p.dt, (p.dt_row, p.dt_step) = dt.data_ptr(), dt.stride()
     p.v0 = pointer("v0", v0)
     if lengths is not None:
         p.lengths = pointer("lengths", lengths)
@@ -117,8 +117,8 @@ def run_backward(
     check_part("saved", states, states_shape(inputs), x)
     p.states = library.dense_address("saved", states, keep)
     if dy is not None:
-        keep.append(dy := library.dense_last(dy))
-        p.dy, (p.dy_row, p.dy_step, _) = library.address("dy", dy), dy.stride()
+        keep.append(dy := library.dense_last("dy", dy))
+        p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
     if dvn is not None:
         p.dvn = library.dense_address("dvn", dvn, keep)
     dx = x.new_zeros(x.shape) if need_dx else None

@@ -1,0 +1,86 @@
+"""The compiled library is taken only where it is this version's; without it the plain loops run and `info` says why."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import liquidtime
+from liquidtime.ops.native import library
+
+OPS = Path(library.__file__).parents[1]
+needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
+HEADERS = "54f01a6a7b7fcdf9"  # of what crosses the boundary, as of the number below
+NUMBER = 2
+
+
+def declarations() -> str:
+    """The structures and exported functions, without comments and spaces."""
+    files = [*sorted(OPS.glob("*/cpu/problem.h")), *sorted(OPS.glob("*/*.cpp")), *sorted(OPS.glob("*/cpu/*.cpp"))]
+    text = ""
+    for file in files:
+        code = re.sub(r"//[^\n]*", "", file.read_text())
+        structures = re.findall(r"struct \w+ \{.*?\n\};|enum \w+[^;]*;", code, re.DOTALL) if file.suffix == ".h" else []
+        text += "".join(structures) + "".join(re.findall(r"LT_EXPORT [^{]*\{", code))
+    return "".join(text.split())
+
+
+@pytest.mark.skipif(not list(OPS.glob("*/cpu/*.h")), reason="the sources are not installed")
+def test_a_change_of_the_boundary_has_a_number_of_its_own():
+    digest = hashlib.sha256(declarations().encode()).hexdigest()[:16]
+    text = "raise LT_ABI in boundary.h, ABI in library.py and NUMBER here, and write the new digest"
+    assert (digest, library.ABI) == (HEADERS, NUMBER), text
+    assert f"#define LT_ABI {NUMBER}\n" in (OPS / "native/boundary.h").read_text()
+
+
+def reopened(monkeypatch, **changes) -> str | None:
+    for owner, name, value in changes.values():
+        monkeypatch.setattr(owner, name, value)
+    monkeypatch.setattr(library, "_library", None)
+    monkeypatch.setattr(library, "_missing", None)
+    return library.why_missing()
+
+
+@needs_kernel
+def test_a_library_of_another_version_is_not_taken(monkeypatch):
+    assert library.load().lt_version().decode() == liquidtime.__version__
+    why = reopened(monkeypatch, version=(liquidtime, "__version__", "99.0"))
+    assert re.search(r"are of version \S+, interface 2, and the package of version 99.0", why)
+    with pytest.raises(library.NativeMissingError, match="Install a C"):
+        library.load()
+
+
+@needs_kernel
+def test_a_library_of_another_interface_is_not_taken(monkeypatch):
+    assert "interface 2, and the package" in reopened(monkeypatch, abi=(library, "ABI", 3))
+
+
+def test_what_is_no_library_is_not_taken(monkeypatch, tmp_path):
+    (tmp_path / library.FILE_NAME).write_text("not a library")
+    monkeypatch.setattr(library, "__file__", str(tmp_path / "library.py"))
+    assert "do not load" in reopened(monkeypatch)
+
+
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_without_a_library_everything_imports_and_info_says_why(platform):
+    code = f"""
+import sys
+import torch, numpy, typer
+sys.platform = {platform!r}
+import liquidtime as lt
+from liquidtime.ops import live_backend
+y, _ = lt.CfC(3, 5)(torch.randn(2, 4, 3))
+print(live_backend(), tuple(y.shape))
+sys.platform = "linux"
+from liquidtime.cli.app import app
+app(["info"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("reference (2, 4, 5)"), done.stderr
+    suffix = {"win32": "dll", "darwin": "dylib"}[platform]
+    assert f"not built: there is no libliquidtime_native.{suffix} in the package" in done.stdout
