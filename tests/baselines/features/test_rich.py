@@ -201,3 +201,13 @@ def test_other_orders_of_channels_are_taken_and_missing_ones_named():
 def test_no_series_is_refused():
     with pytest.raises(ValueError, match="at least one series"):
         RichFeatures().fit(ragged()[:0])
+
+
+def test_series_without_a_value_have_features_too():
+    rng = np.random.default_rng(0)
+    data = SeriesSet.from_arrays([(np.arange(100.0), rng.normal(size=(100, 1))) for _ in range(6)])
+    features = RichFeatures().fit(data)
+    assert any("autocorrelation" in name for name in features.names_)
+    for count in (0, 1):
+        table = features.transform(data[:1].head(count))
+        assert table.shape == (1, len(features.names_))

@@ -47,7 +47,8 @@ def autocorrelations(runs: Segments, lags: Floats) -> Statistics:
     for number, lag in enumerate(lags.tolist()):
         inside = times + lag <= end
         later = np.zeros(len(z))
-        later[inside] = np.interp(times[inside] + lag, times, z)
+        if inside.any():
+            later[inside] = np.interp(times[inside] + lag, times, z)
         count = runs.sum(inside)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(count > 0, runs.sum(z * later) / count, np.nan)

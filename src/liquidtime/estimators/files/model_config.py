@@ -49,7 +49,7 @@ class ModelFolderError(DamagedFolder):
 def stored_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return an estimator's parameters as JSON can hold them."""
     stored = dict(params)
-    if not isinstance(stored["network"], str):
+    if not isinstance(stored.get("network", ""), str):
         stored["network"] = {"callable": getattr(stored["network"], "__qualname__", type(stored["network"]).__name__)}
     if not isinstance(stored["random_state"], int | np.integer | None):
         stored["random_state"] = None

@@ -182,6 +182,18 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
         said = {NETWORKS: self._network_outputs(series.encoded)}
         return said | {name: part.predict(series.table(part.table)) for name, part in self._feature_parts.items()}
 
+    def networks_alone(self, X: Any) -> Floats:
+        """Return what the CfC networks alone predict, shaped as the answer: probabilities or values.
+
+        Args:
+            X: series like those of `fit`.
+        """
+        return self._shaped(self._network_outputs(self.encode(X).encoded))
+
+    def _shaped(self, outputs: Floats) -> Floats:
+        """Return (S, W) outputs as `predict` and its kind return them."""
+        return outputs
+
     def _outputs(self, X: Any) -> Floats:
         return self._answer(self.predict_parts(X))
 

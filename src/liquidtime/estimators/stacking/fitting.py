@@ -25,8 +25,8 @@ _MOST_TREES = 2e6
 """Series times features up to which extra trees are grown; beyond, boosting alone is worth its time."""
 _SEEDS = 4_000_000
 """Different seeds of trees, which number their folds by a factor of 1000 within 32 bits."""
-_HOPELESS = 0.02
-"""Networks whose weight on the first fold is less are not trained on the others."""
+_HOPELESS = 1.3
+"""Networks of no weight on the first fold are given up where their loss is so many times that of the best part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,19 @@ def networks_held_out(
         extra = {} if auxiliary is None else {"auxiliary": auxiliary[train]}
         network.fit(data[train], goal.labels(train), **extra)
         predictions[held] = goal.outputs(network, data[held])
-        if number == 0 and others and goal.weights([predictions, *others.values()], held)[0] < _HOPELESS:
+        if number == 0 and _hopeless(goal, predictions, others, held):
             predictions[:] = np.nan
             break
     return predictions
+
+
+def _hopeless(goal: Goal, own: Floats, others: Mapping[str, Floats], rows: Any) -> bool:
+    """Return whether predictions of some series have no weight beside others, and a far larger loss than the best."""
+    if not others or goal.weights([own, *others.values()], rows)[0] > 0:
+        return False
+    losses = []
+    for prediction in (own, *others.values()):
+        held = np.full_like(prediction, np.nan)
+        held[rows] = prediction[rows]
+        losses.append(next(iter(goal.figures(held).values())))
+    return losses[0] > _HOPELESS * min(losses[1:])

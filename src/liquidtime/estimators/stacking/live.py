@@ -38,7 +38,7 @@ class LiveSamples:
         else:
             times.append(time)
             rows.append(values)
-        return SeriesSet(
+        series = SeriesSet(
             np.array([0, len(times)]),
             np.array(times),
             np.stack(rows),
@@ -46,8 +46,8 @@ class LiveSamples:
             static=self._static[id][None],
             static_names=encoder.static_names_,
             time_unit=encoder.time_unit_,
-            categories=encoder.categories_,
         )
+        return series.replace_unchecked(categories=dict(encoder.categories_))  # -1 is a category that training had not
 
     def forget(self, id: Any = None) -> None:
         """Forget the series `id`, or all of them if None."""

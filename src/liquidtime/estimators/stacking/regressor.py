@@ -84,8 +84,10 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Floats:
         """Return (S,) or (S, W) the predicted values."""
-        values = self._outputs(X)
-        return values[:, 0] if self.n_outputs_ == 0 else values
+        return self._shaped(self._outputs(X))
+
+    def _shaped(self, outputs: Floats) -> Floats:
+        return outputs[:, 0] if self.n_outputs_ == 0 else outputs
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Any:
         """Take one sample of the live series `id` and return its prediction, a number or (W,), from all so far.
