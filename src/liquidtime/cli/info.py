@@ -76,7 +76,8 @@ def _model(folder: Path) -> dict[str, Any]:
     widths = [encoder.bin_width or "samples" for encoder in encoders]
     weights = sorted({sum(parameter.numel() for parameter in network.parameters()) for network in networks})
     facts: dict[str, Any] = {
-        "kind": config["kind"],
+        "kind": type(estimator).__name__,
+        "parts": _parts(estimator),
         "network": config["params"]["network"],
         "networks": config["members"],
         "weights of each": weights[0] if len(weights) == 1 else weights,
@@ -86,7 +87,7 @@ def _model(folder: Path) -> dict[str, Any]:
         "time unit": encoders[0].time_unit_,
         "time scales": widths if len(widths) > 1 else None,
         "classes": config["learned"].get("classes"),
-        "seed": config["seed"] if config["params"]["random_state"] is None else config["params"]["random_state"],
+        "seed": estimator.seed_ if estimator.random_state is None else estimator.random_state,
         "versions": config["versions"],
     }
     if record is not None:
@@ -97,6 +98,12 @@ def _model(folder: Path) -> dict[str, Any]:
             "test": record.test,
         }
     return facts
+
+
+def _parts(estimator: Any) -> list[str] | None:
+    """Return the parts of a stacked model, each with its weight."""
+    parts = getattr(estimator, "parts_", None)
+    return None if parts is None else [f"{part.name} {part.weight:.2f}" for part in parts]
 
 
 def _text(value: Any) -> str:

@@ -31,6 +31,7 @@ class Job:
         test_share: share of the series that are tested on.
         resume: continue a run that was stopped.
         force: discard a run that was stopped and start over.
+        quick: networks alone.
         strict: refuse data that needs a repair.
         settings: arguments of the estimator.
         title: of the report.
@@ -50,6 +51,7 @@ class Job:
     test_share: float = 0.2
     resume: bool = False
     force: bool = False
+    quick: bool = False
     strict: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
@@ -99,6 +101,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         target,
         task=job.task,
         auxiliary=auxiliary,
+        quick=job.quick,
         test_share=job.test_share,
         seed=job.seed,
         folder=job.out,

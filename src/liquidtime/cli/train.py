@@ -44,10 +44,13 @@ def train(
     ] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
     task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
-    network: Annotated[str, typer.Option("--network", help="cfc, ltc, gru, … (docs/models.md has all).")] = "cfc",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A CfC network alone, in seconds; so does any setting of networks below.")
+    ] = False,
+    network: Annotated[str | None, typer.Option("--network", help="cfc, ltc, gru, … (docs/models.md has all).")] = None,
     n_estimators: Annotated[
-        int, typer.Option("--n-estimators", help="Networks in the ensemble; predictions are averaged.")
-    ] = 1,
+        int | None, typer.Option("--n-estimators", help="Networks in the ensemble; predictions are averaged.")
+    ] = None,
     hidden_size: Annotated[int | None, typer.Option("--hidden-size", help="Units of the recurrent layer.")] = None,
     bin_width: Annotated[
         float | None, typer.Option("--bin-width", help="Gather samples in bins of this width, in the time unit.")
@@ -73,7 +76,9 @@ def train(
     """Train, test and save a model on your own irregular series, and write a report.
 
     Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
-    gradient boosting and a guess, all with 95 % confidence intervals. A run that was stopped continues with --resume.
+    gradient boosting and a guess, all with 95 % confidence intervals. To classify and to regress, the model is a stack:
+    CfC networks, trees and convolutions, weighted by how well they predict training series held out from them; --quick
+    trains a network alone. A run that was stopped continues with --resume.
     A model at --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
 
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
@@ -104,6 +109,7 @@ def train(
         test_share=test_share,
         resume=resume,
         force=force,
+        quick=quick,
         strict=strict,
         settings={name: setting for name, setting in given.items() if setting is not None},
         command=typed(),

@@ -3,6 +3,16 @@
 from liquidtime.estimators.faces import CfCClassifier, CfCForecaster, CfCRegressor
 from liquidtime.estimators.files.model_config import ModelFolderError
 from liquidtime.estimators.files.model_folder import load
+from liquidtime.estimators.stacking import StackedClassifier, StackedRegressor
 from liquidtime.networks import NETWORKS
 
-__all__ = ["NETWORKS", "CfCClassifier", "CfCForecaster", "CfCRegressor", "ModelFolderError", "load"]
+__all__ = [
+    "NETWORKS",
+    "CfCClassifier",
+    "CfCForecaster",
+    "CfCRegressor",
+    "ModelFolderError",
+    "StackedClassifier",
+    "StackedRegressor",
+    "load",
+]

@@ -9,9 +9,21 @@ import numpy as np
 
 from liquidtime._provenance import versions
 from liquidtime.data import SeriesSet
+from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.gate_times import model_gate_times
 from liquidtime.evaluation.report import Curve, ReportData
 from liquidtime.tasks import Comparison, Task, task_of
+
+
+def _parts(model: Any) -> dict[str, str]:
+    """Return the parts of a stacked model with their weights and out-of-fold figures, in words; none of others."""
+    if not isinstance(model, StackedEstimator):
+        return {}
+    facts = {}
+    for part in model.parts_:
+        figures = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in part.figures.items())
+        facts[f"part: {part.name}"] = f"weight {part.weight:.2f}; out of fold: {figures or 'no use in the first fold'}"
+    return facts
 
 
 def report_data(
@@ -46,7 +58,7 @@ def report_data(
         curves=[Curve(network.history, network.best_epoch) for network in model.results_],
         series=task.views(model, comparison),
         gate_times=None if series is None else model_gate_times(model, series),
-        settings=model.get_params(deep=False),
+        settings=model.get_params(deep=False) | _parts(model),
         versions=versions(),
         **texts,
     )

@@ -27,6 +27,7 @@ def train_and_test(
     task: str | Task | None = None,
     auxiliary: Any = None,
     estimator: Any = None,
+    quick: bool = False,
     test_share: float = 0.2,
     seed: int = 0,
     folder: str | Path | None = None,
@@ -56,7 +57,9 @@ def train_and_test(
             suggests: forecasts without a target; classes of texts, truth values and a few different whole numbers;
             values of other numbers. The result says which was taken.
         auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only.
-        estimator: an estimator of the task, which is copied; None for the task's own with `settings`.
+        estimator: an estimator of the task, which is copied; None for the task's own: without `settings` the stacked
+            one where the task has one (`StackedClassifier`, `StackedRegressor`), with settings of networks those alone.
+        quick: networks alone, one of them if `settings` say nothing else: seconds instead of minutes.
         test_share: share of the series that the model does not see and is tested on, in (0, 1).
         seed: random seed of the split, the training, the rivals and the resamples; an estimator's own `random_state`
             takes precedence in its training.
@@ -86,7 +89,7 @@ def train_and_test(
     say = log or (lambda line: None)
     if folder is not None:
         check_place(folder, resume=resume, restart=restart)
-    job = TrainingJob.planned(data, target, task, auxiliary, estimator, test_share, seed, settings)
+    job = TrainingJob.planned(data, target, task, auxiliary, estimator, test_share, seed, settings, quick)
     if job.reason:
         say(f"task {job.task.name}, since {job.reason}")
     sizes = {name: len(rows) for name, rows in job.parts.items()}

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from liquidtime.data import SeriesSet
 from liquidtime.errors import nearest
 from liquidtime.estimators.files.model_config import stored_params
+from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.hold_out import hold_out
 from liquidtime.tasks import Comparison, Task, find_task, infer_task, task_of
 
@@ -56,6 +57,7 @@ class TrainingJob:
         test_share: float,
         seed: int,
         settings: Mapping[str, Any],
+        quick: bool = False,
     ) -> TrainingJob:
         """Check everything and split the series; arguments as of `train_and_test`."""
         if not isinstance(data, SeriesSet):
@@ -63,7 +65,7 @@ class TrainingJob:
         y = _plain(target)
         chosen, reason = _choose_task(task, estimator, y)
         y = chosen.check_target(y, len(data))
-        model = _make_model(chosen, estimator, settings, seed)
+        model = _make_model(chosen, estimator, settings, seed, quick)
         train, test = hold_out(len(data), test_share, seed, None if y is None else chosen.strata(y))
         extra = None
         if auxiliary is not None:
@@ -76,7 +78,9 @@ class TrainingJob:
 
     @property
     def name(self) -> str:
-        """What tables call the model: its network, and how many there are."""
+        """What tables call the model: its network, and how many there are; or that it is a stack."""
+        if isinstance(self.model, StackedEstimator):
+            return "stacked model"
         params = self.model.get_params(deep=False)
         network = params.get("network", type(self.model).__name__)
         if not isinstance(network, str):
@@ -127,11 +131,11 @@ def _choose_task(task: str | Task | None, estimator: Any, target: Any) -> tuple[
     return own, ""
 
 
-def _make_model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: int) -> Any:
+def _make_model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: int, quick: bool) -> Any:
     """Return the estimator to fit, with the seed where it has none of its own."""
     if estimator is None:
-        kind: Any = task.estimators[0]
-        unknown = task.unknown_settings(settings)
+        kind = task.estimator_for(settings, quick)
+        unknown = task.unknown_settings(settings, quick)
         if unknown:
             hint = nearest(unknown[0], kind._get_param_names()) or "."
             raise TypeError(f"{kind.__name__} has no setting `{unknown[0]}`{hint}")
@@ -139,6 +143,8 @@ def _make_model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: i
     else:
         if settings:
             raise TypeError(f"settings are those of `estimator` already; leave out {', '.join(settings)}")
+        if quick:
+            raise TypeError("`quick` chooses the task's own estimator; leave it out beside `estimator`")
         model = clone(estimator)
     task.check_estimator(model)
     if model.get_params(deep=False).get("random_state", seed) is None:

@@ -8,10 +8,10 @@ import numpy.typing as npt
 from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import SeriesSet, check_classes
 from liquidtime.data.reading.columns import label_of
-from liquidtime.estimators import CfCClassifier
-from liquidtime.tasks.comparison import BOOSTING, Comparison, compared
+from liquidtime.estimators import CfCClassifier, StackedClassifier
+from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
 from liquidtime.tasks.prediction_table import Columns
-from liquidtime.tasks.series_view import SeriesView, extremes
+from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
 
 _FEW = 20
@@ -23,7 +23,8 @@ class Classification(Task):
 
     name: ClassVar = "classify"
     title: ClassVar = "Classification"
-    estimators: ClassVar = (CfCClassifier,)
+    estimators: ClassVar = (CfCClassifier, StackedClassifier)
+    stacked: ClassVar = StackedClassifier
     metrics: ClassVar = ("auc", "average_precision", "accuracy", "log_loss", "brier")
     plots: ClassVar = ("roc", "precision_recall", "calibration")
 
@@ -58,7 +59,7 @@ class Classification(Task):
         data, y = test
         target = codes_of(y, model.classes_)
         series = model.encode(data)
-        predictions = {name: model.predict_proba(series)}
+        predictions = {name: model.predict_proba(series), **networks_alone(model, series)}
         if train is not None:
             predictions[BOOSTING] = SummaryBoosting(self.name, seed).fit(*train).predict_proba(data)
             predictions["guess (share of each class)"] = Guess(self.name).fit(*train).predict_proba(data)
@@ -85,7 +86,7 @@ class Classification(Task):
         probabilities, target = comparison.predictions[comparison.name], comparison.target
         data = comparison.series.data
         kinds, rows = extremes(1.0 - probabilities[np.arange(len(target)), target], data.lengths, target)
-        evolution = model.evolve(comparison.series[rows]) if rows else None
+        evolution = evolution_of(model, comparison.series[rows]) if rows else None
         names = [str(label) for label in model.classes_]
         views = []
         for place, (kind, row) in enumerate(zip(kinds, rows, strict=True)):

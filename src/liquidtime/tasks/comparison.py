@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.tasks.figure_table import Figures, as_html, as_text, rows_of
 from liquidtime.training import METRICS, ConfidenceInterval, bootstrap_interval
 
 if TYPE_CHECKING:
     from liquidtime.estimators.faces.encoded_series import EncodedSeries
 
-BOOSTING = "gradient boosting on summary features"
+BOOSTING, ALONE = "gradient boosting on summary features", "CfC networks alone"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +83,18 @@ def compared(
     """
     figures = {name: scores(metrics, target, prediction, seed) for name, prediction in predictions.items()}
     return Comparison(target, predictions, figures, np.asarray(classes), series)
+
+
+def networks_alone(model: Any, series: Any) -> dict[str, npt.NDArray[np.float64]]:
+    """Return what the networks of a stacked model say, by the name that tables have for them; else nothing.
+
+    Args:
+        model: fitted.
+        series: as it reads them.
+    """
+    if not isinstance(model, StackedEstimator):
+        return {}
+    return {ALONE: model.networks_alone(series)}
 
 
 def scores(metrics: Sequence[str], target: Any, prediction: Any, seed: int = 0) -> dict[str, ConfidenceInterval]:

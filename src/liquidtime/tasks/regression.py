@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import SeriesSet, check_values
-from liquidtime.estimators import CfCRegressor
-from liquidtime.tasks.comparison import BOOSTING, Comparison, compared
+from liquidtime.estimators import CfCRegressor, StackedRegressor
+from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
 from liquidtime.tasks.prediction_table import Columns
-from liquidtime.tasks.series_view import SeriesView, extremes
+from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
 
 
@@ -19,7 +19,8 @@ class Regression(Task):
 
     name: ClassVar = "regress"
     title: ClassVar = "Regression"
-    estimators: ClassVar = (CfCRegressor,)
+    estimators: ClassVar = (CfCRegressor, StackedRegressor)
+    stacked: ClassVar = StackedRegressor
     metrics: ClassVar = ("mae", "mse", "r2")
     plots: ClassVar = ("residuals", "value_calibration")
 
@@ -33,7 +34,7 @@ class Regression(Task):
 
     def check_estimator(self, model: Any) -> None:
         """Refuse targets per sample: the test, the rivals and the tables are of one target per series."""
-        if model.per_step:
+        if getattr(model, "per_step", False):
             raise ValueError("`per_step` is not for this task, which has one target per series; fit the model itself")
 
     def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> Comparison:
@@ -41,7 +42,7 @@ class Regression(Task):
         data, y = test
         target = np.asarray(y, dtype=np.float64)
         series = model.encode(data)
-        predictions = {name: model.predict(series)}
+        predictions = {name: model.predict(series), **networks_alone(model, series)}
         if train is not None:
             rivals = {BOOSTING: SummaryBoosting(self.name, seed), "guess (mean)": Guess(self.name)}
             for rival, unfitted in rivals.items():
@@ -65,7 +66,7 @@ class Regression(Task):
         data = comparison.series.data
         errors = np.abs(prediction - target).reshape(len(prediction), -1).mean(axis=1)
         kinds, rows = extremes(errors, data.lengths)
-        evolution = model.evolve(comparison.series[rows]) if rows else None
+        evolution = evolution_of(model, comparison.series[rows]) if rows else None
         views = []
         for place, (kind, row) in enumerate(zip(kinds, rows, strict=True)):
             assert evolution is not None

@@ -11,10 +11,13 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_choice
 from liquidtime.errors import wrong_shape
+from liquidtime.estimators.stacking.base import StackedEstimator
 
 Array = npt.NDArray[Any]
 _SHOWN = 2
 """How many of the best and of the worst series are shown."""
+_POINTS = 48
+"""Predictions over time that are shown of a stacked model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,17 @@ class SeriesView:
             raise wrong_shape("values", "(T, C)", [len(self.times), len(self.channels)], self.values.shape)
         if len(self.seen) != len(self.evolving):
             raise wrong_shape("evolving", "(P,)", [len(self.seen)], self.evolving.shape)
+
+
+def evolution_of(model: Any, series: Any) -> Any:
+    """Return the predictions over time of the series that a report shows.
+
+    Args:
+        model: fitted.
+        series: as it reads them.
+    """
+    stacked = isinstance(model, StackedEstimator)  # it computes features anew for every point
+    return model.evolve(series, points=_POINTS) if stacked else model.evolve(series)
 
 
 def extremes(errors: Array, lengths: Array, groups: Any = None) -> tuple[list[str], list[int]]:

@@ -31,7 +31,9 @@ class Task(ABC):
     title: ClassVar[str]
     """As the heading of a report writes it."""
     estimators: ClassVar[Sequence[type]]
-    """The estimators that solve it; the first one is taken where none is asked for."""
+    """The estimators that solve it; the first one is that of networks alone, which takes the settings of networks."""
+    stacked: ClassVar[type | None] = None
+    """The estimator that is taken where no setting of networks is asked for; None for networks alone."""
     metrics: ClassVar[Sequence[str]]
     """Names in `liquidtime.training.METRICS`, which say their direction and labels."""
     has_target: ClassVar[bool] = True
@@ -113,7 +115,17 @@ class Task(ABC):
                 raise ValueError(f"`{option}` is no option of the task {self.name!r}")
         return prediction_table(id, self.predict(model, data, **options))
 
-    def unknown_settings(self, settings: Mapping[str, Any]) -> list[str]:
-        """Return the names of settings that the task's default estimator does not take."""
-        known = self.estimators[0]._get_param_names()  # type: ignore[attr-defined]
+    def estimator_for(self, settings: Mapping[str, Any], quick: bool = False) -> Any:
+        """Return the estimator that is taken where none is asked for: the stacked one, or networks alone.
+
+        Args:
+            settings: by name; one that only networks have asks for networks alone.
+            quick: whether networks alone are asked for.
+        """
+        known = [] if self.stacked is None else self.stacked._get_param_names()  # type: ignore[attr-defined]
+        return self.stacked if not quick and known and all(name in known for name in settings) else self.estimators[0]
+
+    def unknown_settings(self, settings: Mapping[str, Any], quick: bool = False) -> list[str]:
+        """Return the names of settings that the estimator they ask for does not take."""
+        known = self.estimator_for(settings, quick)._get_param_names()
         return [name for name in settings if name not in known]

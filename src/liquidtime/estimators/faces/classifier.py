@@ -148,7 +148,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
         """
         data = as_series(self, X, reset=True)
-        labels = _labels(y, data)
+        labels = checked_labels(y, data)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
         self._fit_encoders(data)
@@ -271,7 +271,8 @@ def _logits(out: Tensor) -> Tensor:
     return out if out.shape[-1] > 1 else torch.cat([torch.zeros_like(out), out], dim=-1)
 
 
-def _labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:
+def checked_labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:
+    """Return (S,) the classes of a set of series, at least two different ones, or refuse them."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None: one class per series.")
     labels = _one_dimensional(y, len(data))

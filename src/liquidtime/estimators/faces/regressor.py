@@ -252,10 +252,9 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
 
     def _targets(self, y: Any, data: SeriesSet) -> Values:
         """Return (S,) or (S, K) targets, or (N,) or (N, K) with `per_step`, checked."""
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None: one value per series.")
         if not self.per_step:
-            return check_values(_numbers(y), len(data))
+            return checked_values(y, data)
+        _refuse_none(y)
         S, N = len(data), len(data.times)
         rows = [np.asarray(row, dtype=np.float64) for row in y] if isinstance(y, list) else None
         target = np.concatenate(rows) if rows and rows[0].ndim else np.asarray(y, dtype=np.float64)
@@ -279,6 +278,17 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             raise ValueError("`mean` and `scale` must be finite numbers, one an output, scales over 0")
         self.n_outputs_ = K
         return max(K, 1)
+
+
+def checked_values(y: Any, data: SeriesSet) -> Values:
+    """Return (S,) or (S, K) targets of a set of series, or refuse them."""
+    _refuse_none(y)
+    return check_values(_numbers(y), len(data))
+
+
+def _refuse_none(y: Any) -> None:
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None: one value per series.")
 
 
 def _numbers(y: Any) -> Any:

@@ -9,13 +9,14 @@ from typing import Any
 _MARKUP = re.compile(r"[&<>\[\]()!|`*~#\\]")
 
 
-def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str) -> str:
+def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str, parts: Sequence[str] = ()) -> str:
     """Return the card.
 
     Args:
         config: the contents of config.json.
         weights: number of weights of each network.
         purpose: what the model does: "This model <purpose>.".
+        parts: of a stacked model with their weights, in words; none for networks alone.
     """
     encoder, params = config["encoders"][0], config["params"]
     name = params["network"] if isinstance(params["network"], str) else params["network"]["callable"]
@@ -27,6 +28,7 @@ def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str) 
         + (f", in bins of {encoder['bin_width']:g}." if encoder["bin_width"] else ", every sample as it is."),
         f"Classes: {_some([str(item) for item in classes])}." if classes else "",
         f"Networks by turns: {_scales(config['encoders'])}." if len(config["encoders"]) > 1 else "",
+        f"Weighted mean of {_some(parts)}." if parts else "",
         f"{config['members']} network(s) {_plain(name)} of {_numbers(weights)} weights, seed {config['seed']}.",
     ]
     figures = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(config["metrics"].items())]

@@ -20,6 +20,8 @@ FORMAT = 3
 1 and 2 had fewer parameters: see `ADDED`."""
 ADDED: dict[str, Any] = {"budget": "quick", "front_end": None}
 """Parameters that came with format 3, and what models of earlier formats were made with."""
+STACKED_FORMAT = 4
+"""Format 3 for the networks of a stacked model: versions that know no stacks refuse it."""
 _FIELDS = {
     "format": int,
     "kind": str,
@@ -51,7 +53,7 @@ class ModelFolderError(DamagedFolder):
 def stored_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return an estimator's parameters as JSON can hold them."""
     stored = dict(params)
-    if not isinstance(stored["network"], str):
+    if not isinstance(stored.get("network", ""), str):
         stored["network"] = {"callable": getattr(stored["network"], "__qualname__", type(stored["network"]).__name__)}
     if not isinstance(stored["random_state"], int | np.integer | None):
         stored["random_state"] = None
@@ -79,9 +81,9 @@ def read_config(raw: bytes) -> dict[str, Any]:
     config: dict[str, Any] = stored if isinstance(stored, dict) else {}
     if not _is(config.get("format"), int):
         raise ModelFolderError("config.json has no `format`; it is not of a model folder")
-    if config["format"] > FORMAT:
+    if config["format"] > STACKED_FORMAT:
         raise ModelFolderError(
-            f"config.json has format {config['format']}; this version reads up to {FORMAT}. Update liquidtime."
+            f"config.json has format {config['format']}; this version reads up to {STACKED_FORMAT}. Update liquidtime."
         )
     written = config["format"]
     if written == 1 and {"encoder", "pieces"} <= set(config) and "encoders" not in config:

@@ -22,6 +22,7 @@ from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_card import model_card
 from liquidtime.estimators.files.model_config import (
     FORMAT,
+    STACKED_FORMAT,
     ModelFolderError,
     check_sizes,
     read_config,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+STACK, STACK_ARRAYS = "stack.json", "stack.safetensors"
+"""The further files of a stacked model, whose networks the folder is that of."""
 _MOST_CHANNELS = 100_000
 _SHARED, _SPARE = 16, 1 << 22
 """No network reads its inputs with fewer weights than a sixteenth of inputs times units, small ones aside."""
@@ -60,6 +63,9 @@ def save(
     path: str | Path,
     metrics: Mapping[str, Any] | None = None,
     files: Mapping[str, bytes] | None = None,
+    *,
+    stack: Mapping[str, bytes] | None = None,
+    parts: Sequence[str] = (),
 ) -> None:
     """Write a fitted estimator, whole or not at all; a model that is there already is kept as `<name>.previous`.
 
@@ -68,6 +74,8 @@ def save(
         path: the folder.
         metrics: figures to store with it, ready for JSON.
         files: further files for the folder, by name.
+        stack: `STACK` and `STACK_ARRAYS` of a stacked model that these are the networks of; None for networks alone.
+        parts: of the stacked model, in words.
 
     Raises:
         NotFittedError: it is not fitted.
@@ -81,11 +89,11 @@ def save(
     check_is_fitted(model, "networks_")
     extra = dict(files or {})
     for name in extra:
-        if name in (CONFIG, WEIGHTS, CARD, MANIFEST) or Path(name).suffix.lower() in _PICKLES:
+        if name in (CONFIG, WEIGHTS, STACK, STACK_ARRAYS, CARD, MANIFEST) or Path(name).suffix.lower() in _PICKLES:
             raise ValueError(f"`files` must have other names than the model's own files and pickles; got {name!r}")
     encoders = [encoder.to_dict() for encoder in model.encoders_]
     config = {
-        "format": FORMAT,
+        "format": FORMAT if stack is None else STACKED_FORMAT,
         "kind": model._kind,
         "params": stored_params(model.get_params(deep=False)),
         "encoders": [encoder["config"] for encoder in encoders],
@@ -115,7 +123,8 @@ def save(
     own_files = {
         CONFIG: described,
         WEIGHTS: tensors_to_bytes(tensors),
-        CARD: model_card(config, weights, model._purpose).encode(),
+        CARD: model_card(config, weights, model._purpose, parts).encode(),
+        **(stack or {}),
     }
     write_folder(home.absolute(), own_files | extra)
 
@@ -146,16 +155,35 @@ def load(path: str | Path, *, network: Any = None) -> Any:
     if _is_pickle(head):
         raise ModelFolderError(f"{home / WEIGHTS} is a pickle under another name; pickles run code and are never read")
     config = read_config(sealed.read(CONFIG, _LARGEST_CONFIG))
-    sealed.check((name for name in sealed.entries if name not in (CONFIG, WEIGHTS)), _LARGEST_OTHERS)
+    stacked = config["format"] == STACKED_FORMAT
+    if {name in sealed.entries for name in (STACK, STACK_ARRAYS)} != {stacked}:
+        raise ModelFolderError(
+            f"{home / MANIFEST} must list {STACK} and {STACK_ARRAYS} if config.json is of a stacked model, format "
+            f"{STACKED_FORMAT}, and neither otherwise; config.json has format {config['format']}"
+        )
+    own = (CONFIG, WEIGHTS, STACK, STACK_ARRAYS)
+    sealed.check((name for name in sealed.entries if name not in own), _LARGEST_OTHERS)
     try:
         _refuse_misfits(config, _parts(tensor_entries(head, size), config), network)
         model = _rebuild(config, _parts(tensors_from_bytes(sealed.read(WEIGHTS, size)), config), network)
+        whole = _stack_of(model, sealed) if stacked else model
     except DamagedFolder as error:
         raise ModelFolderError(f"{home}: {error}") from error
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RuntimeError) as error:
         raise ModelFolderError(f"{home / CONFIG} does not describe a model: {error}") from error
     tell_other_versions(config["versions"])
-    return model
+    return whole
+
+
+def _stack_of(networks: SeriesEstimator, sealed: SealedFolder) -> Any:
+    """Return the stacked model that networks are a part of."""
+    from liquidtime.estimators.stacking import folder
+
+    if _is_pickle(sealed.peek(STACK_ARRAYS, 16)):
+        raise ModelFolderError(f"{STACK_ARRAYS} is a pickle under another name; pickles run code and are never read")
+    stack = folder.load(networks, sealed)
+    stack.metrics_ = networks.metrics_
+    return stack
 
 
 def _estimator(

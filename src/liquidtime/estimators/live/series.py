@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -80,6 +82,11 @@ class LiveSeries:
                 )
             self._state = LiveState(clock, tuple(state for state, _ in taken))
             return outputs
+
+    def newest(self) -> tuple[float, npt.NDArray[np.float32]]:
+        """Return the time of the newest sample, and (C,) what was observed at that time, NaN = not observed."""
+        samples = self._state.scales[0].samples
+        return float(samples.time[0]), samples.values[0]
 
     def carry(self, input_after: Callable[[Tensor, Tensor], Tensor], gaps: Tensor) -> tuple[Tensor, Tensor]:
         """Carry the states of the first scale over gaps in which nothing is observed; the series stays where it is.

@@ -54,7 +54,7 @@ class PiecewiseLinear(nn.Module):
         encoding.column.copy_(torch.from_numpy(column))
         encoding.low.copy_(torch.from_numpy(edges[column, piece]))
         encoding.width.copy_(torch.from_numpy(edges[column, piece + 1] - edges[column, piece]))
-        if len(rows):
+        if len(rows) and len(column):
             fractions = encoding(torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)))
             encoding.mean.copy_(fractions.mean(dim=0))
             encoding.scale.copy_(fractions.std(dim=0, correction=0).clamp(min=_LEAST_SCALE) / deviation)

@@ -1,0 +1,9 @@
+"""Whole series as tables of numbers, the learners on them, and the weights of a mean of several models."""
+
+from liquidtime.baselines.features.blending import blend_weights, blended
+from liquidtime.baselines.features.convolutions import ConvolutionFeatures
+from liquidtime.baselines.features.rich import RichFeatures
+from liquidtime.baselines.features.ridge import Ridge
+from liquidtime.baselines.features.trees import Trees
+
+__all__ = ["ConvolutionFeatures", "RichFeatures", "Ridge", "Trees", "blend_weights", "blended"]

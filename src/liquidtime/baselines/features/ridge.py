@@ -1,0 +1,127 @@
+"""Ridge regression on many features, its penalty and temperature chosen by exact out-of-fold predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from liquidtime._checks import check_choice
+from liquidtime.baselines.features.segments import Floats
+from liquidtime.baselines.features.temperature import best_temperature, tempered
+
+Rows = npt.NDArray[np.int64]
+PENALTIES = tuple(10.0**power for power in np.arange(-4.0, 2.01, 0.5))
+"""In units of the mean eigenvalue of the features' Gram matrix."""
+FACTORS = tuple(np.geomspace(0.5, 50.0, 48).tolist())
+"""Of the scores, before the softmax."""
+
+
+class Ridge(BaseEstimator):  # type: ignore[misc]
+    """Ridge regression on standardised features; of classes, on one column of 0 and 1 per class.
+
+    Leaving a fold out of a ridge regression has a closed form, so that the penalty, and the factor that makes
+    probabilities of a classifier's scores, are chosen by held-out loss at the price of a single decomposition.
+
+    Args:
+        task: "classify" or "regress".
+
+    Attributes:
+        classes_: (K,) the classes, for "classify".
+        out_of_fold_: (n, K) probabilities or (n,) values of the training rows, each predicted without its fold.
+        penalty_: the penalty chosen.
+    """
+
+    def __init__(self, task: str = "classify") -> None:
+        self.task = task
+
+    def fit(self, X: npt.NDArray[Any], y: Any, folds: Sequence[tuple[Rows, Rows]]) -> Ridge:
+        """Fit.
+
+        Args:
+            X: (n, p) features, finite.
+            y: (n,) classes or values.
+            folds: (training rows, held-out rows); each row is held out at most once.
+        """
+        check_choice("task", self.task, ("classify", "regress"))
+        target = np.asarray(y)
+        if self.task == "classify":
+            self.classes_, codes = np.unique(target, return_inverse=True)
+            goal = np.eye(len(self.classes_))[codes]
+        else:
+            codes, goal = None, target.astype(np.float64)[:, None]
+        self.mean_, scale = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        self.scale_ = np.where(scale > 1e-8, scale, np.inf)
+        Z = ((X - self.mean_) / self.scale_).astype(np.float32)
+        self.offset_ = goal.mean(axis=0)
+        left, eigenvalues, right = _decomposed(Z)
+        unit = float(eigenvalues.sum()) / len(Z) if len(eigenvalues) else 1.0
+        best = np.inf
+        for share in PENALTIES:
+            penalty = share * max(unit, 1e-12)
+            held_out = _held_out(left, eigenvalues / (eigenvalues + penalty), goal, self.offset_, folds)
+            loss, factor, predictions = _judged(held_out, goal, codes)
+            if loss < best:
+                best, self.penalty_, self.factor_, self.out_of_fold_ = loss, penalty, factor, predictions
+        weights = np.sqrt(eigenvalues) / (eigenvalues + self.penalty_)
+        self.weights_ = right @ (weights[:, None] * (left.T @ (goal - self.offset_)))
+        return self
+
+    def predict_proba(self, X: npt.NDArray[Any]) -> Floats:
+        """Return (n, K) probabilities."""
+        return tempered(self._scores(X), self.factor_)
+
+    def predict(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return (n,) classes or values."""
+        scores = self._scores(X)
+        if self.task == "regress":
+            return scores[:, 0]
+        classes: npt.NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        return classes
+
+    def _scores(self, X: npt.NDArray[Any]) -> Floats:
+        scores: Floats = ((X - self.mean_) / self.scale_) @ self.weights_ + self.offset_
+        return scores
+
+
+def _decomposed(Z: npt.NDArray[np.float32]) -> tuple[Floats, Floats, Floats]:
+    """Return U, s², V of Z = U diag(s) V^T, by the smaller of the two Gram matrices, without the null space."""
+    wide = Z.shape[1] > Z.shape[0]
+    gram = (Z @ Z.T if wide else Z.T @ Z).astype(np.float64)
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    kept = eigenvalues > max(1e-6 * eigenvalues[-1], 1e-12) if len(eigenvalues) else np.zeros(0, dtype=np.bool_)
+    eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
+    other = (Z.T if wide else Z) @ (vectors / np.sqrt(eigenvalues)).astype(np.float32)
+    return (
+        (vectors, eigenvalues, other.astype(np.float64)) if wide else (other.astype(np.float64), eigenvalues, vectors)
+    )
+
+
+def _held_out(
+    left: Floats, shrinkage: Floats, goal: Floats, offset: Floats, folds: Sequence[tuple[Rows, Rows]]
+) -> Floats:
+    """Return (n, K) predictions of each row by the ridge regression without its fold; NaN for rows in no fold.
+
+    With the hat matrix H (of the intercept too), the held-out residuals of a fold B are (I - H_BB)^-1 times those of
+    the fit to all rows.
+    """
+    n = len(goal)
+    fitted = offset + (left * shrinkage) @ (left.T @ (goal - offset))
+    predictions = np.full_like(goal, np.nan)
+    for _, rows in folds:
+        hat = (left[rows] * shrinkage) @ left[rows].T + 1.0 / n
+        residuals = np.linalg.solve(np.eye(len(rows)) - hat + 1e-9 * np.eye(len(rows)), (goal - fitted)[rows])
+        predictions[rows] = goal[rows] - residuals
+    return predictions
+
+
+def _judged(held_out: Floats, goal: Floats, codes: npt.NDArray[np.int64] | None) -> tuple[float, float, Floats]:
+    """Return the held-out loss, the factor of the scores that reaches it, and the predictions."""
+    known = ~np.isnan(held_out[:, 0])
+    if codes is None:
+        return float(((held_out - goal)[known] ** 2).mean()), 1.0, held_out[:, 0]
+    loss, factor = best_temperature(held_out[known], codes[known], FACTORS)
+    return loss, factor, tempered(held_out, factor)

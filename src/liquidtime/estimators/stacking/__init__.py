@@ -1,0 +1,15 @@
+"""Several models of one target, weighted by how well they predict series that they were not fitted to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from liquidtime.estimators.stacking.base import StackPart
+from liquidtime.estimators.stacking.classifier import StackedClassifier
+from liquidtime.estimators.stacking.fitting import NETWORKS
+from liquidtime.estimators.stacking.regressor import StackedRegressor
+
+STACKED: dict[str, Any] = {kind.__name__: kind for kind in (StackedClassifier, StackedRegressor)}
+"""Every stacked estimator by the name that model folders store it under."""
+
+__all__ = ["NETWORKS", "STACKED", "StackPart", "StackedClassifier", "StackedRegressor"]

@@ -1,0 +1,304 @@
+"""What stacked estimators share: parts, weights, live series and saving."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from liquidtime._checks import check_size
+from liquidtime.baselines.features.temperature import log_scores, tempered
+from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.faces.show import facts_html
+from liquidtime.estimators.network.inputs import as_series
+from liquidtime.estimators.network.scales import SCALES
+from liquidtime.estimators.stacking.fitting import NETWORKS, FeaturePart, fit_features, networks_held_out
+from liquidtime.estimators.stacking.folds import make_folds
+from liquidtime.estimators.stacking.goal import Goal
+from liquidtime.estimators.stacking.live import LiveSamples
+from liquidtime.estimators.stacking.prefixes import prefixes
+from liquidtime.estimators.stacking.series import StackedSeries
+from liquidtime.training.seeds import derive_seed
+
+Floats = npt.NDArray[np.float64]
+_MANY = 1000
+"""Series from which on networks are judged by three folds instead of five."""
+
+
+@dataclass(frozen=True)
+class StackPart:
+    """One part of a stack.
+
+    Args:
+        name: what it is.
+        weight: its share of the answer.
+        figures: figures of merit of its out-of-fold predictions, the loss that weights go by first; empty where the
+            first fold showed that it does not help.
+    """
+
+    name: str
+    weight: float
+    figures: Mapping[str, float]
+
+
+class StackedEstimator(BaseEstimator):  # type: ignore[misc]
+    """CfC networks at several scales, and trees and linear models on features, weighted by out-of-fold predictions.
+
+    Args:
+        n_networks: CfC networks, which take turns at the time scales.
+        n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
+            series 3.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while networks are trained.
+    """
+
+    _face: ClassVar[type[SeriesEstimator]]
+    cfc_: Any
+
+    def __init__(
+        self, n_networks: int = 3, n_splits: int | None = None, random_state: Any = None, verbose: bool = False
+    ) -> None:
+        self.n_networks = n_networks
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        tags.non_deterministic = False
+        return tags
+
+    @abstractmethod
+    def _goal(self, y: Any, data: SeriesSet) -> Goal:
+        """Return the targets, checked, and take what they tell."""
+
+    def _fit(
+        self, X: Any, y: Any, groups: Any, order: Any, auxiliary: Any, folder: str | Path | None, resume: bool
+    ) -> None:
+        check_size("n_networks", self.n_networks)
+        if self.n_splits is not None:
+            check_size("n_splits", self.n_splits, 2)
+        data = as_series(self, X, reset=True)
+        goal = self._goal(y, data)
+        S = len(data)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        strata = goal.columns()[0] if goal.K else None
+        folds = make_folds(S, self.n_splits or 5, self.seed_, strata, groups, order)
+        few = self.n_splits or (5 if S < _MANY else 3)
+        network_folds = make_folds(S, few, self.seed_, strata, groups, order)
+        extra = None if auxiliary is None else np.asarray(auxiliary)
+        # the networks of all series come first: a stopped run resumes there
+        cfc = self._networks(derive_seed(self.seed_, 0))
+        cfc.fit(data, goal.labels(slice(None)), auxiliary=extra, folder=folder, resume=resume)
+        features: dict[str, Any] = {}
+        parts: dict[str, FeaturePart] = {}
+        held_out: dict[str, Floats] = {}
+        if folds:
+            features, parts, held_out = fit_features(data, goal, folds, self.seed_)
+            held_out[NETWORKS] = networks_held_out(
+                lambda fold: self._networks(derive_seed(self.seed_, 1 + fold)),
+                data,
+                goal,
+                network_folds,
+                held_out,
+                extra,
+            )
+        self._weigh(goal, held_out)
+        self._features = {name: features[name] for name in {parts[part].table for part in parts if self._has(part)}}
+        self._feature_parts = {name: part for name, part in parts.items() if self._has(name)}
+        self._restore(cfc)
+
+    def _restore(self, cfc: Any) -> None:
+        """Take fitted networks, and what they tell."""
+        self.cfc_, self.n_series_ = cfc, cfc.n_series_
+        self._live, self._lock = LiveSamples(), threading.Lock()
+
+    def _networks(self, seed: int) -> Any:
+        return self._face(
+            n_estimators=self.n_networks, bin_width=SCALES, random_state=seed % 2**31, verbose=self.verbose
+        )
+
+    def _weigh(self, goal: Goal, held_out: Mapping[str, Floats]) -> None:
+        """Set weights and temperature by out-of-fold predictions; networks alone where there are none."""
+        judged = {name: one for name, one in held_out.items() if np.isfinite(one).any()}
+        weights, self.temperature_, self.figures_ = {NETWORKS: 1.0}, 1.0, {}
+        if judged:
+            found = goal.weights(list(judged.values()))
+            weights = dict(zip(judged, found.tolist(), strict=True))
+            blend = np.tensordot(found, np.stack(list(judged.values())), axes=1)
+            self.temperature_ = goal.temperature(blend)
+            self.figures_ = goal.figures(self._tempered(blend))
+        names = [NETWORKS, *(name for name in held_out if name != NETWORKS)]
+        self.parts_ = [
+            StackPart(name, weights.get(name, 0.0), goal.figures(judged[name]) if name in judged else {})
+            for name in names
+        ]
+
+    def _has(self, name: str) -> bool:
+        return any(part.name == name and part.weight > 0 for part in self.parts_)
+
+    def _tempered(self, blend: Floats) -> Floats:
+        return blend if self.temperature_ == 1.0 else tempered(log_scores(blend), self.temperature_)
+
+    @abstractmethod
+    def _network_outputs(self, series: Any) -> Floats:
+        """Return (S, W) what the networks say."""
+
+    def encode(self, X: Any) -> StackedSeries:
+        """Return series as the parts read them, to be passed to several methods in place of X and read once.
+
+        Args:
+            X: series like those of `fit`, or what this method returned.
+        """
+        check_is_fitted(self, "cfc_")
+        if isinstance(X, StackedSeries):
+            if X.features is not self._features:
+                raise ValueError("`X` was encoded for another model; pass the series themselves")
+            return X
+        return StackedSeries(self.cfc_.encode(as_series(self, X, reset=False)), self._features)
+
+    def predict_parts(self, X: Any) -> dict[str, Floats]:
+        """Return what each part says of each series: (S, C) probabilities, or (S, W) values, by the name of the part.
+
+        Their mean by the weights in `parts_` is the answer, before the temperature. The networks are always there,
+        also with weight 0.
+
+        Args:
+            X: series like those of `fit`.
+        """
+        series = self.encode(X)
+        said = {NETWORKS: self._network_outputs(series.encoded)}
+        return said | {name: part.predict(series.table(part.table)) for name, part in self._feature_parts.items()}
+
+    def networks_alone(self, X: Any) -> Floats:
+        """Return what the CfC networks alone predict, shaped as the answer: probabilities or values.
+
+        Args:
+            X: series like those of `fit`.
+        """
+        return self._shaped(self._network_outputs(self.encode(X).encoded))
+
+    def _shaped(self, outputs: Floats) -> Floats:
+        """Return (S, W) outputs as `predict` and its kind return them."""
+        return outputs
+
+    def _outputs(self, X: Any) -> Floats:
+        return self._answer(self.predict_parts(X))
+
+    def _answer(self, said: Mapping[str, Floats]) -> Floats:
+        """Return (S, W) the weighted mean of the parts, tempered."""
+        return self._tempered(
+            np.sum([part.weight * said[part.name] for part in self.parts_ if part.weight > 0], axis=0)
+        )
+
+    def evolve(self, X: Any, points: int | None = None) -> Evolution:
+        """Return the prediction after the samples of every series, each from the samples up to it alone.
+
+        Networks go on from sample to sample, but features are computed anew for every prefix: the cost grows with the
+        square of the lengths. `points` bounds it.
+
+        Args:
+            X: series like those of `fit`.
+            points: samples per series after which the prediction is given, evenly spread, the last one always; None
+                for all.
+        """
+        series = self.encode(X)
+        evolution = self.cfc_.evolve(series.encoded)
+        rows, offsets, heads = prefixes(series.data, evolution, points)
+        said = {NETWORKS: self._network_columns(evolution.outputs[rows])}
+        for name, part in self._feature_parts.items():
+            tables = [self._features[part.table].transform(head) for head in heads]
+            said[name] = part.predict(np.concatenate(tables)) if tables else np.empty((0, said[NETWORKS].shape[1]))
+        return Evolution(evolution.times[rows], offsets, self._answer(said))
+
+    def _network_columns(self, outputs: Floats) -> Floats:
+        """Return (N, W) outputs of the networks over time, with a column for everything that is predicted."""
+        return outputs
+
+    def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Floats:
+        """Take a sample of the live series `id`; return (W,) the answer from all samples so far."""
+        check_is_fitted(self, "cfc_")
+        with self._lock:
+            output = np.atleast_1d(self.cfc_.update(id, t, values, static=static))
+            said = {NETWORKS: self._network_columns(np.asarray(output, dtype=np.float64)[None])}
+            if self._feature_parts:
+                samples = self._live.add(id, self.cfc_, static)
+                for name, part in self._feature_parts.items():
+                    said[name] = part.predict(self._features[part.table].transform(samples))
+            return self._answer(said)[0]
+
+    def reset(self, id: Any = None) -> None:
+        """Forget the live series `id`, or all of them if None."""
+        check_is_fitted(self, "cfc_")
+        with self._lock:
+            self.cfc_.reset(id)
+            self._live.forget(id)
+
+    @property
+    def encoder_(self) -> SeriesEncoder:
+        """The encoder of the first network."""
+        encoder: SeriesEncoder = self.cfc_.encoder_
+        return encoder
+
+    @property
+    def encoders_(self) -> list[SeriesEncoder]:
+        """One encoder per time scale of the networks."""
+        encoders: list[SeriesEncoder] = self.cfc_.encoders_
+        return encoders
+
+    @property
+    def networks_(self) -> list[Any]:
+        """The trained networks."""
+        networks: list[Any] = self.cfc_.networks_
+        return networks
+
+    @property
+    def results_(self) -> list[Any]:
+        """One `TrainResult` per network."""
+        results: list[Any] = self.cfc_.results_
+        return results
+
+    def save(
+        self, path: str | Path, *, metrics: Mapping[str, Any] | None = None, files: Mapping[str, bytes] | None = None
+    ) -> None:
+        """Write the model as a folder that `liquidtime.load` reads; see `liquidtime.estimators.stacking.folder`.
+
+        Args:
+            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
+            metrics: figures to store with it, ready for JSON.
+            files: further files for the folder, by name, such as a report.
+        """
+        from liquidtime.estimators.stacking.folder import save
+
+        check_is_fitted(self, "cfc_")
+        save(self, path, metrics, files)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_lock", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._lock = threading.Lock()
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""
+        diagram: str = super()._html_repr()
+        return diagram + facts_html(self)
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        """Return what a notebook shows besides what all kinds have: names by title."""
+        return {"parts": [f"{part.name} {part.weight:.2f}" for part in self.parts_ if part.weight > 0]}

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+
+from liquidtime.data import SeriesSet
+from liquidtime.estimators.faces.classifier import CfCClassifier, checked_labels
+from liquidtime.estimators.stacking.base import Floats, StackedEstimator
+from liquidtime.estimators.stacking.goal import Classes, Goal
+
+
+class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc]
+    """Predict the class of each irregular series by several models that err on different series.
+
+        StackedClassifier().fit(data, y).predict_proba(new)
+
+    The parts are CfC networks at several time scales, gradient boosting and extra trees on features of each series,
+    and, for dense series, ridge regression on convolutions. Each predicts training series that it was not fitted to;
+    weights that are not negative and sum to one are those of least log loss of these predictions, and so is the
+    temperature of the answer. Networks are then fitted to all series; trees are the mean of those of the folds. Parts
+    of no weight are left out, except the networks, which stay to compare with.
+
+    Args:
+        n_networks: CfC networks, which take turns at the time scales.
+        n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
+            series 3.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while networks are trained.
+
+    Attributes:
+        classes_: (C,) the classes, sorted.
+        parts_: name, weight and out-of-fold figures of each part.
+        figures_: out-of-fold figures of the answer.
+        temperature_: factor of the logarithms of its probabilities.
+        cfc_: the networks, a fitted `CfCClassifier`.
+        seed_: the seed that everything random followed from.
+    """
+
+    _face: ClassVar = CfCClassifier
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        order: Any = None,
+        auxiliary: Any = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> StackedClassifier:
+        """Fit to series X with their classes y.
+
+        Args:
+            X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
+            y: (S,) one class per series, at least two different ones.
+            groups: (S,) series of one group are never on both sides of a fold; None for none.
+            order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
+                to; None for none.
+            auxiliary: auxiliary targets of the networks, as `CfCClassifier.fit` takes them.
+            folder: where to keep checkpoints and the log of the networks.
+            resume: resume the run in `folder`.
+        """
+        self._fit(X, y, groups, order, auxiliary, folder, resume)
+        return self
+
+    def _goal(self, y: Any, data: SeriesSet) -> Goal:
+        self.classes_, codes = np.unique(checked_labels(y, data), return_inverse=True)
+        return Classes(codes.astype(np.int64), self.classes_)
+
+    def _restore(self, cfc: Any) -> None:
+        super()._restore(cfc)
+        self.classes_ = cfc.classes_
+
+    def _network_outputs(self, series: Any) -> Floats:
+        chances: Floats = self.cfc_.predict_proba(series)
+        return chances
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return (S, C) the probability of each class."""
+        return self._outputs(X)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return (S,) the most probable classes."""
+        labels: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
+
+    def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Floats:
+        """Take one sample of the live series `id` and return (C,) its probabilities from all samples so far.
+
+        They equal `predict_proba` of the series up to this sample. Networks go on from where they were; features are
+        computed anew from all samples so far, so that the cost grows with the length of the series.
+
+        Arguments as in `CfCClassifier.update`.
+        """
+        return self._update(id, t, values, static)
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        return {"classes": self.classes_.tolist(), **super()._facts()}

@@ -1,0 +1,127 @@
+"""The parts of a stack, fitted and judged by series that they were not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.features import ConvolutionFeatures, RichFeatures, Ridge, Trees
+from liquidtime.data import SeriesSet
+from liquidtime.estimators.stacking.folds import Folds
+from liquidtime.estimators.stacking.goal import Goal
+from liquidtime.estimators.stacking.linear_part import LinearPart
+from liquidtime.estimators.stacking.tree_part import TreePart
+
+Floats = npt.NDArray[np.float64]
+RICH, CONVOLUTIONS = "rich", "convolutions"
+NETWORKS = "CfC networks"
+TABLES = {"boosting": RICH, "extra trees": RICH, "convolutions": CONVOLUTIONS}
+"""Every part that reads features, and the table it reads."""
+_MOST_TREES = 2e6
+"""Series times features up to which extra trees are grown; beyond, boosting alone is worth its time."""
+_SEEDS = 4_000_000
+"""Different seeds of trees, which number their folds by a factor of 1000 within 32 bits."""
+_HOPELESS = 1.3
+"""Networks of no weight on the first fold are given up where their loss is so many times that of the best part."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePart:
+    """A part that reads a table of features: one learner per target.
+
+    Args:
+        table: name of the table.
+        learners: each gives (n, K) probabilities or (n, 1) values.
+    """
+
+    table: str
+    learners: tuple[TreePart | LinearPart, ...]
+
+    def predict(self, X: npt.NDArray[Any]) -> Floats:
+        """Return (n, W) probabilities or values."""
+        return np.concatenate([learner.predict(X) for learner in self.learners], axis=1)
+
+
+def fit_features(
+    data: SeriesSet, goal: Goal, folds: Folds, seed: int
+) -> tuple[dict[str, Any], dict[str, FeaturePart], dict[str, Floats]]:
+    """Fit every part that reads features.
+
+    Args:
+        data: S training series.
+        goal: their targets.
+        folds: (training rows, held-out rows).
+        seed: of everything random.
+
+    Returns:
+        The fitted transformers by table, the parts by name, and (S, W) their out-of-fold predictions by name; parts
+        of a table without columns are left out.
+    """
+    features: dict[str, Any] = {}
+    parts: dict[str, FeaturePart] = {}
+    held_out: dict[str, Floats] = {}
+    for table, transformer in ((RICH, RichFeatures()), (CONVOLUTIONS, ConvolutionFeatures(random_state=seed))):
+        X = transformer.fit_transform(data)
+        if X.shape[1] == 0:
+            continue
+        features[table] = transformer
+        for name in (part for part, own in TABLES.items() if own == table):
+            if name == "extra trees" and X.size > _MOST_TREES:
+                continue
+            fitted = [_learner(name, goal, seed).fit(X, column, folds) for column in goal.columns()]
+            learners = tuple(TreePart.of(one) if isinstance(one, Trees) else LinearPart.of(one) for one in fitted)
+            parts[name] = FeaturePart(table, learners)
+            held_out[name] = np.concatenate([one.out_of_fold_.reshape(len(X), -1) for one in fitted], axis=1)
+    return features, parts, held_out
+
+
+def _learner(name: str, goal: Goal, seed: int) -> Trees | Ridge:
+    task = "classify" if goal.K else "regress"
+    return Ridge(task) if name == CONVOLUTIONS else Trees(name, task, seed % _SEEDS)
+
+
+def networks_held_out(
+    make: Callable[[int], Any],
+    data: SeriesSet,
+    goal: Goal,
+    folds: Folds,
+    others: Mapping[str, Floats],
+    auxiliary: Any = None,
+) -> Floats:
+    """Return (S, W) out-of-fold predictions of networks; all NaN where the first fold shows that they do not help.
+
+    Args:
+        make: maps the number of a fold to a network estimator.
+        data: S training series.
+        goal: their targets.
+        folds: (training rows, held-out rows).
+        others: out-of-fold predictions of the other parts.
+        auxiliary: (S, …) auxiliary targets of the networks, or None.
+    """
+    width = goal.K or len(goal.columns())
+    predictions = np.full((len(data), width), np.nan)
+    for number, (train, held) in enumerate(folds):
+        network = make(number)
+        extra = {} if auxiliary is None else {"auxiliary": auxiliary[train]}
+        network.fit(data[train], goal.labels(train), **extra)
+        predictions[held] = goal.outputs(network, data[held])
+        if number == 0 and _hopeless(goal, predictions, others, held):
+            predictions[:] = np.nan
+            break
+    return predictions
+
+
+def _hopeless(goal: Goal, own: Floats, others: Mapping[str, Floats], rows: Any) -> bool:
+    """Return whether predictions of some series have no weight beside others, and a far larger loss than the best."""
+    if not others or goal.weights([own, *others.values()], rows)[0] > 0:
+        return False
+    losses = []
+    for prediction in (own, *others.values()):
+        held = np.full_like(prediction, np.nan)
+        held[rows] = prediction[rows]
+        losses.append(next(iter(goal.figures(held).values())))
+    return losses[0] > _HOPELESS * min(losses[1:])

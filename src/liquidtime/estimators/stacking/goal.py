@@ -1,0 +1,149 @@
+"""What a stack predicts: how its parts are fitted, judged and weighed, for classes and for values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.features import blend_weights
+from liquidtime.baselines.features.temperature import best_temperature, log_scores
+from liquidtime.baselines.features.trees import FACTORS
+
+Floats = npt.NDArray[np.float64]
+LEAST_WEIGHT = 0.01
+"""A part below it is left out."""
+
+
+class Goal(ABC):
+    """The targets of S training series.
+
+    Attributes:
+        K: number of classes; 0 for values.
+    """
+
+    K: int
+
+    @abstractmethod
+    def labels(self, rows: Any) -> npt.NDArray[Any]:
+        """Return the targets of some series as a network is fitted to them."""
+
+    @abstractmethod
+    def columns(self) -> list[npt.NDArray[Any]]:
+        """Return (S,) targets, each of which a learner of one target is fitted to."""
+
+    @abstractmethod
+    def outputs(self, network: Any, X: Any) -> Floats:
+        """Return (n, W) what a fitted network estimator predicts: W classes, also those it does not know, or values."""
+
+    @abstractmethod
+    def figures(self, prediction: Floats) -> dict[str, float]:
+        """Return figures of merit of (S, W) out-of-fold predictions, the loss that weights go by first."""
+
+    @abstractmethod
+    def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
+        """Return the weights of least loss over some series."""
+
+    def weights(self, predictions: Sequence[Floats], rows: Any = slice(None)) -> Floats:
+        """Return (M,) non-negative weights that sum to one, none of them small.
+
+        Args:
+            predictions: M arrays (S, W), NaN for series that were not held out.
+            rows: which series judge; all of them if left out.
+        """
+        weights = self._weigh([prediction[rows] for prediction in predictions], rows)
+        weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+        return weights / weights.sum()
+
+    def temperature(self, prediction: Floats) -> float:
+        """Return the factor of logarithms of probabilities of least out-of-fold loss; 1 for values."""
+        return 1.0
+
+
+class Classes(Goal):
+    """Classes 0…K - 1.
+
+    Args:
+        codes: (S,).
+        classes: (K,) their names.
+    """
+
+    def __init__(self, codes: npt.NDArray[np.int64], classes: npt.NDArray[Any]) -> None:
+        self.codes, self.classes, self.K = codes, classes, len(classes)
+
+    def labels(self, rows: Any) -> npt.NDArray[Any]:  # noqa: D102
+        labels: npt.NDArray[Any] = self.classes[self.codes[rows]]
+        return labels
+
+    def columns(self) -> list[npt.NDArray[Any]]:  # noqa: D102
+        return [self.codes]
+
+    def outputs(self, network: Any, X: Any) -> Floats:  # noqa: D102
+        return spread_classes(network.predict_proba(X), network.classes_, self.classes)
+
+    def figures(self, prediction: Floats) -> dict[str, float]:  # noqa: D102
+        known = np.isfinite(prediction).all(axis=1)
+        codes, chances = self.codes[known], prediction[known]
+        own = np.maximum(chances[np.arange(len(codes)), codes], 1e-12)
+        return {
+            "log_loss": float(-np.log(own).mean()),
+            "accuracy": float((chances.argmax(axis=1) == codes).mean()),
+        }
+
+    def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
+        return blend_weights(predictions, self.codes[rows], "log_loss")
+
+    def temperature(self, prediction: Floats) -> float:  # noqa: D102
+        known = np.isfinite(prediction).all(axis=1)
+        return best_temperature(log_scores(prediction[known]), self.codes[known], FACTORS)[1]
+
+
+class Values(Goal):
+    """Numbers.
+
+    Args:
+        table: (S, W).
+        single: whether there is one target, without an axis of its own.
+    """
+
+    K = 0
+
+    def __init__(self, table: Floats, single: bool) -> None:
+        self.table, self.single = table, single
+        deviation = table.std(axis=0)
+        self.scale = np.where(deviation > 0, deviation, 1.0)
+
+    def labels(self, rows: Any) -> npt.NDArray[Any]:  # noqa: D102
+        return self.table[rows, 0] if self.single else self.table[rows]
+
+    def columns(self) -> list[npt.NDArray[Any]]:  # noqa: D102
+        return list(self.table.T)
+
+    def outputs(self, network: Any, X: Any) -> Floats:  # noqa: D102
+        values: Floats = network.predict(X)
+        return values.reshape(len(values), -1)
+
+    def figures(self, prediction: Floats) -> dict[str, float]:  # noqa: D102
+        known = np.isfinite(prediction).all(axis=1)
+        errors = prediction[known] - self.table[known]
+        return {"rmse": float(np.sqrt((errors**2).mean())), "mae": float(np.abs(errors).mean())}
+
+    def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
+        scaled = [prediction / self.scale for prediction in predictions]
+        return blend_weights(scaled, self.table[rows] / self.scale, "mse")
+
+
+def spread_classes(chances: Floats, known: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Floats:
+    """Return (n, K) probabilities of all classes from those of the known ones, 0 for the others.
+
+    Args:
+        chances: (n, C).
+        known: (C,) some of the classes.
+        classes: (K,) sorted.
+    """
+    whole = np.zeros((len(chances), len(classes)))
+    whole[:, np.searchsorted(classes, known)] = chances
+    return whole

@@ -1,0 +1,89 @@
+"""Ridge regression on convolution features as a part of a stack, kept as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.features import Ridge
+from liquidtime.baselines.features.temperature import tempered
+
+Floats = npt.NDArray[np.float64]
+_ARRAYS = ("mean", "per_scale", "weights", "offset")
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPart:
+    """A linear function of standardised features, and for classes its softmax.
+
+    Args:
+        K: number of classes; 0 for values.
+        factor: of the scores, before the softmax.
+        mean: (p,).
+        per_scale: (p,) one over the scale, 0 for constant columns.
+        weights: (p, K) or (p, 1).
+        offset: (K,) or (1,).
+    """
+
+    K: int
+    factor: float
+    mean: Floats
+    per_scale: Floats
+    weights: Floats
+    offset: Floats
+
+    @staticmethod
+    def of(fitted: Ridge) -> LinearPart:
+        """Return a fitted ridge regression as arrays.
+
+        Args:
+            fitted: to classes 0…K - 1, or to values.
+        """
+        K = len(fitted.classes_) if fitted.task == "classify" else 0
+        return LinearPart(
+            K, float(fitted.factor_), fitted.mean_, 1.0 / fitted.scale_, np.asarray(fitted.weights_), fitted.offset_
+        )
+
+    def predict(self, X: npt.NDArray[np.floating[Any]]) -> Floats:
+        """Return (n, K) probabilities, or (n, 1) values.
+
+        Args:
+            X: (n, p) features, finite.
+        """
+        scores: Floats = ((X - self.mean) * self.per_scale) @ self.weights + self.offset
+        return tempered(scores, self.factor) if self.K else scores
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what JSON holds of the part, and its arrays by name."""
+        return {"factor": self.factor}, {name: getattr(self, name) for name in _ARRAYS}
+
+    @staticmethod
+    def restored(facts: Any, arrays: Mapping[str, npt.NDArray[Any]], K: int, width: int) -> LinearPart:
+        """Return the part of what `stored` returned, which a stranger may have written.
+
+        Args:
+            facts: of JSON.
+            arrays: by name.
+            K: number of classes; 0 for values.
+            width: columns of the table.
+
+        Raises:
+            ValueError: what does not fit together.
+
+        """
+        outputs = max(K, 1)
+        shapes = {"mean": (width,), "per_scale": (width,), "weights": (width, outputs), "offset": (outputs,)}
+        if set(arrays) != set(shapes):
+            raise ValueError(f"a linear part must have {', '.join(shapes)}; got {', '.join(arrays)}")
+        for name, shape in shapes.items():
+            array = arrays[name]
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"`{name}` of a linear part must be finite numbers of shape {shape}")
+        factor = facts["factor"]
+        if not isinstance(factor, float) or not 0 < factor < 1e6:
+            raise ValueError(f"`factor` of a linear part must be a number over 0; got {factor!r}")
+        return LinearPart(K, factor, **arrays)

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
+
+from liquidtime.data import SeriesSet
+from liquidtime.estimators.faces.regressor import CfCRegressor, checked_values
+from liquidtime.estimators.stacking.base import Floats, StackedEstimator
+from liquidtime.estimators.stacking.goal import Goal, Values
+
+
+class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
+    """Predict one or more numbers for each irregular series by several models that err on different series.
+
+        StackedRegressor().fit(data, y, groups=machine).predict(new)           y (S,) or (S, W)
+
+    The parts are those of `StackedClassifier`, and their weights those of least squared error out of fold, each target
+    in units of its standard deviation.
+
+    Args:
+        n_networks: CfC networks, which take turns at the time scales.
+        n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
+            series 3.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while networks are trained.
+
+    Attributes:
+        n_outputs_: W of targets (S, W); 0 for (S,).
+        parts_: name, weight and out-of-fold figures of each part.
+        figures_: out-of-fold figures of the answer.
+        cfc_: the networks, a fitted `CfCRegressor`.
+        seed_: the seed that everything random followed from.
+    """
+
+    _face: ClassVar = CfCRegressor
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        order: Any = None,
+        auxiliary: Any = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> StackedRegressor:
+        """Fit to series X with their targets y.
+
+        Args:
+            X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
+            y: (S,) or (S, W).
+            groups: (S,) series of one group are never on both sides of a fold; None for none.
+            order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
+                to; None for none.
+            auxiliary: auxiliary targets of the networks, as `CfCRegressor.fit` takes them.
+            folder: where to keep checkpoints and the log of the networks.
+            resume: resume the run in `folder`.
+        """
+        self._fit(X, y, groups, order, auxiliary, folder, resume)
+        return self
+
+    def _goal(self, y: Any, data: SeriesSet) -> Goal:
+        target = checked_values(y, data)
+        self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
+        return Values(target.reshape(len(target), -1), target.ndim == 1)
+
+    def _restore(self, cfc: Any) -> None:
+        super()._restore(cfc)
+        self.n_outputs_ = cfc.n_outputs_
+
+    def _network_outputs(self, series: Any) -> Floats:
+        values: Floats = self.cfc_.predict(series)
+        return values.reshape(len(values), -1)
+
+    def predict(self, X: Any) -> Floats:
+        """Return (S,) or (S, W) the predicted values."""
+        return self._shaped(self._outputs(X))
+
+    def _shaped(self, outputs: Floats) -> Floats:
+        return outputs[:, 0] if self.n_outputs_ == 0 else outputs
+
+    def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Any:
+        """Take one sample of the live series `id` and return its prediction, a number or (W,), from all so far.
+
+        As `StackedClassifier.update`.
+        """
+        answer = self._update(id, t, values, static)
+        return float(answer[0]) if self.n_outputs_ == 0 else answer

@@ -1,0 +1,193 @@
+"""Fitted features as JSON and arrays, and back; what a stranger wrote is bounded before anything is computed by it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.features import ConvolutionFeatures, RichFeatures
+from liquidtime.baselines.features.convolutions import TAPS, VIEWS, Kernel, names_of
+from liquidtime.baselines.features.periods import MOST_FREQUENCIES, FrequencyGrid
+from liquidtime.baselines.features.resampling import MOST_POINTS, RegularGrid
+from liquidtime.baselines.features.rich import Plan
+from liquidtime.data import SeriesEncoder, SeriesSet
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+_MOST_LAGS, _MOST_KERNELS = 64, 100_000
+_KINDS = {
+    "view": np.int64, "dilation": np.int64, "triple": np.int64, "count": np.int64, "channel": np.int64,
+    "thresholds": np.float32,
+}  # fmt: skip
+
+
+def stored_rich(features: RichFeatures) -> dict[str, Any]:
+    """Return fitted features, ready for JSON; channels and categories are those of the networks' encoder."""
+    plans = [
+        {
+            "trends": plan.trends,
+            "shapes": plan.shapes,
+            "lags": plan.lags.tolist(),
+            "grid": None if plan.grid is None else [plan.grid.step, plan.grid.count],
+        }
+        for plan in features.plans_
+    ]
+    return {"span": features.span_, "plans": plans, "names": list(features.names_)}
+
+
+def restored_rich(stored: Any, encoder: SeriesEncoder) -> RichFeatures:
+    """Return the features of what `stored_rich` returned.
+
+    Args:
+        stored: of JSON.
+        encoder: of the networks.
+
+    Raises:
+        ValueError: settings out of bounds, or names of columns that these settings do not make.
+
+    """
+    features, plans = RichFeatures(), stored["plans"]
+    _describe(features, encoder)
+    features.span_ = _positive("span", stored["span"])
+    if not isinstance(plans, list) or len(plans) != len(encoder.channels_):
+        raise ValueError("`plans` of features must be one per channel")
+    features.plans_ = [_plan(plan) for plan in plans]
+    names = stored["names"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("`names` of features must be texts")
+    wanted = set(names)
+    nothing = SeriesSet(
+        np.array([0, 1]),
+        np.zeros(1),
+        np.full((1, len(encoder.channels_)), np.nan),
+        encoder.channels_,
+        static=np.full((1, len(encoder.static_names_)), np.nan),
+        static_names=encoder.static_names_,
+        time_unit=encoder.time_unit_,
+        categories=encoder.categories_,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # means of nothing
+        made = [name for name, _ in features._columns(nothing) if name in wanted]
+    if made != names:
+        raise ValueError("`names` of features must be columns that the plans make, in their order")
+    features.names_ = tuple(names)
+    return features
+
+
+def _plan(stored: Any) -> Plan:
+    lags, grid = stored["lags"], stored["grid"]
+    if not isinstance(stored["trends"], bool) or not isinstance(stored["shapes"], bool):
+        raise ValueError("`trends` and `shapes` of a plan must be truth values")
+    if not isinstance(lags, list) or len(lags) > _MOST_LAGS:
+        raise ValueError(f"`lags` of a plan must be at most {_MOST_LAGS} numbers")
+    frequencies = None
+    if grid is not None:
+        step, count = grid
+        frequencies = FrequencyGrid(_positive("grid", step), _count("grid", count, MOST_FREQUENCIES))
+    return Plan(
+        stored["trends"],
+        stored["shapes"],
+        np.array([_positive("lags", lag) for lag in lags], dtype=np.float64),
+        frequencies,
+    )
+
+
+def stored_convolutions(features: ConvolutionFeatures) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Return fitted features with at least one kernel: what JSON holds of them, and their arrays by name."""
+    grid, kernels = features.grid_, features.kernels_
+    assert grid is not None
+    facts = {
+        "step": grid.step,
+        "channels": list(grid.channels),
+        "most": grid.most,
+        "mean": grid.mean.tolist(),
+        "scale": grid.scale.tolist(),
+    }
+    arrays: dict[str, list[Any]] = {
+        "view": [VIEWS.index(kernel.view) for kernel in kernels],
+        "dilation": [kernel.dilation for kernel in kernels],
+        "triple": [kernel.triple for kernel in kernels],
+        "count": [len(kernel.channels) for kernel in kernels],
+        "channel": [channel for kernel in kernels for channel in kernel.channels],
+        "thresholds": [kernel.thresholds for kernel in kernels],
+    }
+    return facts, {name: np.array(arrays[name], dtype=kind) for name, kind in _KINDS.items()}
+
+
+def restored_convolutions(stored: Any, arrays: Arrays, encoder: SeriesEncoder) -> ConvolutionFeatures:
+    """Return the features of what `stored_convolutions` returned.
+
+    Args:
+        stored: of JSON.
+        arrays: by name.
+        encoder: of the networks.
+
+    Raises:
+        ValueError: settings out of bounds, or arrays that do not fit together.
+
+    """
+    features, places = ConvolutionFeatures(), stored["channels"]
+    _describe(features, encoder)
+    if not isinstance(places, list) or not places or len(set(places)) != len(places):
+        raise ValueError("`channels` of convolutions must be different ones")
+    for place in places:
+        _count("channels", place, len(encoder.channels_) - 1, 0)
+    C = len(places)
+    mean, scale = (np.array(stored[name], dtype=np.float64) for name in ("mean", "scale"))
+    if mean.shape != (C,) or scale.shape != (C,) or not np.isfinite(mean).all() or not (scale > 0).all():
+        raise ValueError("`mean` and `scale` of convolutions must be numbers, one per channel, scales over 0")
+    most = _count("most", stored["most"], 16 * MOST_POINTS)
+    features.grid_ = RegularGrid(_positive("step", stored["step"]), tuple(places), most, mean, scale)
+    features.kernels_ = _kernels(arrays, C, most)
+    features.names_ = names_of(features.kernels_)
+    return features
+
+
+def _kernels(arrays: Arrays, C: int, most: int) -> list[Kernel]:
+    if set(arrays) != set(_KINDS) or any(arrays[name].dtype != kind for name, kind in _KINDS.items()):
+        raise ValueError(f"kernels must have the arrays {', '.join(_KINDS)}, each of its type")
+    view, dilation, triple, count, channel, thresholds = (arrays[name] for name in _KINDS)
+    M = len(view)
+    shapes = [array.shape for array in (view, dilation, triple, count, thresholds)]
+    wanted = [(M,), (M,), (M, 3), (M,), (M, thresholds.shape[-1] if thresholds.ndim == 2 else -1)]
+    if shapes != wanted or not 0 < thresholds.size <= _MOST_KERNELS or not np.isfinite(thresholds).all():
+        raise ValueError("kernels must have a view, a dilation, three taps, channels and thresholds each")
+    bounds = ((view, 0, len(VIEWS) - 1), (dilation, 1, most), (triple, 0, TAPS - 1), (count, 1, C), (channel, 0, C - 1))
+    for array, low, high in bounds:
+        if array.size and (array.min() < low or array.max() > high):
+            raise ValueError(f"kernels must have numbers from {low} to {high} where they have others")
+    if channel.shape != (int(count.sum()),):
+        raise ValueError("kernels must have as many channels as they say")
+    ends = np.cumsum(count)
+    return [
+        Kernel(
+            VIEWS[view[place]],
+            int(dilation[place]),
+            (int(triple[place, 0]), int(triple[place, 1]), int(triple[place, 2])),
+            tuple(channel[ends[place] - count[place] : ends[place]].tolist()),
+            thresholds[place],
+        )
+        for place in range(M)
+    ]
+
+
+def _describe(features: Any, encoder: SeriesEncoder) -> None:
+    features.channels_, features.static_names_ = encoder.channels_, encoder.static_names_
+    features.categories_, features.time_unit_ = dict(encoder.categories_), encoder.time_unit_
+
+
+def _positive(name: str, number: Any) -> float:
+    if not isinstance(number, int | float) or isinstance(number, bool) or not (number > 0 and math.isfinite(number)):
+        raise ValueError(f"`{name}` of features must be finite and over 0; got {number!r}")
+    return float(number)
+
+
+def _count(name: str, number: Any, most: int, least: int = 1) -> int:
+    if type(number) is not int or not least <= number <= most:
+        raise ValueError(f"`{name}` of features must be a whole number from {least} to {most:,}; got {number!r}")
+    return number

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from liquidtime.estimators.stacking.folds import make_folds
+
+
+def test_classes_are_spread_and_every_series_is_held_out_once():
+    codes = np.array([0] * 30 + [1] * 9 + [2] * 6)
+    folds = make_folds(45, 3, 0, codes)
+    assert np.sort(np.concatenate([held for _, held in folds])).tolist() == list(range(45))
+    for train, held in folds:
+        assert not set(train) & set(held)
+        assert np.bincount(codes[held]).tolist() == [10, 3, 2]
+
+
+def test_groups_stay_together():
+    groups = np.repeat([f"engine {i}" for i in range(7)], 4)
+    for train, held in make_folds(28, 5, 0, groups=groups):
+        assert not set(groups[train]) & set(groups[held])
+    with pytest.raises(ValueError, match="at least two different groups"):
+        make_folds(4, 2, 0, groups=["a"] * 4)
+
+
+def test_later_series_are_held_out_from_earlier_ones():
+    year = np.array([3, 1, 2, 5, 4, 1, 2, 3, 5])
+    folds = make_folds(9, 4, 0, order=year)
+    assert len(folds) == 4
+    for train, held in folds:
+        assert year[train].max() < year[held].min()
+    assert not set(np.flatnonzero(year == 1)) & set(np.concatenate([held for _, held in folds]))
+
+
+def test_a_fold_without_two_classes_to_learn_from_is_left_out():
+    assert make_folds(10, 5, 0, np.array([0] * 9 + [1])) != []
+    for train, _ in make_folds(10, 5, 0, np.array([0] * 9 + [1])):
+        assert train[-1] == 9
+    assert make_folds(2, 5, 0, np.array([0, 1])) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"groups": [1, 2], "order": [1, 2]}, "cannot both"),
+        ({"groups": [1, 2, 3]}, r"\(2,\); got shape \(3,\)"),
+        ({"order": [1.0, np.nan]}, "1 are NaN"),
+    ],
+)
+def test_what_does_not_fit_is_refused(more, text):
+    with pytest.raises(ValueError, match=text):
+        make_folds(2, 2, 0, **more)
