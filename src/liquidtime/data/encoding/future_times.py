@@ -31,7 +31,7 @@ def gaps_to(data: SeriesSet, encoder: SeriesEncoder, times: Any, horizons: Any) 
         raise ValueError("`times` and `horizons` are two ways to say the same; give one")
     S = len(data)
     steps = encoder.steps(data)
-    last, last_step = _last_times(data), _last_times(steps)
+    last, last_step = last_times(data), last_times(steps)
     if times is None:
         ahead = np.atleast_1d(np.asarray([encoder.time_scale_] if horizons is None else horizons, dtype=np.float64))
         if ahead.ndim != 1 or not (np.isfinite(ahead) & (ahead >= 0)).all():
@@ -55,7 +55,7 @@ def split_rows(forecasts: Values, sizes: list[int] | None) -> Any:
     return forecasts if sizes is None else [row[:size] for row, size in zip(forecasts, sizes, strict=True)]
 
 
-def _last_times(data: SeriesSet) -> Values:
+def last_times(data: SeriesSet) -> Values:
     """Return (S,) the time of each series' last sample, 0 where there is none."""
     last = np.zeros(len(data))
     some = data.lengths > 0

@@ -23,7 +23,7 @@ from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.finite import finite
 from liquidtime.estimators.faces.show import facts_html
-from liquidtime.estimators.live import LiveSeries, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
+from liquidtime.estimators.live import LiveSeries, Memory, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.inputs import SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, PartsOf, folds, member_folder, train_member
@@ -88,6 +88,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     _purpose: ClassVar[str]
     """What a model does, for its card: "This model <purpose>."."""
     _deviation: ClassVar[float] = 1.0
+    _newer_params: ClassVar[Mapping[str, Any]] = {}
+    """Arguments that folders of earlier versions do not have, with what they stand for."""
     encoder_: SeriesEncoder
     encoders_: list[SeriesEncoder]
     networks_: list[SeriesNetwork]
@@ -229,27 +231,27 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         return network if outcomes is None else WithAuxiliary(network, outcomes)
 
     def _make_network(self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear) -> SeriesNetwork:
-        layer: Recurrent | SeriesReader
-        if reads_whole_series(self.network):
-            sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
-            layer = SeriesReader(self.network, *sizes, encoder.layout_)
-        else:
-            layer = recurrent_layer(
-                self.network,
-                encoder.input_size_,
-                self.hidden_size,
-                self.backbone_units,
-                self.num_layers,
-                encoder.layout_.mask_of,
-            )
         return SeriesNetwork(
-            layer,
+            self._make_layer(encoder),
             copy.deepcopy(pieces),
             outputs,
             self.read_out_units,
             self.dropout,
             self.channel_dropout,
             encoder.layout_.channel_of,
+        )
+
+    def _make_layer(self, encoder: SeriesEncoder) -> Recurrent | SeriesReader:
+        if reads_whole_series(self.network):
+            sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
+            return SeriesReader(self.network, *sizes, encoder.layout_)
+        return recurrent_layer(
+            self.network,
+            encoder.input_size_,
+            self.hidden_size,
+            self.backbone_units,
+            self.num_layers,
+            encoder.layout_.mask_of,
         )
 
     def encode(self, X: Any) -> EncodedSeries:
@@ -311,8 +313,12 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
         check_is_fitted(self, "networks_")
-        start = functools.partial(LiveSeries, self.encoders_, self.networks_)
+        start = functools.partial(LiveSeries, self.encoders_, self.networks_, memory=self._memory())
         return self._live.update(id, t, values, static, start)
+
+    def _memory(self) -> Memory | None:
+        """Return what is to be remembered of a live series besides the networks' states, before its first sample."""
+        return None
 
     @property
     def _live(self) -> Streams:

@@ -170,8 +170,8 @@ def _estimator(
 
     if config["kind"] not in ESTIMATORS:
         raise unknown_choice("kind", config["kind"], ESTIMATORS)
-    params = read_params(config["params"], network)
     model: SeriesEstimator = ESTIMATORS[config["kind"]]()
+    params = {**model._newer_params, **read_params(config["params"], network)}
     known = model.get_params(deep=False)
     if set(params) != set(known):
         missing, surplus = sorted(set(known) - set(params)), sorted(set(params) - set(known))
