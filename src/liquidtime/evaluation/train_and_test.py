@@ -57,7 +57,8 @@ def train_and_test(
             values of other numbers. The result says which was taken.
         auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only.
         estimator: an estimator of the task, which is copied; None for the task's own with `settings`.
-        test_share: share of the series that the model does not see and is tested on, in (0, 1).
+        test_share: share of the series that the model does not see and is tested on, in (0, 1). Forecasts of fewer
+            than four series are tested on windows of this share of their samples, the last ones.
         seed: random seed of the split, the training, the rivals and the resamples; an estimator's own `random_state`
             takes precedence in its training.
         folder: model folder to write: model, report and job. While training, checkpoints are kept in

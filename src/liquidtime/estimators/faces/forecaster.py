@@ -103,7 +103,7 @@ class CfCForecaster(SeriesEstimator):
             each series, in [0, 1).
         bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
             unit.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        epochs: passes over the training series; None: 6, or as many as it takes for 600 optimiser steps, at most 100.
         batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
         learning_rate: highest learning rate of the one-cycle schedule.
         weight_decay: weight decay of the AdamW optimiser.
@@ -131,6 +131,7 @@ class CfCForecaster(SeriesEstimator):
 
     _kind: ClassVar[str] = "CfCForecaster"
     _purpose: ClassVar[str] = "forecasts irregular series at any later time"
+    _steps: ClassVar[int] = 600
     _newer_params: ClassVar[Mapping[str, Any]] = {"targets": None}
     _carried: CarriedForecast | None = None
     """The forecast of a folder of the first form, which has no mixture."""
@@ -142,12 +143,12 @@ class CfCForecaster(SeriesEstimator):
         backbone_units: int = 64,
         num_layers: int = 1,
         read_out_units: int = 64,
-        dropout: float = 0.1,
-        channel_dropout: float = 0.0,
+        dropout: float = 0.5,
+        channel_dropout: float = 0.3,
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 2e-3,
+        learning_rate: float = 1e-3,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
@@ -215,7 +216,7 @@ class CfCForecaster(SeriesEstimator):
         network, reach = cast(ForecastNetwork, probe.networks_[0]), self.horizon_ / probe.encoder_.time_scale_
         parts, truth, s = tried(network, part.prepared, part.target, probe._scene, reach, start)
         ratio = probe._scene.standard.scale / self._scene.standard.scale
-        blend = fit_blend(parts, truth, s, len(tried_on) if start == 0.0 else 10 * len(tried_on))
+        blend = fit_blend(parts, truth, s, len(tried_on) if start == 0.0 else 50 * len(tried_on))
         steps = blend.knots * (probe.encoder_.time_scale_ / self.encoder_.time_scale_)
         self.blend_ = Blend(steps, blend.weights, blend.errors * ratio[:, None, None])
         return self
@@ -225,7 +226,7 @@ class CfCForecaster(SeriesEstimator):
         self._carried = None
         self._fit_encoders(data)
         self._find_channels()
-        self.horizon_ = float(usual_horizon(data) if self.horizon is None else self.horizon)
+        self.horizon_ = float(usual_horizon(windows(data)) if self.horizon is None else self.horizon)
         steps = self.encoder_.steps(data)
         scale = self.encoder_.time_scale_
         self._scene = Scene(Standard.of(steps.values[:, self._places]), find_seasons(steps, self._places, scale), scale)

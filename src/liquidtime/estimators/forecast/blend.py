@@ -11,7 +11,8 @@ from sklearn.linear_model import LinearRegression
 from liquidtime.estimators.forecast.network import PARTS
 
 Values = npt.NDArray[np.float64]
-_KNOTS = 5
+_KNOTS = (0.03, 0.15, 0.35, 0.65, 0.95)
+"""Quantiles of the gaps at which weights are chosen, besides the gap 0."""
 _PRIOR, _EXACT = 0.01, 1e3
 _ENOUGH = 30.0
 _LOWER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
@@ -80,10 +81,10 @@ def fit_blend(parts: Values, truth: Values, s: Values, series: int) -> Blend:
     """
     known = ~np.isnan(truth)
     C, J = parts.shape[1:]
-    inner = np.quantile(s[known], np.linspace(0.1, 0.95, _KNOTS - 1)) if known.any() else np.arange(1.0, _KNOTS)
+    inner = np.quantile(s[known], _KNOTS) if known.any() else np.arange(1.0, 1.0 + len(_KNOTS))
     knots = np.concatenate([[0.0], np.maximum(inner, 1e-3)])
-    knots = np.maximum.accumulate(knots + 1e-6 * np.arange(_KNOTS))
-    K, free = len(knots), np.ones((_KNOTS, J), dtype=bool)
+    knots = np.maximum.accumulate(knots + 1e-6 * np.arange(1 + len(_KNOTS)))
+    K, free = len(knots), np.ones((1 + len(_KNOTS), J), dtype=bool)
     free[0, [PARTS.index("mean so far"), PARTS.index("seasonal naive")]] = False
     grams, sides, counts = [], [], []
     for c in range(C):

@@ -92,7 +92,8 @@ def tried(
     found: list[tuple[Tensor, ...]] = []
     with torch.inference_mode():
         for sample in SeriesBatches(prepared, PREDICT_BATCH, np.arange(0, len(prepared), every)):
-            draw = Draw.of(sample, _CUTS if start == 0.0 else _CUTS * _QUESTIONS, _QUESTIONS, reach, False, start)
+            cuts = _CUTS if start == 0.0 else _CUTS * _QUESTIONS
+            draw = Draw.of(sample, cuts, _QUESTIONS, reach, random=False, start=start, power=2.0)
             anchors, asked, truth, counts = answers_of(draw, sample, lesson, scene)
             context = network.contexts(*sample[:5], draw.cut).flatten(0, 1)
             parts = parts_of(network.decode(context, anchors, asked), anchors, asked)

@@ -175,7 +175,9 @@ class Draw(NamedTuple):
     some: Tensor
 
     @staticmethod
-    def of(sample: SeriesBatch, k: int, Q: int, reach: float, random: bool, start: float = 0.0) -> Draw:
+    def of(
+        sample: SeriesBatch, k: int, Q: int, reach: float, random: bool, start: float = 0.0, power: float = 1.0
+    ) -> Draw:
         """Spread cuts over each series and questions over what follows, evenly or at random in even pieces.
 
         Args:
@@ -185,6 +187,7 @@ class Draw(NamedTuple):
             reach: the largest scaled gap.
             random: whether to draw.
             start: the share of a series' steps before the first cut.
+            power: 1 spreads the questions evenly over the steps within reach, more puts them nearer to the cut.
         """
         B, T = sample.dt.shape
         k = max(1, min(k, T - 1))
@@ -198,7 +201,7 @@ class Draw(NamedTuple):
         ends = torch.searchsorted(clock.masked_fill(~inside, torch.inf), now + reach, right=True)  # (B, k)
         within = (ends - cut - 1).clamp(min=0)
         places = torch.rand(B, k, Q) if random else torch.full((B, k, Q), 0.5)
-        step = ((torch.arange(Q) + places) / Q * within.unsqueeze(-1)).long()
+        step = (((torch.arange(Q) + places) / Q) ** power * within.unsqueeze(-1)).long()
         asked = torch.minimum(cut.unsqueeze(-1) + 1 + step, last.unsqueeze(-1))
         gap = (clock.gather(1, asked.flatten(1)).view_as(asked) - now.unsqueeze(-1)).clamp(min=0).float()
         return Draw(cut, asked, gap, (within > 0) & (sample.lengths.unsqueeze(1) > 1))

@@ -16,9 +16,10 @@ from liquidtime.times import SECONDS
 Values = npt.NDArray[np.float64]
 _DAY, _WEEK, _YEAR = 86400.0, 7 * 86400.0, 365.2425 * 86400.0
 _HARMONICS = 2
-_LAGS, _ROWS, _FEWEST = 400, 4000, 100
+_LAGS, _ROWS, _FEWEST = 400, 2000, 100
 _DIP = 0.8
-"""A period shows where values one period apart differ by less than this share of what half a period makes."""
+"""A period shows where values one period apart differ by less than this share of what half a period makes, and by less
+still where there are few to judge by."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,8 @@ def _find_period(steps: SeriesSet, places: Sequence[int], time_scale: float) -> 
         half = np.interp(lags / 2, lags, apart)
         wide = np.pad(apart, 2, constant_values=np.inf)
         lowest = apart <= np.lib.stride_tricks.sliding_window_view(wide, 5).min(axis=1)
-        dips = np.flatnonzero(lowest & (apart < _DIP * half) & (lags >= 3 * time_scale) & np.isfinite(half))
+        clear = apart < (_DIP - 4.0 / np.sqrt(np.maximum(count, 1))) * half
+        dips = np.flatnonzero(lowest & clear & (lags >= 3 * time_scale) & np.isfinite(half))
         if len(dips) == 0:
             continue
         near = dips[apart[dips] <= 1.1 * apart[dips].min() + 0.01 * apart[np.isfinite(apart)].max()]
