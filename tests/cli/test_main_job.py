@@ -165,13 +165,14 @@ def test_forecast(home):
     words = ["--task", "forecast", "--epochs", 1, "--values", "hr,temp"]
     code, out, err = lt("train", home / "wide.csv", *WIDE, *words, "--out", home / "forecast", "--json")
     assert code == 0, err
-    assert list(json.loads(out)["test"]) == ["CfC", "last value", "mean so far"]
+    assert list(json.loads(out)["test"]) == ["CfC", "last value", "straight line", "mean so far"]
     code, _, err = lt(
         "predict", home / "forecast", home / "wide.csv", "--out", home / "f.csv", "--horizon", 5, "--horizon", 60
     )
     assert code == 0, err
     table = pl.read_csv(home / "f.csv")
-    assert table.columns == ["patient", "horizon", "channel", "prediction"]
+    assert table.columns == ["patient", "time", "horizon", "channel", "prediction", "low", "high"]
+    assert (table["low"] <= table["prediction"]).all()
     assert len(table) == 60 * 2 * 2
     assert set(table["horizon"]) == {5.0, 60.0}
     code, out, err = lt("evaluate", home / "forecast", home / "wide.csv", "--json")

@@ -42,6 +42,26 @@ def test_format_2_still_loads_both_time_scales_and_predicts_the_same():
     assert_predicts(model, data, "probabilities-2.csv")
 
 
+def test_a_forecaster_of_the_first_form_still_loads_and_forecasts_the_same(tmp_path):
+    model = lt.load(FROZEN / "forecaster-1")
+    data, _, _ = series(8, seed=5)
+    figures = np.loadtxt(FROZEN / "forecasts.csv", delimiter=",")
+    np.testing.assert_allclose(model.predict(data, horizons=[0.5, 4.0]).reshape(8, -1), figures, atol=1e-4)
+    age, sex = data[4].static
+    static = {"age": float(age), "sex": "fm"[int(sex)]}
+    for time, values in zip(data[4].times, data[4].values, strict=True):
+        model.update("live", time, values, static=static)
+        static = None
+    np.testing.assert_allclose(model.forecast("live", [0.5, 4.0]).ravel(), figures[4], atol=1e-4)
+    assert set(model.compare(data)) == {"model", "last_value", "straight_line", "mean_so_far"}
+    with pytest.raises(ValueError, match="saved by an earlier version"):
+        model.predict(data, horizons=[1.0], intervals=0.9)
+    model.save(tmp_path / "again")
+    np.testing.assert_allclose(
+        lt.load(tmp_path / "again").predict(data, horizons=[0.5, 4.0]).reshape(8, -1), figures, atol=1e-4
+    )
+
+
 NAMES_OF_THE_FIRST_RELEASE = [
     "cfc",
     "no_gate",

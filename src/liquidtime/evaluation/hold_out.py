@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
+from liquidtime.data import SeriesSet
+
 Rows = npt.NDArray[np.int64]
+FEWEST = 4
+"""Series that can be split; of fewer, each is split in time."""
+_WINDOW, _MOST, _LEAST = 32, 20, 24
 
 
 def hold_out(S: int, share: float, seed: int, classes: Any = None) -> tuple[Rows, Rows]:
@@ -25,7 +31,7 @@ def hold_out(S: int, share: float, seed: int, classes: Any = None) -> tuple[Rows
     if not 0.0 < share < 1.0:
         raise ValueError(f"`test_share` must be between 0 and 1; got {share!r}")
     held = int(np.ceil(share * S))
-    if S < 4 or S - held < 2:
+    if S < FEWEST or S - held < 2:
         raise ValueError(f"`data` must have series to train on and to test on; got {S} with `test_share` {share:g}")
     if classes is not None:
         labels, counts = np.unique(classes, return_counts=True)
@@ -42,3 +48,48 @@ def hold_out(S: int, share: float, seed: int, classes: Any = None) -> tuple[Rows
             )
     train, test = train_test_split(np.arange(S), test_size=share, random_state=seed, stratify=classes)
     return np.sort(train), np.sort(test)
+
+
+def hold_out_ends(data: SeriesSet, share: float) -> tuple[SeriesSet, Rows, Rows]:
+    """Cut each of a few long series in time: its beginning to train on, windows of its end to test on.
+
+    Args:
+        data: the series.
+        share: of the samples of each to test on, the last ones, in (0, 1).
+
+    Returns:
+        the pieces as a set of series, and which of them are to train and to test on.
+
+    Raises:
+        ValueError: a share that is none, or a series of too few samples.
+
+    """
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"`test_share` must be between 0 and 1; got {share!r}")
+    spans: list[tuple[int, int, int]] = []
+    ids: list[str] = []
+    for series, length in enumerate(data.lengths.tolist()):
+        begin, held = int(data.offsets[series]), int(np.ceil(share * length))
+        if length < _LEAST or held < 4 or length - held < 4:
+            raise ValueError(
+                f"`data` must have at least {FEWEST} series, or series of at least {_LEAST} samples to split in time; "
+                f"got {len(data)}, and series {data.ids[series]} has {length} samples with `test_share` {share:g}"
+            )
+        spans.append((series, begin, begin + length - held))
+        ids.append(f"{data.ids[series]}")
+        edges = np.linspace(length - held, length, min(_MOST, max(1, held // _WINDOW)) + 1).astype(np.int64).tolist()
+        for place, (low, high) in enumerate(itertools.pairwise(edges), 1):
+            spans.append((series, begin + low, begin + high))
+            ids.append(f"{data.ids[series]} test {place}")
+    rows = np.concatenate([np.arange(low, high) for _, low, high in spans])
+    owners = np.array([series for series, _, _ in spans])
+    pieces = data.replace_unchecked(
+        offsets=np.concatenate([[0], np.cumsum([high - low for _, low, high in spans])]).astype(np.int64),
+        times=data.times[rows],
+        values=data.values[rows],
+        ids=np.array(ids),
+        static=data.static[owners],
+        origins=None if data.origins is None else data.origins[owners],
+    )
+    first = np.concatenate([[True], owners[1:] != owners[:-1]])
+    return pieces, np.flatnonzero(first), np.flatnonzero(~first)

@@ -60,7 +60,8 @@ def train_and_test(
         estimator: an estimator of the task, which is copied; None for the task's own: without `settings` the stacked
             one where the task has one (`StackedClassifier`, `StackedRegressor`), with settings of networks those alone.
         quick: networks alone, one of them if `settings` say nothing else: seconds instead of minutes.
-        test_share: share of the series that the model does not see and is tested on, in (0, 1).
+        test_share: share of the series that the model does not see and is tested on, in (0, 1). Forecasts of fewer
+            than four series are tested on windows of this share of their samples, the last ones.
         seed: random seed of the split, the training, the rivals and the resamples; an estimator's own `random_state`
             takes precedence in its training.
         folder: model folder to write: model, report and job. While training, checkpoints are kept in

@@ -16,7 +16,7 @@ from liquidtime.data import SeriesSet
 from liquidtime.errors import nearest
 from liquidtime.estimators.files.model_config import stored_params
 from liquidtime.estimators.stacking.base import StackedEstimator
-from liquidtime.evaluation.hold_out import hold_out
+from liquidtime.evaluation.hold_out import FEWEST, hold_out, hold_out_ends
 from liquidtime.tasks import Comparison, Task, find_task, infer_task, task_of
 
 _LABELS = {"cfc": "CfC", "ltc": "LTC"}
@@ -66,7 +66,10 @@ class TrainingJob:
         chosen, reason = _choose_task(task, estimator, y)
         y = chosen.check_target(y, len(data))
         model = _make_model(chosen, estimator, settings, seed, quick)
-        train, test = hold_out(len(data), test_share, seed, None if y is None else chosen.strata(y))
+        if not chosen.has_target and len(data) < FEWEST:
+            data, train, test = hold_out_ends(data, test_share)
+        else:
+            train, test = hold_out(len(data), test_share, seed, None if y is None else chosen.strata(y))
         extra = None
         if auxiliary is not None:
             if not chosen.takes_auxiliary:

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from liquidtime.data import SeriesSet
+from liquidtime.data.encoding.future_times import absolute_times, last_times
 from liquidtime.estimators import CfCForecaster
-from liquidtime.estimators.faces.forecast_test import ForecastTest, forecast_test
+from liquidtime.estimators.faces.forecast_test import INTERVAL, ForecastTest, forecast_test
 from liquidtime.tasks.comparison import Comparison
 from liquidtime.tasks.prediction_table import Columns
 from liquidtime.tasks.series_view import SeriesView, extremes
@@ -29,7 +30,7 @@ class ForecastComparison(Comparison):
 
 
 class Forecasting(Task):
-    """Every channel of the series at later times."""
+    """Channels of the series at later times."""
 
     name: ClassVar = "forecast"
     title: ClassVar = "Forecast"
@@ -40,7 +41,7 @@ class Forecasting(Task):
     unnamed_target: ClassVar = "every channel"
     unit: ClassVar = "in standard deviations"
     plots: ClassVar = ("residuals", "value_calibration")
-    options: ClassVar = ("horizons",)
+    options: ClassVar = ("horizons", "intervals")
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102
         return "there is no target" if target is None else ""
@@ -51,7 +52,7 @@ class Forecasting(Task):
             raise ValueError("`target` must be left out to forecast: the series are their own targets")
 
     def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> ForecastComparison:
-        """Compare forecasts with the last value and the mean so far; they need no training part.
+        """Compare forecasts with the naive ones, which need no training part.
 
         Figures are means over the series, and so are their confidence intervals.
         """
@@ -69,23 +70,34 @@ class Forecasting(Task):
             test=found,
         )
 
-    def predict(self, model: Any, data: SeriesSet, *, horizons: Any = None, **options: Any) -> Columns:
-        """Return one row for each series, horizon and channel.
+    def predict(
+        self, model: Any, data: SeriesSet, *, horizons: Any = None, intervals: float = INTERVAL, **options: Any
+    ) -> Columns:
+        """Return one row for each series, horizon and channel, with the ends of prediction intervals.
 
         Args:
             model: fitted.
             data: the series.
-            horizons: (Q,) times after the last sample of each series; one median interval if None.
+            horizons: (Q,) times after the last sample of each series; None for quarters of the model's horizon.
+            intervals: the share of values that the intervals are to hold.
             **options: none.
         """
-        ahead = np.array(horizons or [model.encoder_.time_scale_], dtype=np.float64)
-        values = model.predict(data, horizons=ahead)  # (S, Q, C)
+        usual = [model.horizon_ * quarter / 4 for quarter in range(1, 5)] if model.has_intervals else None
+        ahead = np.array(horizons or usual or [model.encoder_.time_scale_], dtype=np.float64)
+        ends = {}
+        if model.has_intervals:
+            values, low, high = model.predict(data, horizons=ahead, intervals=intervals)  # (S, Q, C)
+            ends = {"low": low.reshape(-1), "high": high.reshape(-1)}
+        else:
+            values = model.predict(data, horizons=ahead)
         S, Q, C = values.shape
         return {
             "": np.repeat(data.ids, Q * C),
+            "time": np.repeat(absolute_times(data, last_times(data)[:, None] + ahead).reshape(-1), C),
             "horizon": np.tile(np.repeat(ahead, C), S),
             "channel": list(model.channels_) * (S * Q),
             "prediction": values.reshape(-1),
+            **ends,
         }
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:
@@ -93,16 +105,20 @@ class Forecasting(Task):
         assert isinstance(comparison, ForecastComparison)
         assert comparison.test is not None
         found = comparison.test
-        C, rows = len(model.channels_), [len(times) for times in found.times]
+        data, C, rows = found.past.data, len(model.channels_), [len(times) for times in found.times]
         truth, forecast = np.concatenate(found.truth), np.concatenate(found.forecasts["model"])
         known = ~np.isnan(truth)
-        ids = np.repeat(found.past.data.ids, rows)
+        owners, times = np.repeat(np.arange(len(rows)), rows), np.concatenate(found.times)
+        stamps = absolute_times(data[owners], times[:, None])[:, 0] if data.origins is not None else times
+        ends = {"low": found.low, "high": found.high} if found.low else {}
         return {
-            "": np.repeat(ids, C).reshape(-1, C)[known],
-            "time": np.repeat(np.concatenate(found.times), C).reshape(-1, C)[known],
+            "": np.repeat(data.ids[owners], C).reshape(-1, C)[known],
+            "time": np.repeat(stamps, C).reshape(-1, C)[known],
+            "horizon": np.repeat(times - last_times(data)[owners], C).reshape(-1, C)[known],
             "channel": np.tile(np.array(model.channels_, dtype=object), (len(truth), 1))[known],
             "truth": truth[known],
             "prediction": forecast[known],
+            **{name: np.concatenate(end)[known] for name, end in ends.items()},
         }
 
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:

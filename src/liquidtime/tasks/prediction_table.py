@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 if TYPE_CHECKING:
     import polars
 
@@ -28,4 +30,7 @@ def prediction_table(id: str, columns: Columns) -> polars.DataFrame:
     if id in columns and id != "":
         raise ValueError(f"the ids' column {id!r} has the name of a column of predictions; rename it")
     named = {id if name == "" else name: column for name, column in columns.items()}
-    return polars.DataFrame({name: polars.Series(name, list(column)) for name, column in named.items()})
+    stamps = {name for name, column in named.items() if getattr(column, "dtype", np.dtype(object)).kind == "M"}
+    return polars.DataFrame(
+        {name: polars.Series(name, column if name in stamps else list(column)) for name, column in named.items()}
+    )

@@ -147,7 +147,7 @@ def test_forged_arrays_are_refused(folder, how):
 
 def test_the_files_of_a_stack_come_together(folder, tmp_path):
     config = json.loads((folder / "config.json").read_text())
-    assert config["format"] == 3
+    assert config["format"] == 4
     (folder / "stack.json").unlink()
     sign(folder)
     with pytest.raises(ModelFolderError, match=r"stack\.json"):

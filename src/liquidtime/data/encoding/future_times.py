@@ -10,6 +10,7 @@ import numpy.typing as npt
 from liquidtime.data.container import SeriesSet, as_ticks
 from liquidtime.data.encoding.encoder import SeriesEncoder
 from liquidtime.errors import wrong_shape
+from liquidtime.times import SECONDS
 
 Values = npt.NDArray[np.float64]
 
@@ -31,7 +32,7 @@ def gaps_to(data: SeriesSet, encoder: SeriesEncoder, times: Any, horizons: Any) 
         raise ValueError("`times` and `horizons` are two ways to say the same; give one")
     S = len(data)
     steps = encoder.steps(data)
-    last, last_step = _last_times(data), _last_times(steps)
+    last, last_step = last_times(data), last_times(steps)
     if times is None:
         ahead = np.atleast_1d(np.asarray([encoder.time_scale_] if horizons is None else horizons, dtype=np.float64))
         if ahead.ndim != 1 or not (np.isfinite(ahead) & (ahead >= 0)).all():
@@ -55,12 +56,30 @@ def split_rows(forecasts: Values, sizes: list[int] | None) -> Any:
     return forecasts if sizes is None else [row[:size] for row, size in zip(forecasts, sizes, strict=True)]
 
 
-def _last_times(data: SeriesSet) -> Values:
+def last_times(data: SeriesSet) -> Values:
     """Return (S,) the time of each series' last sample, 0 where there is none."""
     last = np.zeros(len(data))
     some = data.lengths > 0
     last[some] = data.times[data.offsets[1:][some] - 1]
     return last
+
+
+def absolute_times(data: SeriesSet, times: Values) -> npt.NDArray[Any]:
+    """Return times (S, Q) on the series' clocks as they would have been told: time stamps where they came as such.
+
+    A series without a sample has no time stamp. Large whole numbers come back as such.
+
+    Args:
+        data: S series.
+        times: numbers on their clocks.
+    """
+    if data.origins is None:
+        return times
+    if data.origins.dtype.kind != "M":
+        return data.origins[:, None] + np.round(times).astype(np.int64)
+    assert data.time_unit is not None
+    nanoseconds = np.round(times * (SECONDS[data.time_unit] * 1e9))
+    return data.origins[:, None] + nanoseconds.astype(np.int64).astype("timedelta64[ns]")
 
 
 def _times_asked_for(data: SeriesSet, times: Any) -> tuple[Values, list[int] | None]:

@@ -33,6 +33,13 @@ class Clock(NamedTuple):
     kind: str | None = None
     origin: int | None = None
 
+    @property
+    def origins(self) -> npt.NDArray[Any] | None:
+        """(1,) the origin as a set stores it: a time stamp, a whole number, or None where times are numbers."""
+        if self.origin is None:
+            return None
+        return np.array([self.origin], dtype=np.int64 if self.kind == _LARGE else "datetime64[ns]")
+
     def read(self, t: Any, unit: str | None) -> tuple[Clock, float]:
         """Return the clock after a sample at `t`, and its time as a set of such times would store it.
 

@@ -23,7 +23,7 @@ from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.finite import finite
 from liquidtime.estimators.faces.fitting import Fitting, Problem
 from liquidtime.estimators.faces.show import facts_html
-from liquidtime.estimators.live import LiveSeries, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
+from liquidtime.estimators.live import LiveSeries, Memory, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
 from liquidtime.estimators.network.budget import BUDGETS, QUICK, Choice, Trial
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, ConvolutionalReader, takes_front_end
 from liquidtime.estimators.network.inputs import SeriesBatches, as_series
@@ -101,6 +101,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     front_end_: str | None
     trials_: list[Trial]
     results_: list[TrainResult]
+    _steps: ClassVar[int] = 200
+    """Optimiser steps that a small set gets with `epochs=None`."""
     encoder_: SeriesEncoder
     encoders_: list[SeriesEncoder]
     networks_: list[SeriesNetwork]
@@ -208,30 +210,30 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         return self.encoders_[member % len(self.encoders_)]
 
     def _make_network(self, outputs: int, encoder: SeriesEncoder, pieces: PiecewiseLinear) -> SeriesNetwork:
-        layer: Recurrent | WholeSeriesReader
-        if self.front_end_ is not None:
-            units = (self.hidden_size, self.backbone_units, self.num_layers)
-            layer = ConvolutionalReader(self.network, self.front_end_, *units, encoder.input_size_, encoder.layout_)
-        elif reads_whole_series(self.network):
-            sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
-            layer = SeriesReader(self.network, *sizes, encoder.layout_)
-        else:
-            layer = recurrent_layer(
-                self.network,
-                encoder.input_size_,
-                self.hidden_size,
-                self.backbone_units,
-                self.num_layers,
-                encoder.layout_.mask_of,
-            )
         return SeriesNetwork(
-            layer,
+            self._make_layer(encoder),
             copy.deepcopy(pieces),
             outputs,
             self.read_out_units,
             self.dropout,
             channel_dropout_of(len(encoder.channels_)) if self.channel_dropout is None else self.channel_dropout,
             encoder.layout_.channel_of,
+        )
+
+    def _make_layer(self, encoder: SeriesEncoder) -> Recurrent | WholeSeriesReader:
+        if self.front_end_ is not None:
+            units = (self.hidden_size, self.backbone_units, self.num_layers)
+            return ConvolutionalReader(self.network, self.front_end_, *units, encoder.input_size_, encoder.layout_)
+        if reads_whole_series(self.network):
+            sizes = (self.hidden_size, self.num_layers, encoder.input_size_)
+            return SeriesReader(self.network, *sizes, encoder.layout_)
+        return recurrent_layer(
+            self.network,
+            encoder.input_size_,
+            self.hidden_size,
+            self.backbone_units,
+            self.num_layers,
+            encoder.layout_.mask_of,
         )
 
     def encode(self, X: Any) -> EncodedSeries:
@@ -293,8 +295,12 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
         check_is_fitted(self, "networks_")
-        start = functools.partial(LiveSeries, self.encoders_, self.networks_)
+        start = functools.partial(LiveSeries, self.encoders_, self.networks_, memory=self._memory())
         return self._live.update(id, t, values, static, start)
+
+    def _memory(self) -> Memory | None:
+        """Return what is to be remembered of a live series besides the networks' states, before its first sample."""
+        return None
 
     @property
     def _live(self) -> Streams:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.baselines.classical import LastValue, MeanSoFar
+from liquidtime.baselines.classical import LastValue, MeanSoFar, SeasonalNaive, StraightLine
 from liquidtime.data import SeriesSet
 from liquidtime.data.encoding.alignment import aligned
+from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 
 if TYPE_CHECKING:
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 Values = npt.NDArray[np.float64]
 SHARE = 0.75
 """Share of its samples that each series is cut after."""
-NAIVE = {"last_value": LastValue, "mean_so_far": MeanSoFar}
-"""What every forecast is compared with."""
+NAIVE = {"last_value": LastValue, "straight_line": StraightLine, "mean_so_far": MeanSoFar}
+"""What every forecast is compared with; beside them the seasonal naive where the series show a period."""
+INTERVAL = 0.9
+"""Share of the values that the tested prediction intervals are to hold."""
+_BUCKETS = 4
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,35 @@ class Skill:
     count: int
 
 
+@dataclass(frozen=True)
+class ChannelSkill:
+    """How far forecasts of one channel were off within a span of gaps, in the channel's own unit.
+
+    Args:
+        channel: its name.
+        low: the gaps are larger than this, in the set's time unit; of the first span also equal.
+        high: and at most this.
+        count: values compared.
+        mae: mean absolute error by model.
+        rmse: root of the mean squared error by model.
+        coverage: share of the values in the 90 % prediction intervals; None for a model without any.
+    """
+
+    channel: str
+    low: float
+    high: float
+    count: int
+    mae: Mapping[str, float]
+    rmse: Mapping[str, float]
+    coverage: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class ForecastTest:
     """Forecasts of S series behind their cuts, and their errors.
 
-    Errors are taken between scaled values: in standard deviations of each channel in training, or of its logarithm
-    where it is heavy-tailed, with outliers cut as the network's inputs are.
+    `absolute` and `squared` are errors in standard deviations of each channel in training, so that channels can be
+    added up; `by_channel` has them in the channels' own units.
 
     Args:
         rows: (S,) positions in the data of the series that have at least two samples and a value to compare.
@@ -56,6 +83,9 @@ class ForecastTest:
         scaled_forecasts: by model, (V,) what it said of them, scaled.
         absolute: by model, (S,) the mean absolute error of each series.
         squared: by model, (S,) the mean squared error of each series.
+        channels: C names.
+        low: for each series (Q, C) the lower ends of 90 % prediction intervals; empty for a model without any.
+        high: the upper ends.
     """
 
     rows: npt.NDArray[np.int64]
@@ -67,6 +97,42 @@ class ForecastTest:
     scaled_forecasts: Mapping[str, Values]
     absolute: Mapping[str, Values]
     squared: Mapping[str, Values]
+    channels: tuple[str, ...]
+    low: list[Values]
+    high: list[Values]
+
+    def by_channel(self) -> list[ChannelSkill]:
+        """Return the errors of each channel in its own unit: over all gaps, then by gap, in quarters of the values."""
+        truth = np.concatenate(self.truth)
+        ends = last_times(self.past.data)
+        gaps = np.concatenate([times - end for times, end in zip(self.times, ends, strict=True)])
+        off = {name: np.concatenate(forecast) - truth for name, forecast in self.forecasts.items()}
+        held = None
+        if self.low:
+            held = (np.concatenate(self.low) <= truth) & (truth <= np.concatenate(self.high))
+        known = ~np.isnan(truth)
+        edges = np.unique(np.quantile(gaps[known.any(axis=1)], np.linspace(0.0, 1.0, _BUCKETS + 1)))
+        spans = [(0.0, float(edges[-1]))]
+        if len(edges) > 2:
+            spans += list(zip([0.0, *edges[1:-1].tolist()], edges[1:].tolist(), strict=True))
+        skills = []
+        for c, channel in enumerate(self.channels):
+            for low, high in spans:
+                rows = known[:, c] & (gaps <= high) & ((gaps > low) | (low == 0.0))
+                if not rows.any():
+                    continue
+                skills.append(
+                    ChannelSkill(
+                        channel,
+                        low,
+                        high,
+                        int(rows.sum()),
+                        {name: float(np.abs(each[rows, c]).mean()) for name, each in off.items()},
+                        {name: float(np.sqrt((each[rows, c] ** 2).mean())) for name, each in off.items()},
+                        None if held is None else float(held[rows, c].mean()),
+                    )
+                )
+        return skills
 
     def skills(self) -> dict[str, Skill]:
         """Return the mean errors of each model."""
@@ -121,17 +187,24 @@ def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -
     times = [one.times[cut:] for one, cut in zip(chosen, cuts, strict=True)]
     truth = [one.values[cut:, places].astype(np.float64) for one, cut in zip(chosen, cuts, strict=True)]
     encoded = model.encode(past)
-    forecasts = {"model": model.predict(encoded, times)}
+    low, high = [], []
+    if model.has_intervals:
+        value, low, high = model.predict(encoded, times, intervals=INTERVAL)
+    else:
+        value = model.predict(encoded, times)
+    forecasts = {"model": value}
     for name, naive in NAIVE.items():
         forecasts[name] = naive(encoder, model.channels_).predict(past, times)
+    if model.period_ is not None:
+        seasonal = SeasonalNaive(encoder, model.channels_, model.period_)
+        forecasts["seasonal_naive"] = seasonal.predict(past, times)
 
     measured = np.concatenate(truth)
     known = ~np.isnan(measured)
     owner = np.repeat(np.arange(len(rows)), list(map(len, truth)))[:, None].repeat(len(places), axis=1)[known]
 
     def scaled(values: Values) -> Values:
-        columns = [encoder.scaling_.column(place, values[:, k]) for k, place in enumerate(places)]
-        return np.stack(columns, axis=1)[known].astype(np.float64)
+        return model._standardised(values)[known]
 
     scaled_truth = scaled(measured)
     scaled_forecasts = {name: scaled(np.concatenate(forecast)) for name, forecast in forecasts.items()}
@@ -146,6 +219,9 @@ def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -
         scaled_forecasts=scaled_forecasts,
         absolute={name: _means(np.abs(each), owner, len(rows)) for name, each in off.items()},
         squared={name: _means(each**2, owner, len(rows)) for name, each in off.items()},
+        channels=model.channels_,
+        low=low,
+        high=high,
     )
 
 

@@ -18,7 +18,7 @@ from liquidtime.training.bounded import DamagedFolder, json_from_bytes
 FORMAT = 3
 """Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns it as a later one. Formats
 1 and 2 had fewer parameters: see `ADDED`."""
-ADDED: dict[str, Any] = {"budget": "quick", "front_end": None}
+ADDED: dict[str, Any] = {"budget": "quick", "front_end": None, "targets": None}
 """Parameters that came with format 3, and what models of earlier formats were made with."""
 STACKED_FORMAT = 4
 """Format 3 for the networks of a stacked model: versions that know no stacks refuse it."""

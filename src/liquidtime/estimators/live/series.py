@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from liquidtime.data.encoding import Clock, SeriesEncoder, read_sample, read_static, refuse_overflow
+from liquidtime.data.encoding import Clock, SeriesEncoder, StepState, read_sample, read_static, refuse_overflow
 from liquidtime.estimators.live.step import ScaleState, ScaleStep
 from liquidtime.estimators.network import SeriesNetwork
+
+
+class Memory(Protocol):
+    """What an estimator remembers of a live series besides the networks' states; adding a sample gives a new one."""
+
+    def add(self, samples: StepState) -> Memory:
+        """Return the memory after one sample more, at which the encoding of the first scale stands."""
+        ...
 
 
 class LiveState(NamedTuple):
@@ -22,10 +30,14 @@ class LiveState(NamedTuple):
     Args:
         clock: how its times are told.
         scales: one state for each scale of the ensemble.
+        outputs: (M, K) of the members after the newest sample; None before the first.
+        memory: what the estimator remembers besides.
     """
 
     clock: Clock
     scales: tuple[ScaleState, ...]
+    outputs: Tensor | None = None
+    memory: Memory | None = None
 
 
 class LiveSeries:
@@ -38,6 +50,7 @@ class LiveSeries:
         encoders: E_0, E_1, …: member m reads by the one at m modulo their number.
         networks: the members.
         static: the series' static features by name.
+        memory: what else is remembered of the series, before its first sample.
     """
 
     def __init__(
@@ -45,11 +58,12 @@ class LiveSeries:
         encoders: Sequence[SeriesEncoder],
         networks: Sequence[SeriesNetwork],
         static: Mapping[str, Any] | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self._steps = tuple(ScaleStep(encoder, networks[e :: len(encoders)]) for e, encoder in enumerate(encoders))
         features = read_static(encoders[0], static)[None]
         self._static = tuple(torch.from_numpy(encoder.encode_static(features)) for encoder in encoders)
-        self._state = LiveState(Clock(), tuple(step.start(1) for step in self._steps))
+        self._state = LiveState(Clock(), tuple(step.start(1) for step in self._steps), memory=memory)
         self._lock = threading.Lock()
 
     def update(self, t: Any, values: Any) -> Tensor:
@@ -65,7 +79,7 @@ class LiveSeries:
 
         """
         with self._lock:
-            clock, scales = self._state
+            clock, scales, _, memory = self._state
             clock, time, row = read_sample(self._steps[0].encoder, clock, scales[0].samples, t, values)
             encoded = [step.encode(state, time, row) for step, state in zip(self._steps, scales, strict=True)]
             for step, parts in zip(self._steps, encoded, strict=True):
@@ -80,13 +94,20 @@ class LiveSeries:
                     f"the outputs after the sample at t = {t!r} are not finite; it was not taken. Check its values: "
                     "where they are right, the weights of the model are too large."
                 )
-            self._state = LiveState(clock, tuple(state for state, _ in taken))
+            states = tuple(state for state, _ in taken)
+            memory = None if memory is None else memory.add(states[0].samples)
+            self._state = LiveState(clock, states, outputs, memory)
             return outputs
 
     def newest(self) -> tuple[float, npt.NDArray[np.float32]]:
         """Return the time of the newest sample, and (C,) what was observed at that time, NaN = not observed."""
         samples = self._state.scales[0].samples
         return float(samples.time[0]), samples.values[0]
+
+    @property
+    def state(self) -> LiveState:
+        """Where the series stands."""
+        return self._state
 
     def carry(self, input_after: Callable[[Tensor, Tensor], Tensor], gaps: Tensor) -> tuple[Tensor, Tensor]:
         """Carry the states of the first scale over gaps in which nothing is observed; the series stays where it is.

@@ -1,0 +1,175 @@
+"""What was observed of each channel up to a cut: the last value, its slope, the mean, and what was seen at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data.container import SeriesSet
+
+Values = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """The O observed values of C channels of S series, channel after channel, in the channels' own units.
+
+    Args:
+        times: (O,) of the values.
+        values: (O,).
+        begin: (S, C) the position of each series' first value.
+        end: (N, C) the position after the newest value at each of the N steps.
+        earlier_total: (S, C) sum of values that are no longer among them, of a live series.
+        earlier_count: (S, C) their number.
+    """
+
+    times: Values
+    values: Values
+    begin: Rows
+    end: Rows
+    earlier_total: Values
+    earlier_count: Values
+
+    @staticmethod
+    def of(steps: SeriesSet, places: Sequence[int]) -> Observations:
+        """Gather the values of a set.
+
+        Args:
+            steps: the series; a `SeriesEncoder`'s steps where there is one.
+            places: positions of the C channels in the set.
+        """
+        observed = ~np.isnan(steps.values[:, list(places)])  # (N, C)
+        counts = np.concatenate([np.zeros((1, len(places)), dtype=np.int64), observed.cumsum(axis=0)])  # (N + 1, C)
+        shift = np.concatenate([[0], np.cumsum(counts[-1])[:-1]]).astype(np.int64)
+        rows = [np.flatnonzero(observed[:, k]) for k in range(len(places))]
+        nothing = np.zeros((len(steps), len(places)))
+        return Observations(
+            times=np.concatenate([steps.times[row] for row in rows]) if rows else np.zeros(0),
+            values=np.concatenate([steps.values[row, place] for row, place in zip(rows, places, strict=True)])
+            .astype(np.float64) if rows else np.zeros(0),
+            begin=counts[steps.offsets[:-1]] + shift,
+            end=counts[1:] + shift,
+            earlier_total=nothing,
+            earlier_count=nothing,
+        )  # fmt: skip
+
+    def up_to(self, series: Rows, steps: Rows) -> Past:
+        """Return what was observed up to some steps.
+
+        Args:
+            series: (R,) positions of the series.
+            steps: (R,) positions of their steps among all N; before its `begin` for a series without any.
+        """
+        begin = self.begin[series]
+        some = (steps >= 0)[:, None]
+        end = np.where(some, self.end[np.maximum(steps, 0)], begin) if len(self.end) else begin
+        return Past(self, begin, np.maximum(end, begin), self.earlier_total[series], self.earlier_count[series])
+
+    def at_ends(self, steps: SeriesSet) -> Past:
+        """Return what was observed of whole series; `steps` as in `of`."""
+        last = np.where(steps.lengths > 0, steps.offsets[1:] - 1, -1)
+        return self.up_to(np.arange(len(steps)), last)
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What was observed of C channels up to R cuts.
+
+    Args:
+        observations: all of them.
+        low: (R, C) position of the first.
+        high: (R, C) position after the newest.
+        earlier_total: (R, C) of `Observations`.
+        earlier_count: likewise.
+    """
+
+    observations: Observations
+    low: Rows
+    high: Rows
+    earlier_total: Values
+    earlier_count: Values
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """(R, C) whether there was a value."""
+        return self.high > self.low
+
+    @property
+    def last(self) -> Values:
+        """(R, C) the newest value, NaN where there is none."""
+        return self._take(self.observations.values, self.high - 1)
+
+    @property
+    def last_time(self) -> Values:
+        """(R, C) when it was observed."""
+        return self._take(self.observations.times, self.high - 1)
+
+    @property
+    def mean(self) -> Values:
+        """(R, C) the mean of all values, NaN where there is none."""
+        values = self.observations.values
+        total = np.concatenate([[0.0], np.cumsum(values)])
+        count = self.high - self.low + self.earlier_count
+        sums = total[self.high] - total[self.low] + self.earlier_total
+        return np.where(count > 0, sums / np.maximum(count, 1.0), np.nan)
+
+    def slope(self, width: float) -> Values:
+        """Return (R, C) the slope from an older value to the newest, 0 where there is only one.
+
+        Args:
+            width: how far the older one lies back at least; the oldest is taken where none does.
+        """
+        older = np.maximum(self._newest(self.last_time - width, self.high - 1), self.low)
+        apart = self.last_time - self._take(self.observations.times, older)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            slope = (self.last - self._take(self.observations.values, older)) / apart
+        return np.where(self.known & (older < self.high - 1) & np.isfinite(slope), slope, 0.0)
+
+    def line(self, times: Values, width: float) -> Values:
+        """Return (R, Q, C) the straight line through two values, at times (R, Q); `width` as in `slope`."""
+        ahead = times[:, :, None] - self.last_time[:, None]
+        return self.last[:, None] + self.slope(width)[:, None] * ahead
+
+    def seasonal(self, now: Values, times: Values, period: float) -> Values:
+        """Return (R, Q, C) what was newest a period before, or as many as it takes to have been seen; NaN = nothing.
+
+        Args:
+            now: (R,) the times of the cuts.
+            times: (R, Q) later times.
+            period: over 0.
+        """
+        turns = np.maximum(np.ceil((times - now[:, None]) / period), 1.0)
+        back = np.minimum(times - turns * period, now[:, None])
+        return self.at(back)
+
+    def at(self, times: Values) -> Values:
+        """Return (R, Q, C) the newest values at or before times (R, Q), NaN where there is none."""
+        low, high = self.low[:, None], self.high[:, None]
+        place = self._newest(times[:, :, None], high, low)
+        return np.where(place >= low, self._take(self.observations.values, place), np.nan)
+
+    def _newest(self, times: Values, high: Rows, low: Rows | None = None) -> Rows:
+        """Return the positions of the newest values at or before `times`, one before the first where there is none."""
+        first, after = np.broadcast_arrays(self.low if low is None else low, high, times)[:2]
+        first, after = first.copy(), after.copy()
+        stored = self.observations.times
+        while True:
+            going = first < after
+            if not going.any():
+                return first - 1
+            middle = (first + after) // 2
+            early = stored[np.minimum(middle, len(stored) - 1)] <= times
+            first = np.where(going & early, middle + 1, first)
+            after = np.where(going & ~early, middle, after)
+
+    def _take(self, array: Values, place: Rows) -> Values:
+        if len(array) == 0:
+            return np.full(place.shape, np.nan)
+        taken: Any = array[np.clip(place, 0, len(array) - 1)]
+        known = self.known if place.ndim == 2 else self.known[:, None]
+        return np.where(known, taken, np.nan)

@@ -1,0 +1,29 @@
+"""What forecasters have of their own: the network, what it learns from, seasons, the mixture with naive forecasts."""
+
+from liquidtime.estimators.forecast.blend import LEVELS, Blend, fit_blend
+from liquidtime.estimators.forecast.carried import CarriedForecast
+from liquidtime.estimators.forecast.lesson import TREND, Draw, Scene, Standard, answers_of, lesson_of
+from liquidtime.estimators.forecast.network import PARTS, Anchors, ForecastNetwork, Questions, parts_of
+from liquidtime.estimators.forecast.recent import Recent
+from liquidtime.estimators.forecast.season import Seasons, find_seasons
+
+__all__ = [
+    "LEVELS",
+    "PARTS",
+    "TREND",
+    "Anchors",
+    "Blend",
+    "CarriedForecast",
+    "Draw",
+    "ForecastNetwork",
+    "Questions",
+    "Recent",
+    "Scene",
+    "Seasons",
+    "Standard",
+    "answers_of",
+    "find_seasons",
+    "fit_blend",
+    "lesson_of",
+    "parts_of",
+]

@@ -1,0 +1,130 @@
+"""The network of a forecaster: what it makes of a series so far, and what that says of any later time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import silu
+
+from liquidtime.estimators.network import SeriesNetwork
+from liquidtime.estimators.network.pooling import Pool
+
+STEEPEST = 4.0
+"""How far the straight line may go from the last value, in standard deviations."""
+
+
+class Anchors(NamedTuple):
+    """What R series have shown of C channels up to their cuts, in standard deviations.
+
+    Args:
+        last: (R, C) the last values, 0 where there is none.
+        known: (R, C) 1 where there is one.
+        since: (R, C) scaled time since then.
+        mean: (R, C) the mean so far.
+        slope: (R, C) of the straight line, per scaled time.
+        trend: (R, C) the slope over a longer time.
+        phase: (R, P) of the cuts.
+    """
+
+    last: Tensor
+    known: Tensor
+    since: Tensor
+    mean: Tensor
+    slope: Tensor
+    trend: Tensor
+    phase: Tensor
+
+
+class Questions(NamedTuple):
+    """Q later times for each of R series.
+
+    Args:
+        gap: (R, Q) scaled time since the cut.
+        seasonal: (R, Q, C) the seasonal naive forecast; NaN where there is none.
+        phase: (R, Q, P).
+    """
+
+    gap: Tensor
+    seasonal: Tensor
+    phase: Tensor
+
+
+class ForecastNetwork(SeriesNetwork):
+    """A series network whose outputs are a context u, and a decoder of u and a later time.
+
+        forecast(t) = last + a · slope · s + (1 - exp(-s / tau)) · (r + b · (mean so far - last)
+                      + c · (seasonal naive - last) + d · (training mean - last)),     s = t - time of the last value
+
+    a, b, c, d and r are functions of u and t, the outputs of two hidden layers that see u, the slopes, the distances of
+    the naive forecasts from the last value, the gap, and the phases of both times. Levels that training has never seen
+    are met by the shares a to d, which do not depend on the level. The untrained network forecasts the last value, and
+    any network does so as s goes to 0.
+
+    Args:
+        *arguments: of `SeriesNetwork`; its outputs are the context.
+        channels: C.
+        phases: P.
+        units: width of the decoder.
+        **options: of `SeriesNetwork`.
+    """
+
+    def __init__(self, *arguments: Any, channels: int, phases: int, units: int, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        C = channels
+        self.cut = nn.Linear(self.read_out.out_features + 4 * C + phases, units)
+        self.ask = nn.Linear(2 + 2 * C + phases, units, bias=False)
+        self.mix = nn.Linear(units, units)
+        self.answer = nn.Linear(units, 5 * C)
+        self.log_tau = nn.Parameter(torch.zeros(C))
+        nn.init.zeros_(self.answer.weight)
+        nn.init.zeros_(self.answer.bias)
+
+    def contexts(self, x: Tensor, dt: Tensor, lengths: Tensor, static: Tensor, history: Tensor, at: Tensor) -> Tensor:
+        """Return (B, k, K) the contexts after steps `at` (B, k); other arguments as `prefixes`."""
+        y = self._run(self._thinned(x), dt, lengths)
+        pool = Pool.of_prefixes(y)
+        rows = torch.arange(len(x), device=x.device).unsqueeze(1)
+        steps = pool.steps[at]  # (B, k, 1)
+        chosen = Pool(pool.total[rows, at], pool.largest[rows, at], steps)
+        spread = static.unsqueeze(1).expand(-1, at.shape[1], -1)
+        return self._read(y[rows, at], chosen, x[rows, at], history[rows, at], spread)
+
+    def decode(self, context: Tensor, anchors: Anchors, asked: Questions) -> Tensor:
+        """Return (R, Q, C) forecasts, in standard deviations, from contexts (R, K)."""
+        last = anchors.last.unsqueeze(1)
+        away = anchors.mean - anchors.last
+        seen = [anchors.slope, anchors.trend, away, anchors.last]
+        cut = self.cut(torch.cat([context, *(torch.asinh(part) for part in seen), anchors.phase], dim=-1))
+        s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)  # (R, Q, C)
+        season = torch.where(asked.seasonal.isnan(), last, asked.seasonal) - last
+        gap = asked.gap.unsqueeze(-1)
+        later = [torch.log1p(gap), torch.sqrt(gap), torch.log1p(s), torch.asinh(season), asked.phase]
+        hidden = silu(cut.unsqueeze(1) + self.ask(torch.cat(later, dim=-1)))
+        hidden = silu(self.mix(self.dropout(hidden)))
+        r, a, b, c, d = self.answer(hidden).chunk(5, dim=-1)
+        tied = -torch.expm1(-s * torch.exp(-self.log_tau))
+        tied = torch.where(anchors.known.unsqueeze(1) > 0, tied, torch.ones_like(tied))
+        levels = r + b * away.unsqueeze(1) + c * season - d * last
+        forecast: Tensor = last + a * rise(anchors, s) + tied * levels
+        return forecast
+
+
+def rise(anchors: Anchors, s: Tensor) -> Tensor:
+    """Return (R, Q, C) how far the straight line has come from the last value after times s, within bounds."""
+    return (anchors.slope.unsqueeze(1) * s).clamp(-STEEPEST, STEEPEST)
+
+
+PARTS = ("network", "last value", "straight line", "mean so far", "seasonal naive")
+"""What a forecast is mixed from."""
+
+
+def parts_of(network: Tensor, anchors: Anchors, asked: Questions) -> Tensor:
+    """Return (R, Q, C, J) all `PARTS` in standard deviations, given that of the network (R, Q, C)."""
+    last = anchors.last.unsqueeze(1).expand_as(network)
+    s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
+    season = torch.where(asked.seasonal.isnan(), last, asked.seasonal)
+    return torch.stack(
+        [network, last, last + rise(anchors, s), anchors.mean.unsqueeze(1).expand_as(network), season], dim=-1
+    )
