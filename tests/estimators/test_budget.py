@@ -9,7 +9,7 @@ import torch
 import liquidtime as lt
 from estimators.small import TINY, series
 from liquidtime.estimators.faces import fitting
-from liquidtime.estimators.network.budget import Choice, Trial, search
+from liquidtime.estimators.network.budget import Choice, Trial, search, weighed
 from liquidtime.estimators.network.members import folds
 from liquidtime.estimators.network.network import channel_dropout_of
 from liquidtime.training import TrainingDiverged, TrainingInterrupted
@@ -54,6 +54,7 @@ def test_what_costs_too_much_is_left_out():
     assert {trial.choice.epochs for trial in tried(falling, 6, 40_000)} == {6, 30, 100}
     assert {trial.choice.epochs for trial in tried(falling, 6, 40_000, members=10)} == {6}  # as much as so many trials
     assert {trial.choice.epochs for trial in tried(falling, 50)} == {50, 100}
+    assert weighed(40_000, 200) == 3 * 40_000
     large = tried(falling, 6, 200_000, front_ends=(None, "convolution"))
     assert [(trial.choice.epochs, trial.choice.front_end) for trial in large] == [
         (6, None), (6, None), (30, "convolution"), (100, "convolution")

@@ -25,6 +25,7 @@ from liquidtime.estimators.network.budget import (
     batch_size_of,
     quick_epochs,
     search,
+    weighed,
 )
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, suits, takes_front_end
 from liquidtime.estimators.network.members import (
@@ -145,7 +146,7 @@ class Fitting:
         rows, held = next(folds(S, HELD_OUT, 1, problem.strata, seed, problem.groups))
         if not len(held):
             return []
-        samples = int(self.part.prepared.encoded.lengths.sum())
+        samples = weighed(len(self.part.prepared.encoded.times), self.encoder.input_size_)
 
         def attempt(number: int, choice: Choice) -> Trial:
             folder = trial_folder(problem.run.get("folder"), number)

@@ -286,7 +286,7 @@ def _rebuild(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, Tensor]
         load_model_tensors(made, own, f"{WEIGHTS}, member {member},")
         made.pieces.check(columns)
         model.networks_.append(made)
-    model.results_, model.seed_, model.n_series_ = [], config["seed"], config["series"]
+    model.trials_, model.results_, model.seed_, model.n_series_ = [], [], config["seed"], config["series"]
     model.metrics_ = config["metrics"]
     if config["features"] is not None:
         model.n_features_in_ = config["features"]

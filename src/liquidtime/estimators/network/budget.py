@@ -17,9 +17,11 @@ LEAST_SERIES = 24
 """With fewer, the held-out fold says too little to choose by."""
 _EPOCHS, _MOST_EPOCHS = 6, 100
 _MOST_SAMPLES = 5_000_000
-"""Samples that all epochs of one cycle may read, in the trial and in all members after it."""
+"""Weighed samples that all epochs of one cycle may read, in the trial and in all members after it."""
 _SHORTER = 4
 """How many times cheaper a sample is with a front end, of which the recurrent layer sees every eighth place."""
+_WIDE = 100
+"""Inputs per sample with which it costs twice what one of few inputs costs."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def quick_epochs(S: int, batch_size: int, steps: int) -> int:
 
 def search(
     quick: int,
-    samples: int,
+    samples: float,
     members: int,
     front_ends: Sequence[str | None],
     attempt: Callable[[int, Choice], Trial],
@@ -77,7 +79,7 @@ def search(
 
     Args:
         quick: epochs of the quick budget.
-        samples: of all training series together.
+        samples: of all training series together, as `weighed` returns them.
         members: networks of the ensemble.
         front_ends: to choose from; the first is tried first.
         attempt: trains by a choice, given its number among the trials, and judges the result.
@@ -98,6 +100,11 @@ def search(
     return trials
 
 
-def _affordable(choice: Choice, samples: int, members: int) -> bool:
+def weighed(samples: int, inputs: int) -> float:
+    """Return a number of samples, each weighed by what it costs to read with so many inputs."""
+    return samples * (1 + inputs / _WIDE)
+
+
+def _affordable(choice: Choice, samples: float, members: int) -> bool:
     read = samples if choice.front_end is None else samples / _SHORTER
     return choice.epochs * read * (members + 1) <= 2 * _MOST_SAMPLES
