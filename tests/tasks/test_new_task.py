@@ -10,6 +10,7 @@ import liquidtime as lq
 from cli.tables import WIDE, lt, write_tables
 from estimators.small import TINY, series
 from liquidtime.estimators.faces import ESTIMATORS
+from liquidtime.estimators.stacking import STACKED
 from liquidtime.evaluation.report.score_plots import PLOTS
 from liquidtime.tasks import TASKS, Task, task_of
 from liquidtime.tasks.comparison import compared
@@ -124,6 +125,6 @@ def test_every_task_in_the_table_is_whole():
         assert task.name == name
         assert set(task.metrics) <= set(METRICS)
         assert set(task.plots) <= set(PLOTS)
-        assert set(task.estimators) <= set(ESTIMATORS.values())
+        assert set(task.estimators) <= {*ESTIMATORS.values(), *STACKED.values()}
         assert task.title
         assert task.has_target or task.unnamed_target

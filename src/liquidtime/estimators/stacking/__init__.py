@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from liquidtime.estimators.stacking.base import StackPart
 from liquidtime.estimators.stacking.classifier import StackedClassifier
-from liquidtime.estimators.stacking.fitting import NETWORKS
+from liquidtime.estimators.stacking.fitting import NETWORKS, StackPart
 from liquidtime.estimators.stacking.regressor import StackedRegressor
 
 STACKED: dict[str, Any] = {kind.__name__: kind for kind in (StackedClassifier, StackedRegressor)}

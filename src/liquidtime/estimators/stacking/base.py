@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +21,7 @@ from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.show import facts_html
 from liquidtime.estimators.network.inputs import as_series
 from liquidtime.estimators.network.scales import SCALES
-from liquidtime.estimators.stacking.fitting import NETWORKS, FeaturePart, fit_features, networks_held_out
+from liquidtime.estimators.stacking.fitting import NETWORKS, FeaturePart, StackPart, fit_features, networks_held_out
 from liquidtime.estimators.stacking.folds import make_folds
 from liquidtime.estimators.stacking.goal import Goal
 from liquidtime.estimators.stacking.live import LiveSamples
@@ -33,22 +32,6 @@ from liquidtime.training.seeds import derive_seed
 Floats = npt.NDArray[np.float64]
 _MANY = 1000
 """Series from which on networks are judged by three folds instead of five."""
-
-
-@dataclass(frozen=True)
-class StackPart:
-    """One part of a stack.
-
-    Args:
-        name: what it is.
-        weight: its share of the answer.
-        figures: figures of merit of its out-of-fold predictions, the loss that weights go by first; empty where the
-            first fold showed that it does not help.
-    """
-
-    name: str
-    weight: float
-    figures: Mapping[str, float]
 
 
 class StackedEstimator(BaseEstimator):  # type: ignore[misc]
@@ -237,7 +220,8 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
                 samples = self._live.add(id, self.cfc_, static)
                 for name, part in self._feature_parts.items():
                     said[name] = part.predict(self._features[part.table].transform(samples))
-            return self._answer(said)[0]
+            answer: Floats = self._answer(said)[0]
+            return answer
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""

@@ -29,6 +29,22 @@ _HOPELESS = 1.3
 """Networks of no weight on the first fold are given up where their loss is so many times that of the best part."""
 
 
+@dataclass(frozen=True)
+class StackPart:
+    """One part of a stack.
+
+    Args:
+        name: what it is.
+        weight: its share of the answer.
+        figures: figures of merit of its out-of-fold predictions, the loss that weights go by first; empty where the
+            first fold showed that it does not help.
+    """
+
+    name: str
+    weight: float
+    figures: Mapping[str, float]
+
+
 @dataclass(frozen=True, eq=False)
 class FeaturePart:
     """A part that reads a table of features: one learner per target.

@@ -19,8 +19,8 @@ from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
 from liquidtime.estimators.stacking import STACKED
-from liquidtime.estimators.stacking.base import StackedEstimator, StackPart
-from liquidtime.estimators.stacking.fitting import CONVOLUTIONS, NETWORKS, RICH, TABLES, FeaturePart
+from liquidtime.estimators.stacking.base import StackedEstimator
+from liquidtime.estimators.stacking.fitting import CONVOLUTIONS, NETWORKS, RICH, TABLES, FeaturePart, StackPart
 from liquidtime.estimators.stacking.linear_part import LinearPart
 from liquidtime.estimators.stacking.stored_features import (
     restored_convolutions,

@@ -55,8 +55,9 @@ class Goal(ABC):
             rows: which series judge; all of them if left out.
         """
         weights = self._weigh([prediction[rows] for prediction in predictions], rows)
-        weights = np.where(weights < LEAST_WEIGHT, 0.0, weights)
-        return weights / weights.sum()
+        large: Floats = np.where(weights < LEAST_WEIGHT, 0.0, weights)
+        shares: Floats = large / large.sum()
+        return shares
 
     def temperature(self, prediction: Floats) -> float:
         """Return the factor of logarithms of probabilities of least out-of-fold loss; 1 for values."""
@@ -117,7 +118,8 @@ class Values(Goal):
         self.scale = np.where(deviation > 0, deviation, 1.0)
 
     def labels(self, rows: Any) -> npt.NDArray[Any]:  # noqa: D102
-        return self.table[rows, 0] if self.single else self.table[rows]
+        values: Floats = self.table[rows, 0] if self.single else self.table[rows]
+        return values
 
     def columns(self) -> list[npt.NDArray[Any]]:  # noqa: D102
         return list(self.table.T)

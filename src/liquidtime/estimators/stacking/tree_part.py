@@ -42,6 +42,7 @@ class TreeMember:
             K: number of classes; 0 for values.
         """
         table, values = X[:, self.columns], self.trees.values
+        found: Floats
         if len(self.baseline) == 0:
             found = values[self.trees.leaves(table.astype(np.float32))].mean(axis=1, dtype=np.float64)
         else:
