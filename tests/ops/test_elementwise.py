@@ -58,17 +58,20 @@ def run_lecun_tanh(x):
     return scan(Form("no_gate", layers=0, head_activation="lecun_tanh"), x, head(g1=(1.0, 0.0)))
 
 
-def run_exp(x):  # 1·exp(x·σ(100))·σ(100) + 0, and σ(100) is 1
-    weights = [[[0.0, 0.0]], [100.0], [0.0], [0.0], [1.0]]
-    return scan(Form("cf_s_paper", 1, 0), torch.zeros_like(x), weights, -x)
+def run_exp(x, rate=None):  # 1·exp(-|x|·(rate + σ(100)))·σ(100) + 0, and σ(100) is 1
+    """An interval is never negative, so the sign is that of the rate, -2 + 1 for positive numbers, which are alone."""
+    rate = (-2.0 if (x > 0).any() else 0.0) if rate is None else rate
+    weights = [[[0.0, 0.0]], [100.0], [0.0], [rate], [1.0]]
+    return scan(Form("cf_s_paper", 1, 0), torch.zeros_like(x), weights, x.abs())
 
 
-def run_expm1(x):  # one neuron without synapses relaxes from 0 to 1: 0 - (1 - 0)·expm1(x)
+def run_expm1(x, leak=None):  # one neuron without synapses moves from 0 away from or towards 1: 0 - (1 - 0)·expm1(x)
     n = len(x)
     nothing = graph_of(torch.zeros(1, 1))
-    one = [x.new_ones(1)] * 3
-    inputs = x.new_zeros(n, 1, 1), x.new_zeros(n, 1), -x.reshape(n, 1)
-    y, _ = ltc_by_kernel(*inputs, None, [x.new_zeros(0)] * 8 + one, nothing, nothing, 1, "hold")
+    sign = x.new_full((1,), (-1.0 if (x > 0).any() else 1.0) if leak is None else leak)
+    inputs = x.new_zeros(n, 1, 1), x.new_zeros(n, 1), x.abs().reshape(n, 1)
+    parameters = [x.new_zeros(0)] * 8 + [sign, sign, x.new_ones(1)]
+    y, _ = ltc_by_kernel(*inputs, None, parameters, nothing, nothing, 1, "hold")
     return -y.flatten()
 
 
@@ -117,6 +120,7 @@ def test_functions_in_units_in_the_last_place(dtype):
     for name, run, exact, x, most in (
         ("exp", run_exp, np.exp, -points(dtype, edge).abs(), 1.5),
         ("expm1", run_expm1, np.expm1, -points(dtype, edge).abs(), 1.5),
+        ("exp of positive numbers", run_exp, np.exp, points(dtype, edge).abs(), 1.5),
         ("tanh", run_tanh, np.tanh, points(dtype, 60.0), 3.0),
         ("sigmoid", run_sigmoid, exact_sigmoid, points(dtype, edge), 3.0),
         ("lecun_tanh", run_lecun_tanh, exact_lecun(dtype), points(dtype, 60.0), 4.0),
@@ -149,5 +153,9 @@ def test_beyond_the_range_and_not_a_number(dtype):
     assert run_tanh(far).tolist() == [-1.0, -1.0]
     assert run_expm1(far).tolist() == [-1.0, -1.0]
     nan = torch.tensor([torch.nan], dtype=dtype)
+    one = torch.ones(1, dtype=dtype)
+    assert run_exp(one, rate=torch.nan).isnan().all()
+    assert run_expm1(one, leak=torch.nan).isnan().all()
+    assert (run_exp(-far) >= (1e37 if dtype is torch.float32 else 1e307)).all()
     for run in (run_sigmoid, run_tanh, run_lecun_tanh, *map(run_activation, ("silu", "gelu"))):
         assert run(nan).isnan().all()

@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from liquidtime.cells.plain import note_table
+
 Activation = Callable[[Tensor], Tensor]
 
 
@@ -25,3 +27,6 @@ ACTIVATIONS: dict[str, Activation] = {
 }
 
 HEAD_ACTIVATIONS: dict[str, Activation] = {"tanh": torch.tanh, "lecun_tanh": lecun_tanh}
+
+note_table(ACTIVATIONS)
+note_table(HEAD_ACTIVATIONS)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from liquidtime._types import State
 from liquidtime.cells.plain import note_methods
+from liquidtime.ops.storage import check_inputs_stored, check_module_stored
 
 
 class Cell(nn.Module, ABC):
@@ -68,7 +69,18 @@ class Cell(nn.Module, ABC):
             (B, T, output_size) the outputs, and the state after each row's last sample.
 
         """
+        self.check_stored(x, state, dt, lengths)
         return self._loop(_as_given, self, x, state, dt, lengths)
+
+    def check_stored(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None) -> None:
+        """Refuse arguments of `scan`, parameters and buffers whose memory was freed, before anything reads them.
+
+        Raises:
+            ValueError: with the name of the first.
+
+        """
+        check_inputs_stored(x=x, state=state, dt=dt, lengths=lengths)
+        check_module_stored(self)
 
     def _loop(
         self,

@@ -15,10 +15,12 @@ from liquidtime.cells.backbone import Backbone
 from liquidtime.cells.cell import Cell
 from liquidtime.cells.fused import Fused, is_linear
 from liquidtime.cells.linear import LINEAR
-from liquidtime.cells.plain import is_plain
+from liquidtime.cells.plain import is_as_defined, is_plain
 from liquidtime.errors import wrong_shape
 from liquidtime.ops.cfc_scan import Form
 from liquidtime.ops.products import linear_bf16
+
+_DEFINITIONS: dict[str, type[HeadedCell]] = {}  # the first class of each kind
 
 
 class HeadedCell(Cell):
@@ -45,9 +47,15 @@ class HeadedCell(Cell):
 
     """
 
-    kind: ClassVar[str]  # of the scan that runs this very class; a subclass that does not state its own has none
+    kind: ClassVar[str]  # of the scan that runs this very class; a subclass has none that does not state its own, or
+    # that replaces a method of the first class of that kind
     recompute: bool = False  # whether a scan keeps the state every √T steps only and runs the rest again
     mask: Tensor | None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "kind" in cls.__dict__:
+            _DEFINITIONS.setdefault(cls.kind, cls)
 
     @named_arguments
     def __init__(
@@ -111,13 +119,15 @@ class HeadedCell(Cell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        self.check_stored(x, state, dt, lengths)
         fused = self.fused()
         done = None if fused is None else fused.scan(x, state, dt, lengths)
         return super().scan(x, state, dt, lengths) if done is None else done
 
     def fused(self) -> Fused | None:
         """Return the cell as one operation over a sequence, or None where it is none."""
-        if "kind" not in type(self).__dict__ or not is_plain(self):
+        kind = type(self)
+        if "kind" not in kind.__dict__ or not is_as_defined(kind, _DEFINITIONS[kind.kind]) or not is_plain(self):
             return None
         backbone, heads = self.backbone, self.heads
         layers, dropout = backbone.layers, backbone.dropout
@@ -136,7 +146,7 @@ class HeadedCell(Cell):
         dropping = rate > 0 and len(layers) > 0
         every = backbone.dropout_placement == "every"
         form = Form(
-            kind=type(self).kind,
+            kind=kind.kind,
             layers=len(layers),
             activation=backbone.activation,
             masked=tuple(every or index > 0 for index in range(len(layers))) if dropping else (),

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
-from liquidtime.cells.plain import is_plain
+from liquidtime.cells.plain import is_as_defined, is_plain
 
 
 class HoistedCell(Cell):
@@ -34,6 +34,8 @@ class HoistedCell(Cell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, its input's product taken once; see `Cell.scan`."""
-        if type(self).forward is not HoistedCell.forward or not is_plain(self):
+        self.check_stored(x, state, dt, lengths)
+        own = type(self).forward is HoistedCell.forward and is_as_defined(HoistedCell)
+        if not own or not is_plain(self):
             return super().scan(x, state, dt, lengths)
         return self._loop(self.project, self.advance, x, state, dt, lengths)

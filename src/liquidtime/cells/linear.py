@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from liquidtime.cells.plain import note_methods
+from liquidtime.cells.plain import note_methods, note_table
 from liquidtime.ops.products import linear_bf16
 
 
@@ -16,6 +16,7 @@ class Bf16Linear(nn.Linear):
         return linear_bf16(input, self.weight, self.bias)
 
 
-note_methods(Bf16Linear)
-
 LINEAR: dict[str, type[nn.Linear]] = {"full": nn.Linear, "bf16": Bf16Linear}
+
+note_methods(Bf16Linear)
+note_table(LINEAR)

@@ -7,11 +7,15 @@ from torch import Tensor, nn
 from liquidtime._checks import check_choice, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.cells.cell import Cell
-from liquidtime.cells.plain import is_plain
+from liquidtime.cells.plain import is_as_defined, is_plain, note_methods
 from liquidtime.cells.synapses import Synapses
 from liquidtime.ops import ltc_scan
 from liquidtime.solvers import SOLVERS, Solver
 from liquidtime.wirings import FullyConnected, Wiring, neurons_of
+
+_SOLVERS = {type(solver): name for name, solver in SOLVERS.items()}
+for _solver in _SOLVERS:
+    note_methods(_solver)
 
 INIT_RANGES = {"leak": (0.001, 1.0), "rest": (-0.2, 0.2), "capacitance": (0.4, 0.6)}
 
@@ -85,17 +89,18 @@ class LTCCell(Cell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        self.check_stored(x, state, dt, lengths)
         done = self._scan_at_once(x, state, dt, lengths) if self._is_fused() else None
         return super().scan(x, state, dt, lengths) if done is None else done
 
     def _is_fused(self) -> bool:
         """Return whether the cell's equations are those of `ltc_scan`."""
-        own = type(self).forward is LTCCell.forward and type(self).drive is LTCCell.drive
-        known = type(self.solver) is type(SOLVERS.get(self.solver.name))
-        synapses = (self.sensory, self.recurrent)
-        return (
-            own and known and is_plain(self) and all(type(part) is Synapses and part.is_listed() for part in synapses)
-        )
+        solver, synapses = self.solver, (self.sensory, self.recurrent)
+        if type(solver) not in _SOLVERS or solver.__dict__ or not is_as_defined(type(solver)):
+            return False
+        if not is_as_defined(type(self), LTCCell) or not is_as_defined(LTCDrive) or not is_plain(self):
+            return False
+        return all(type(part) is Synapses and part.is_listed() for part in synapses)
 
     def _scan_at_once(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, State] | None:
         padding = None
@@ -107,7 +112,7 @@ class LTCCell(Cell):
         parameters = [*synapses, leak, leak * self.rest, capacitance]
         inputs = x * self.input_weight + self.input_bias
         graphs = self.sensory.graph(), self.recurrent.graph()
-        done = ltc_scan(inputs, state[0], dt, lengths, parameters, *graphs, self.unfolds, self.solver.name)
+        done = ltc_scan(inputs, state[0], dt, lengths, parameters, *graphs, self.unfolds, _SOLVERS[type(self.solver)])
         if done is None:
             return None
         v, last = done
@@ -150,3 +155,6 @@ class LTCDrive:
         """Return (rate, push) at v (B, H), each (B, H)."""
         conductance, current = self.flows(v)
         return conductance / self.capacitance, current / self.capacitance
+
+
+note_methods(LTCDrive)

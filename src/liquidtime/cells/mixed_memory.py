@@ -85,6 +85,7 @@ class MixedMemory(Cell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        self.check_stored(x, state, dt, lengths)
         fused = self.fused()
         done = None if fused is None else fused.scan(x, state, dt, lengths)
         return super().scan(x, state, dt, lengths) if done is None else done

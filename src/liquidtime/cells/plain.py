@@ -2,34 +2,106 @@
 
 from __future__ import annotations
 
+import operator
+from abc import ABC
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
 import torch
 from torch import nn
 from torch.nn.modules import module as module_hooks
+from torch.nn.utils import parametrize
 
-_METHODS: dict[type, frozenset[str]] = {}
-
-
-def note_methods(kind: type) -> frozenset[str]:
-    """Return the names of the methods that a class has, and keep them; a tracer can read them but not find them."""
-    names = _METHODS[kind] = frozenset(name for name in dir(kind) if callable(getattr(kind, name, None)))
-    return names
+_OF_MODULES = ("__call__", "_call_impl", "__getattr__")
+_HARMLESS = frozenset({"extra_repr", "__repr__", "__init_subclass__"})  # change no number
+_METHOD = (property, classmethod, staticmethod)
 
 
-for _kind in (nn.Module, nn.Linear, nn.Dropout, nn.ModuleList):
-    note_methods(_kind)
+class Methods(NamedTuple):
+    """The methods of a class as defined: names that an instance must not have, and those that must not change."""
+
+    callables: frozenset[str]
+    names: list[str]
+    read: Callable[[type], Any]
+    originals: Any
+
+    def are_those_of(self, kind: type) -> bool:
+        """Return whether a class, this one or one made from it, has these very methods."""
+        if torch.compiler.is_compiling():  # which replaces those of all modules itself
+            pairs = zip(self.names, self.originals, strict=True)
+            return all(getattr(kind, name) == method for name, method in pairs if name not in _OF_MODULES)
+        return bool(self.read(kind) == self.originals)
 
 
-def _methods(kind: type) -> frozenset[str]:
-    names = _METHODS.get(kind)
-    if names is not None:
-        return names
-    return _METHODS[nn.Module] if torch.compiler.is_compiling() else note_methods(kind)
+_METHODS: dict[type, Methods] = {}
+_tables: list[dict[str, Any]] = []
+_tables_as_defined: list[dict[str, Any]] = []
+
+
+def note_methods(kind: type, free: Iterable[str] = ()) -> None:
+    """Keep the methods of a class, as they are when it is defined.
+
+    Args:
+        kind: the class.
+        free: names of methods that may be others, because nothing that is computed in their place stands on them.
+
+    """
+    harmless = {*_HARMLESS, *free}
+    is_module = issubclass(kind, nn.Module)
+    if is_module:
+        harmless.add("__init__")
+    own = {
+        name
+        for owner in kind.__mro__
+        if owner not in (object, ABC, nn.Module)
+        for name, value in vars(owner).items()
+        if (callable(value) or isinstance(value, _METHOD)) and not isinstance(value, type)
+    }
+    names = sorted(own - harmless) + (list(_OF_MODULES) if is_module else [])
+    read = operator.attrgetter(*names)
+    callables = frozenset(name for name in dir(kind) if callable(getattr(kind, name, None)))
+    _METHODS[kind] = Methods(callables, names, read, read(kind))
+
+
+def note_table(table: dict[str, Any]) -> None:
+    """Keep what a table holds when it is defined."""
+    _tables.append(table)
+    _tables_as_defined.append(dict(table))
+
+
+def methods_of(kind: type) -> Methods:
+    """Return the methods that were kept of a class, or else of the nearest class that it is made from."""
+    for base in kind.__mro__:
+        methods = _METHODS.get(base)
+        if methods is not None:
+            return methods
+    raise TypeError(f"{kind.__name__} is no module")
+
+
+def is_as_defined(kind: type, like: type | None = None) -> bool:
+    """Return whether the methods of a class are those that it, or `like`, was defined with, and all tables too."""
+    return tables_hold() and methods_of(like or kind).are_those_of(kind)
+
+
+def tables_hold() -> bool:
+    """Return whether all tables hold what they were defined with."""
+    return _tables == _tables_as_defined
+
+
+# A compiler takes the answer for granted; what `torch.compiler.assume_constant_result` does, without loading it.
+is_as_defined._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+for _kind in (nn.Module, nn.Linear, nn.Dropout):
+    note_methods(_kind, ("reset_parameters",))
+note_methods(nn.ModuleList, ("append", "extend", "insert", "pop", "__setitem__", "__delitem__", "__add__", "__iadd__"))
 
 
 def is_plain(module: nn.Module) -> bool:
-    """Return whether a module and all inside do what their classes say: no hooks, and no method of an instance's own.
+    """Return whether a module and all inside do what their classes were defined to do, at every step anew or once.
 
-    A hook must see every step, and a method that was replaced may compute anything, so both need the plain loop.
+    There are no hooks, which must see every step; no method, of an instance or of a class, that was replaced and may
+    compute anything; and no parametrization in training, which may give another weight at every step, unless
+    `torch.nn.utils.parametrize.cached` evaluates it once.
     """
     if has_global_hooks():
         return False
@@ -46,7 +118,17 @@ def is_plain(module: nn.Module) -> bool:
 def _is_plain(part: nn.Module) -> bool:
     if part._forward_hooks or part._forward_pre_hooks or part._backward_hooks or part._backward_pre_hooks:
         return False
-    return _methods(type(part)).isdisjoint(part.__dict__)
+    if part.training and "parametrizations" in part._modules and not parametrize._cache_enabled:
+        return False
+    kind = type(part)
+    return is_as_defined(kind) and _has_no_own_methods(kind, part)
+
+
+def _has_no_own_methods(kind: type, part: nn.Module) -> bool:
+    methods = _METHODS.get(kind)
+    if methods is None:
+        methods = _METHODS[nn.Module] if torch.compiler.is_compiling() else methods_of(kind)
+    return methods.callables.isdisjoint(part.__dict__)
 
 
 def has_global_hooks() -> bool:

@@ -81,6 +81,7 @@ class WiredCfCCell(Cell):
         earlier layers have run over the whole sequence. A wiring that feeds a later layer back to an earlier one
         has no such order and takes the plain loop; see `Cell.scan`.
         """
+        self.check_stored(x, state, dt, lengths)
         done = self._scan_by_layer(x, state, dt, lengths)
         return super().scan(x, state, dt, lengths) if done is None else done
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
+from operator import is_
 from typing import Any
 
 import torch
@@ -15,9 +16,10 @@ from liquidtime.cells.backbone import Backbone
 from liquidtime.cells.fused import Fused
 from liquidtime.cells.linear import LINEAR
 from liquidtime.cells.lstm import LSTMCell
-from liquidtime.cells.plain import has_global_hooks, is_plain
+from liquidtime.cells.plain import has_global_hooks, is_as_defined, is_plain, methods_of, tables_hold
 from liquidtime.ops import cfc_stepper
 from liquidtime.ops.cfc_scan import Stepper
+from liquidtime.ops.storage import check_module_stored, check_stored
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _OWNERS = ("_parameters", "_buffers", "_modules")
@@ -25,29 +27,43 @@ _KNOWN = (Backbone, LSTMCell, nn.Dropout, nn.ModuleList, *LINEAR.values())
 
 
 class Snapshot:
-    """All that decides what modules compute, apart from the numbers in their tensors: settings, parts and hooks."""
+    """All that decides what modules compute, apart from the numbers in their tensors: settings, parts, hooks, methods.
+
+    Of hooks and of methods that were replaced it matters whether there are any, not which.
+    """
 
     def __init__(self, modules: Sequence[nn.Module]) -> None:
-        self._records: list[tuple[nn.Module, type, dict[str, Any], list[tuple[str, str, object]]]] = []
-        for module in modules:
-            settings = dict(module.__dict__)
-            settings |= {name: dict(settings[name]) for name in _HOOKS}
-            parts = [(owner, name, part) for owner in _OWNERS for name, part in settings[owner].items()]
-            self._records.append((module, type(module), settings, parts))
+        self._modules, self._kinds = list(modules), [*map(type, modules)]
+        self._settings = [dict(module.__dict__) for module in modules]
+        owners: list[dict[str, Any]] = [s[name] for s in self._settings for name in _OWNERS]
+        self._places = [(owner, name) for owner in owners for name in owner]
+        self._parts = [owner[name] for owner, name in self._places]
+        self._growing = [settings["_modules"] for settings in self._settings]
+        self._sizes = [*map(len, self._growing)]  # a parameter more changes nothing, a module more in a list does
+        self._hooks = [s[name] for s in self._settings for name in _HOOKS]
+        self._hooked = any(self._hooks)
+        methods = {kind: methods_of(kind) for kind in self._kinds}
+        self._originals = [own.originals for own in methods.values()]
+        self._reads = [(own.read, kind) for kind, own in methods.items()]
+        self._as_defined = self._are_as_defined()
+
+    def _are_as_defined(self) -> bool:
+        return [read(kind) for read, kind in self._reads] == self._originals and tables_hold()
 
     def holds(self) -> bool:
         """Return whether nothing of it has changed."""
         try:
-            for module, kind, settings, parts in self._records:
-                now = module.__dict__
-                if type(module) is not kind or now != settings:
-                    return False
-                for owner, name, part in parts:
-                    if now[owner][name] is not part:
-                        return False
+            return (
+                [*map(len, self._growing)] == self._sizes
+                and all(map(is_, [owner[name] for owner, name in self._places], self._parts))
+                and [*map(type, self._modules)] == self._kinds
+                and [module.__dict__ for module in self._modules] == self._settings
+                and any(self._hooks) is self._hooked
+                and self._are_as_defined() is self._as_defined
+                and not has_global_hooks()
+            )
         except Exception:  # a part that is gone, or a setting that cannot be compared
             return False
-        return not has_global_hooks()
 
 
 class _Plan:
@@ -56,6 +72,7 @@ class _Plan:
     def __init__(self, layer: Any) -> None:
         cells = layer.cells
         modules = list(cells.modules())
+        check_module_stored(layer)  # before weights are made of them
         self.layer, self.snapshot = layer, Snapshot([layer, layer.dropout, *modules])
         self.tensors = [*cells.parameters(), *cells.buffers()]
         self.scans = _scans_of(layer, modules)
@@ -77,6 +94,8 @@ def _scans_of(layer: Any, modules: Sequence[nn.Module]) -> list[Fused]:
     """Return the cells of a layer as scans of one form, or nothing where they are not."""
     cells, dropout = layer.cells, layer.dropout
     if type(cells) is not nn.ModuleList or len(cells) != layer.num_layers or type(dropout) is not nn.Dropout:
+        return []
+    if not is_as_defined(type(layer)):
         return []
     if layer.bidirectional or layer.projection is not None or (len(cells) > 1 and dropout.training and dropout.p):
         return []
@@ -212,6 +231,7 @@ def _interval(dt: Tensor, rows: int, dtype: torch.dtype, device: torch.device) -
     if type(dt) is not Tensor or dt.device != device:
         return None
     if dt.dtype is not dtype:
+        check_stored("dt", dt)
         if dt.is_complex() or dt.dtype is torch.bool:
             return None
         dt = dt.to(dtype)

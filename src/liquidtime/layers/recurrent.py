@@ -12,9 +12,11 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from liquidtime._checks import check_lengths, check_rate, check_size, check_width, named_arguments
 from liquidtime._types import HiddenState, State
 from liquidtime.cells import Cell
+from liquidtime.cells.plain import note_methods
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.quick import Quick
 from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
+from liquidtime.ops.storage import check_inputs_stored, check_module_stored
 
 
 class Recurrent(nn.Module):
@@ -116,6 +118,7 @@ class Recurrent(nn.Module):
             done = self._quick.scan(self, x, h0, dt)
             if done is not None:
                 return done
+        check_inputs_stored(x=_numbers(x), h0=h0, dt=_numbers(dt), lengths=lengths)
         if isinstance(x, PackedSequence):
             return self._packed(x, h0, dt, lengths)
         if not isinstance(x, Tensor):
@@ -154,6 +157,9 @@ class Recurrent(nn.Module):
             done = self._quick.step(self, x, h, dt)
             if done is not None:
                 return done
+        check_inputs_stored(x=x, h=h, dt=dt)
+        if torch.is_grad_enabled():  # else scans look at the cells, whose parts they are
+            check_module_stored(self)
         if self.bidirectional:
             raise ValueError("`step` needs a layer that runs forward only; this one is bidirectional.")
         if not isinstance(x, Tensor) or x.dim() not in (1, 2):
@@ -211,7 +217,11 @@ class Recurrent(nn.Module):
         return packed, state
 
     def _project(self, y: Tensor) -> Tensor:
-        return y if self.projection is None else self.projection(y)
+        if self.projection is None:
+            return y
+        check_module_stored(self.projection)
+        projected: Tensor = self.projection(y)
+        return projected
 
     def _split(self, h: HiddenState | None, x: Tensor, cells: list[Cell]) -> list[State]:
         """Return one state for each cell from the layer's (L, B, ·) tensors."""
@@ -247,6 +257,13 @@ class Recurrent(nn.Module):
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
         return f"{self.input_size} -> {self.output_size}, batch_first={self.batch_first}"
+
+
+note_methods(Recurrent, free=("forward", "step"))  # which call the short way themselves
+
+
+def _numbers(given: object) -> object:
+    return given.data if isinstance(given, PackedSequence) else given
 
 
 def _one_sample(cell: Cell, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:

@@ -67,3 +67,4 @@ def kernels_are_allowed() -> bool:
 
 
 set_backend(os.environ.get(VARIABLE, "auto"))
+library.why_missing()  # loads it, which no compiler can follow

@@ -22,6 +22,7 @@ class AnyBackend(Protocol):
         """The types of device whose tensors it takes, such as ("cpu",)."""
 
 
+_PLAIN = frozenset({Tensor, Parameter})
 B = TypeVar("B", bound=AnyBackend)
 
 
@@ -81,8 +82,7 @@ class Backends(Generic[B]):
         """
         if not kernels_are_allowed():
             return None
-        device, dtype = tensors[0].device, tensors[0].dtype
-        backend = self._by_device.get(device.type)
+        backend = self._by_device.get(tensors[0].device.type)
         if backend is None:
             return None
         traced = torch.compiler.is_compiling()
@@ -90,11 +90,10 @@ class Backends(Generic[B]):
             if _needs_the_loop():
                 return None
             traced = torch._C._len_torch_dispatch_stack() > 0
-        for tensor in tensors:
-            if type(tensor) is not Tensor and type(tensor) is not Parameter:
-                traced = True
-            if tensor.dtype is not dtype or tensor.device != device or tensor.layout is not torch.strided:
-                return None
+        layouts = [(tensor.layout, tensor.dtype, tensor.device) for tensor in tensors]
+        if layouts.count(layouts[0]) != len(layouts) or layouts[0][0] is not torch.strided:
+            return None
+        traced = traced or not _PLAIN.issuperset(map(type, tensors))
         return None if refusal(backend) is not None else Choice(backend, traced)
 
 

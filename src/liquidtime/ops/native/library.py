@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import functools
 import math
+import operator
 import sys
 import warnings
 import weakref
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from liquidtime._checks import check_dt, check_lengths
 from liquidtime._version import __version__
+from liquidtime.ops.storage import check_stored
 
 FILE_NAME = "libliquidtime_native" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 ABI = 2  # the LT_ABI of boundary.h
@@ -169,37 +171,49 @@ def raise_for(code: int, dt: Tensor, lengths: Tensor | None) -> None:
     raise RuntimeError(f"the native kernel refused what it was given (code {code})")
 
 
-def address(name: str, tensor: Tensor) -> int:
-    """Return where the numbers of a tensor start, after a look at whether its memory holds them all.
+_is_negated, _is_dense, _offset, _pointer = Tensor.is_neg, Tensor.is_contiguous, Tensor.storage_offset, Tensor.data_ptr
+_kind, _size = operator.attrgetter("shape", "dtype"), operator.attrgetter("nbytes")
+_storage, _stored = Tensor.untyped_storage, torch.UntypedStorage.nbytes
+
+
+def dense_addresses(names: Sequence[str], tensors: Sequence[Tensor], keep: list[Tensor]) -> list[int]:
+    """Return the addresses of tensors, or of copies, whose numbers lie one after another; `keep` holds them.
+
+    Args:
+        names: of the tensors; the last one is that of all that follow.
+        tensors: of any strides.
+        keep: is given what must live as long as the addresses are used.
 
     Raises:
-        ValueError: the memory is too small, such as that of a storage which was resized.
+        ValueError: the memory of one does not hold all its numbers.
 
     """
-    pointer: int = tensor.data_ptr()
-    size = tensor.untyped_storage().nbytes()
-    if pointer and tensor.storage_offset() == 0 and tensor.is_contiguous() and tensor.nbytes <= size:
-        return pointer
-    if tensor.numel():
-        count = tensor.storage_offset() + 1
-        for n, step in zip(tensor.shape, tensor.stride(), strict=True):
-            count += (n - 1) * step
-        needed = count * tensor.element_size()
-        if not pointer or size < needed:
-            raise ValueError(
-                f"`{name}` has no memory for its {tensor.numel()} numbers: its storage has {size} bytes of {needed}. "
-                "It was freed or resized; fill it again."
-            )
-    return pointer
+    pointers = [*map(_pointer, tensors)]
+    if (
+        all(pointers)
+        and all(map(_is_dense, tensors))
+        and not any(map(_is_negated, tensors))
+        and not any(map(_offset, tensors))
+        and all(map(operator.ge, map(_stored, map(_storage, tensors)), map(_size, tensors)))
+    ):
+        keep += tensors
+        return pointers
+    for index, tensor in enumerate(tensors):
+        dense = settled(names[min(index, len(names) - 1)], tensor).contiguous()
+        keep.append(dense)
+        pointers[index] = dense.data_ptr()
+    return pointers
+
+
+def fingerprint(tensors: Sequence[Tensor]) -> tuple[object, ...]:
+    """Return all about tensors that decides where and how their numbers lie."""
+    kinds = [*map(_kind, tensors)], [*map(_is_dense, tensors)], [*map(_is_negated, tensors)]
+    return *kinds, [*map(_offset, tensors)], [*map(_pointer, tensors)], [*map(_stored, map(_storage, tensors))]
 
 
 def dense_address(name: str, tensor: Tensor, keep: list[Tensor]) -> int:
-    """Return the address of a tensor, or of a copy, whose numbers lie one after another; `keep` holds it."""
-    if tensor.is_contiguous() and not tensor.is_neg() and tensor.data_ptr():
-        keep.append(tensor)
-        return address(name, tensor)
-    keep.append(copy := settled(name, tensor).contiguous())
-    return copy.data_ptr()
+    """Return the address of one tensor as `dense_addresses` does."""
+    return dense_addresses((name,), (tensor,), keep)[0]
 
 
 def settled(name: str, tensor: Tensor) -> Tensor:
@@ -211,7 +225,7 @@ def settled(name: str, tensor: Tensor) -> Tensor:
     """
     if tensor._is_zerotensor():
         return tensor.clone()
-    address(name, tensor)
+    check_stored(name, tensor)
     return tensor.resolve_neg() if tensor.is_neg() else tensor
 
 

@@ -98,18 +98,31 @@ def point_to_kept(p: Problem, form: Form, kept: Kept, at: int, item: int) -> Non
         p.lstm_gates, p.lstm_o, p.lstm_m = at, at + 4 * kept.lstm * item, at + 5 * kept.lstm * item
 
 
-def point_to_weights(p: Problem, form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> None:
-    """Fill in the form and the weights; tensors that only the structure points to are put into `keep`."""
+def described(form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> Problem:
+    """Return a structure with the form and the weights; tensors that only it points to are put into `keep`."""
+    addresses = library.dense_addresses(("weights",), weights, keep)
     L = form.layers
-    p.H, p.U = weights[2 * L].shape[0] // form.heads, backbone_units(form, weights)
-    p.layers, p.heads = L, form.heads
+    H, U = weights[2 * L].shape[0] // form.heads, backbone_units(form, weights)
+    key = (form, H, U, *addresses)
+    known = _descriptions.get(key)
+    if known is not None:
+        return Problem.from_buffer_copy(known)
+    p = Problem()
+    p.H, p.U, p.layers, p.heads = H, U, L, form.heads
     p.kind, p.activation = KINDS.index(form.kind), ACTIVATIONS.index(form.activation)
     p.head_activation, p.memory = ACTIVATIONS.index(form.head_activation), MEMORIES.index(form.memory)
     p.state_amplitude, p.forget_bias = form.state_amplitude, form.forget_bias
     if form.products == "bf16":
         library.bf16_unit()  # which warns where it is not to be trusted
         p.bf16 = True
-    _point(p.weight, p.bias, p, ("A", "rate", "B_"), form, [library.dense_address("weights", w, keep) for w in weights])
+    _point(p.weight, p.bias, p, ("A", "rate", "B_"), form, addresses)
+    if len(_descriptions) >= 100:
+        _descriptions.clear()
+    _descriptions[key] = bytes(p)
+    return p
+
+
+_descriptions: dict[object, bytes] = {}  # of forms and addresses, which are all that they depend on
 
 
 def point_to_gradients(p: Problem, form: Form, weights: Sequence[Tensor]) -> list[Tensor]:

@@ -12,30 +12,29 @@ from liquidtime.ops.cfc_scan.backend import Gradients, Inputs, Outputs, Wanted
 from liquidtime.ops.cfc_scan.cpu.problem import (
     Problem,
     backbone_units,
+    described,
     kept_by,
     kernel,
     point_to_gradients,
     point_to_kept,
-    point_to_weights,
 )
 from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.native import library
 from liquidtime.ops.shapes import check_part
 
 
-def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> None:
-    """Fill in what both runs share; tensors that only the structure points to are put into `keep`."""
+def _describe(form: Form, inputs: Inputs, keep: list[Tensor]) -> Problem:
+    """Return what both runs share; tensors that only the structure points to are put into `keep`."""
     x, h0, m0, dt, lengths, weights, masks = inputs
+    p = described(form, weights, keep)
     p.B, p.T, p.D = x.shape
     p.threads = torch.get_num_threads()
-    point_to_weights(p, form, weights, keep)
 
     keep += (x := library.dense_last("x", x), dt := library.settled("dt", dt))
     p.x, (p.x_row, p.x_step, _) = x.data_ptr(), x.stride()
     p.dt, (p.dt_row, p.dt_step) = dt.data_ptr(), dt.stride()
-    p.h0 = library.dense_address("h0", h0, keep)
-    if m0 is not None:
-        p.m0 = library.dense_address("m0", m0, keep)
+    state = library.dense_addresses(("h0", "m0"), (h0,) if m0 is None else (h0, m0), keep)
+    p.h0, p.m0 = state[0], None if m0 is None else state[1]
     if lengths is not None:
         p.lengths = library.dense_address("lengths", lengths, keep)
     if masks is not None:
@@ -46,6 +45,7 @@ def _describe(p: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> Non
         for index in range(form.passes * L):
             if form.masked[index % L]:
                 p.mask[index] = library.dense_address("masks", next(padded), keep)
+    return p
 
 
 def run_forward(form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: bool) -> Outputs:
@@ -53,9 +53,8 @@ def run_forward(form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: 
     x, h0 = inputs.x, inputs.h0
     B, T, _ = x.shape
     H = h0.shape[1]
-    p = Problem()
     keep: list[Tensor] = []
-    _describe(p, form, inputs, keep)
+    p = _describe(form, inputs, keep)
     p.save, p.need_ddt = save, need_ddt
     y = library.empty(x, (B, T, H))
     if inputs.lengths is not None:
@@ -86,14 +85,13 @@ def run_backward(
     """Run the kernel backward; see `Backend.backward`."""
     x, h0, m0 = inputs.x, inputs.h0, inputs.m0
     B, T, D = x.shape
-    p = Problem()
     keep: list[Tensor] = []
-    _describe(p, form, inputs, keep)
+    p = _describe(form, inputs, keep)
     p.need_dx, p.need_ddt = wanted.x, wanted.dt
     kept = kept_by(form, B, T, h0.shape[1], p.U, x.element_size(), wanted.dt)
     check_part("saved", saved, (kept.total(form.layers),), x)
-    point_to_kept(p, form, kept, library.dense_address("saved", saved, keep), saved.element_size())
-    p.y = library.dense_address("y", y, keep)
+    at, p.y = library.dense_addresses(("saved", "y"), (saved, y), keep)
+    point_to_kept(p, form, kept, at, saved.element_size())
     dy, dhn, dmn = incoming
     if dy is not None:
         keep.append(dy := library.dense_last("dy", dy))

@@ -11,12 +11,16 @@ import torch
 from torch import Tensor
 
 from liquidtime.ops.cfc_scan.backend import Stepper, check_weights
-from liquidtime.ops.cfc_scan.cpu.problem import Problem, kernel, pack, point_to_weights
+from liquidtime.ops.cfc_scan.cpu.problem import described, kernel, pack
 from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.dispatch import runs_unwatched
 from liquidtime.ops.native import library
+from liquidtime.ops.storage import check_stored
 
 _pack = struct.Struct("=QQqqqqQQQQdQQQ").pack  # `CfcStep` of problem.h; one argument instead of twelve is a microsecond
+
+
+_NAMES, _WITH_MEMORY = ("x", "h", "dt"), ("x", "h", "h", "dt")
 
 
 class _Source(ctypes.Structure):
@@ -33,7 +37,9 @@ class CpuStepper(Stepper):
     ) -> None:
         first = weights[0][0]
         self._generation = library.generation()
-        self._sources = [(t, library.address("weights", t), t.shape, t.untyped_storage().nbytes()) for t in sources]
+        for source in sources:
+            check_stored("weights", source)
+        self._sources, self._fingerprint = list(sources), library.fingerprint(sources)
         then = [t.detach().clone() for t in sources]  # before the weights are read: what changes later is seen
         self._compared = (_Source * len(then))(
             *(_Source(t.data_ptr(), copy.data_ptr(), copy.nbytes) for t, copy in zip(sources, then, strict=True))
@@ -41,12 +47,11 @@ class CpuStepper(Stepper):
         self._keep: list[Tensor] = then
         self._problems = []
         for layer, D in zip(weights, inputs, strict=True):
-            p = Problem()
-            point_to_weights(p, form, [w.detach() for w in layer], self._keep)
+            p = described(form, [w.detach() for w in layer], self._keep)
             p.D = D
             self._keep.append(pack(p, form, first))
             self._problems.append(p)
-        self._dtype, self._wide = first.dtype, int(first.dtype is torch.float64)
+        self._wide = int(first.dtype is torch.float64)
         self._D, self._H, self._layers = inputs[0], int(self._problems[0].H), len(self._problems)
         self._remembers = form.remembers
         self._pointers = (c_void_p * self._layers)(*(ctypes.addressof(p) for p in self._problems))
@@ -69,29 +74,29 @@ class CpuStepper(Stepper):
             return None  # the plain step says what does not fit
         return cls(form, weights, inputs, sources)
 
-    def _has_same_sources(self) -> bool:
-        for tensor, pointer, shape, size in self._sources:
-            if tensor.data_ptr() != pointer or tensor.shape != shape or not tensor.is_contiguous():
-                return False
-            if tensor.is_neg() or tensor.dtype is not self._dtype or tensor.untyped_storage().nbytes() != size:
-                return False
-        return True
-
     def step(
         self, x: Tensor, h: Tensor | None, m: Tensor | None, dt: Tensor | float
     ) -> tuple[Tensor, Tensor, Tensor | None] | None:
         """Take one sample; see `Stepper.step`."""
-        if not runs_unwatched() or not self._has_same_sources() or library.generation() != self._generation:
+        if not runs_unwatched() or library.generation() != self._generation:
+            return None
+        if library.fingerprint(self._sources) != self._fingerprint:
             return None
         B, H, layers = x.shape[0], self._H, self._layers
         if h is None:
             h = x.new_zeros(layers, B, H)
             m = h if self._remembers else None
+        number = type(dt) is float
+        inputs = [x, h]
+        if m is not None:
+            inputs.append(m)
+        if not number:
+            inputs.append(dt)  # type: ignore[arg-type]
         keep: list[Tensor] = []
+        pointers = library.dense_addresses(_NAMES if m is None else _WITH_MEMORY, inputs, keep)
         hn = x.new_empty(layers, B, H)
         y = x.new_empty(B, H)
         mn = None if m is None else x.new_empty(layers, B, H)
-        number = type(dt) is float
         code = self._run(
             _pack(
                 *self._addresses,
@@ -99,10 +104,10 @@ class CpuStepper(Stepper):
                 len(self._sources),
                 self._wide,
                 B,
-                library.dense_address("x", x, keep),
-                library.dense_address("h", h, keep),
-                0 if m is None else library.dense_address("h", m, keep),
-                0 if number else library.dense_address("dt", dt, keep),  # type: ignore[arg-type]
+                pointers[0],
+                pointers[1],
+                0 if m is None else pointers[2],
+                0 if number else pointers[-1],
                 dt if number else 0.0,
                 y.data_ptr(),
                 hn.data_ptr(),

@@ -60,9 +60,6 @@ def states_shape(inputs: Inputs) -> tuple[int, ...]:
 
 
 def _describe(p: Problem, inputs: Inputs, keep: list[Tensor]) -> None:
-    def pointer(name: str, t: Tensor) -> int:
-        return library.dense_address(name, t, keep)
-
     x, v0, dt, lengths, parameters, sensory, recurrent, unfolds, solver = inputs
     p.B, p.T, p.D = x.shape
     p.H, p.unfolds, p.threads = v0.shape[1], unfolds, torch.get_num_threads()
@@ -70,14 +67,14 @@ def _describe(p: Problem, inputs: Inputs, keep: list[Tensor]) -> None:
     keep += (x := library.dense_last("x", x), dt := library.settled("dt", dt))
     p.x, (p.x_row, p.x_step, _) = x.data_ptr(), x.stride()
     p.dt, (p.dt_row, p.dt_step) = dt.data_ptr(), dt.stride()
-    p.v0 = pointer("v0", v0)
     if lengths is not None:
-        p.lengths = pointer("lengths", lengths)
-    for synapses, graph, values in ((p.sensory, sensory, parameters[:4]), (p.recurrent, recurrent, parameters[4:8])):
+        p.lengths = library.dense_address("lengths", lengths, keep)
+    p.v0, *at = library.dense_addresses(("v0", "parameters"), (v0, *parameters), keep)
+    for synapses, graph, values in ((p.sensory, sensory, at[:4]), (p.recurrent, recurrent, at[4:8])):
         synapses.count = len(graph.pre)
-        synapses.first, synapses.pre = pointer("first", graph.first), pointer("pre", graph.pre)
-        synapses.w, synapses.gamma, synapses.mu, synapses.E = (pointer("parameters", value) for value in values)
-    p.leak, p.leak_current, p.capacitance = (pointer("parameters", value) for value in parameters[8:])
+        synapses.first, synapses.pre = library.dense_addresses(("first", "pre"), (graph.first, graph.pre), keep)
+        synapses.w, synapses.gamma, synapses.mu, synapses.E = values
+    p.leak, p.leak_current, p.capacitance = at[8:]
 
 
 def _call(function: str, p: Problem, inputs: Inputs) -> None:

@@ -1,0 +1,80 @@
+"""Whether tensors have the memory that their shapes speak of; PyTorch itself reads one that has not, and dies of it."""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+from torch import Tensor, nn
+
+
+def check_stored(name: str, tensor: Tensor) -> None:
+    """Refuse a tensor whose memory does not hold all its numbers, such as that of a storage which was resized.
+
+    Tensors of kinds that have no memory of their own, or lie otherwise than in strides, are left to PyTorch.
+
+    Raises:
+        ValueError: the memory is too small.
+
+    """
+    if tensor.layout is not torch.strided or tensor.is_meta or tensor.is_nested:
+        return
+    try:
+        size = tensor.untyped_storage().nbytes()
+    except (NotImplementedError, RuntimeError):  # a wrapper, as of `torch.func`
+        return
+    if tensor.nbytes <= size and tensor.storage_offset() == 0 and tensor.is_contiguous():
+        return
+    if tensor.numel() == 0 or tensor._is_zerotensor():
+        return
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    needed = (tensor.storage_offset() + last + 1) * tensor.element_size()
+    if size < needed:
+        raise ValueError(
+            f"`{name}` has no memory for its {tensor.numel()} numbers: its storage has {size} bytes of {needed}. "
+            "It was freed or resized; fill it again."
+        )
+
+
+def check_inputs_stored(**inputs: object) -> None:
+    """Refuse inputs, tensors or tuples of them by name, as `check_stored` does; others are left alone."""
+    if torch.compiler.is_compiling():
+        return
+    for name, value in inputs.items():
+        for part in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(part, Tensor):
+                check_stored(name, part)
+
+
+def check_module_stored(module: nn.Module) -> None:
+    """Refuse a module with a parameter or buffer, its own or of a part, as `check_stored` does."""
+    if torch.compiler.is_compiling():
+        return
+    parts = [module]
+    tensors: list[Tensor | None] = []
+    for part in parts:  # the list grows; `parameters()` takes several times as long
+        tensors += part._parameters.values()
+        tensors += part._buffers.values()
+        parts += [inner for inner in part._modules.values() if inner is not None]
+    if not _are_whole([tensor for tensor in tensors if tensor is not None]):
+        for part in parts:
+            for name, tensor in (*part._parameters.items(), *part._buffers.items()):
+                if tensor is not None:
+                    check_stored(name, tensor)
+
+
+_size, _offset, _is_dense = operator.attrgetter("nbytes"), Tensor.storage_offset, Tensor.is_contiguous
+_storage, _stored = Tensor.untyped_storage, torch.UntypedStorage.nbytes
+
+
+def _are_whole(tensors: list[Tensor]) -> bool:
+    """Return whether tensors are dense, from the start of memory that holds them all; False says nothing."""
+    try:
+        stored = [*map(_stored, map(_storage, tensors))]
+        return (
+            all(map(operator.ge, stored, map(_size, tensors)))
+            and all(map(_is_dense, tensors))
+            and not any(map(_offset, tensors))
+        )
+    except (NotImplementedError, RuntimeError):
+        return False
