@@ -159,7 +159,7 @@ def test_tensors_that_do_not_fit_are_refused(folder, change, text):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda c: c.update(format=3), "has format 3; this version reads up to 2. Update liquidtime"),
+        (lambda c: c.update(format=4), "has format 4; this version reads up to 3. Update liquidtime"),
         (lambda c: c.update(kind="CfCClassifer"), "did you mean `CfCClassifier`"),
         (lambda c: c["params"].update(hidden_size=10**12), "asks for at least .* weights"),
         (lambda c: c["params"].update(backbone_units=10**9), "asks for at least .* weights"),
