@@ -10,6 +10,7 @@ import pytest
 
 import liquidtime
 from cli.tables import LONG, WIDE, lt, write_tables
+from estimators.stacking.quick import small_parts
 from liquidtime.data import from_long
 
 
@@ -206,6 +207,25 @@ def test_stamps_whole_ids_static_categories_and_unknown_numbers(home):
     assert found["robot"].to_list() == list(range(30))
     facts = json.loads(lt("info", home / "robots", "--json")[1])
     assert (facts["time unit"], facts["columns"]["missing"], facts["networks"]) == ("min", [-1.0], 2)
+
+
+def test_the_default_is_a_stacked_model_from_training_to_information(home):
+    words = ["--labels", home / "labels.csv", "--target", "state", "--json"]
+    with small_parts():
+        code, out, err = lt("train", home / "long.csv", *LONG, *words, "--out", home / "stack")
+    assert code == 0, err
+    assert list(json.loads(out)["test"])[:2] == ["stacked model", "CfC networks alone"]
+    code, _, err = lt("predict", home / "stack", home / "long.csv", "--out", home / "stack.csv")
+    assert code == 0, err
+    assert "prediction" in pl.read_csv(home / "stack.csv").columns
+    code, _, err = lt("evaluate", home / "stack", home / "long.csv", "--labels", home / "labels.csv", "--json")
+    assert code == 0, err
+    facts = json.loads(lt("info", home / "stack", "--json")[1])
+    assert facts["kind"] == "StackedClassifier"
+    assert facts["parts"][0].startswith("CfC networks")
+    code, out, err = lt("train", home / "long.csv", *LONG, *words, "--quick", "--out", home / "quick")
+    assert code == 0, err
+    assert next(iter(json.loads(out)["test"])) == "CfC"
 
 
 def test_without_the_packages_of_the_report_everything_else_is_done(home, monkeypatch):

@@ -1,7 +1,5 @@
 """Without settings of networks a stacked model is trained, beside its networks alone."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -41,13 +39,10 @@ def test_the_test_part_changes_nothing():
             poisoned[data.offsets[row] : data.offsets[row + 1]] = 1e6
         wrong = labels.copy()
         wrong[test] = np.roll(wrong[test], 1)
-        model = (
-            lt.train_and_test(data.replace_unchecked(values=poisoned), labels, n_networks=1).model,
-            lt.StackedClassifier(n_networks=1, random_state=0),
-        )
         rows = result.parts["training"]
-        alone = model[1].fit(data[rows], wrong[rows])
-    for other in (model[0], alone):
+        other_test = lt.train_and_test(data.replace_unchecked(values=poisoned), labels, n_networks=1).model
+        no_test = lt.StackedClassifier(n_networks=1, random_state=0).fit(data[rows], wrong[rows])
+    for other in (other_test, no_test):
         assert (other.parts_, other.temperature_) == (result.model.parts_, result.model.temperature_)
         np.testing.assert_array_equal(other.predict_proba(data[rows]), result.model.predict_proba(data[rows]))
 
@@ -65,4 +60,3 @@ def test_quick_and_settings_of_networks_are_networks_alone():
         lt.train_and_test(data, labels, quick=True, estimator=lt.CfCClassifier())
     with pytest.raises(TypeError, match="no setting `epoch`"):
         lt.train_and_test(data, labels, epoch=3)
-    assert json.dumps(lt.StackedClassifier().get_params())

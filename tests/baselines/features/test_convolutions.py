@@ -60,6 +60,13 @@ def test_resampling_interpolates_at_true_times():
         begin += count
 
 
+def test_the_grid_is_as_fine_as_the_samples_and_no_finer_than_they_tell():
+    regular = sampled(lambda _, t: np.sin(t), n=101, span=50.0, regular=True)
+    assert RegularGrid.fit(regular).step == pytest.approx(0.5)
+    bursts = sampled(lambda _, t: np.sin(t), n=50, span=50.0)  # random times: some intervals are tiny
+    assert RegularGrid.fit(bursts).step >= 0.2
+
+
 def test_views():
     series = Resampled(np.array([3, 2]), np.array([[1.0, 2.0, 4.0, 5.0, 5.0]], dtype=np.float32))
     np.testing.assert_array_equal(_viewed(series, "differences"), [[0, 1, 2, 0, 0]])

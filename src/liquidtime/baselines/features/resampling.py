@@ -12,8 +12,9 @@ from liquidtime.data import SeriesSet
 
 DENSE = 24
 """Typical number of values from which a channel counts as dense."""
-MOST_POINTS = 1024
-"""Grid points that the longest series may have (of those that are shorter than the longest twentieth)."""
+MOST_POINTS, POINTS_PER_VALUE = 1024, 4
+"""Grid points that a long series (longer than nineteen in twenty) may have, at most and per value of its densest
+channel: more would only be interpolated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +58,19 @@ class RegularGrid:
         Returns:
             None where no numeric channel is dense: such series have no shape to resample.
         """
-        dense, ticks, spans = [], [], []
+        dense, ticks, spans, counts = [], [], [], []
         for place, name in enumerate(data.channels):
             runs = Segments.of_channel(data, place)
             if name in data.categories or len(runs) < len(data) / 2 or np.median(runs.counts) < DENSE:
                 continue
             dense.append(place)
             ticks.append(float(np.quantile(runs.intervals().values, 0.05)))
+            counts.append(float(np.quantile(runs.counts, 0.95)))
             spans.append(float(np.quantile(runs.last_time - runs.first_time, 0.95)))
         if not dense:
             return None
         span = max(spans)
-        step = max(min(ticks), span / MOST_POINTS)
+        step = max(min(ticks), span / min(MOST_POINTS, POINTS_PER_VALUE * max(counts)))
         values = data.values[:, dense].astype(np.float64)
         scale = np.nanstd(values, axis=0)
         return cls(step, tuple(dense), 2 * MOST_POINTS, np.nanmean(values, axis=0), np.where(scale > 0, scale, 1.0))
