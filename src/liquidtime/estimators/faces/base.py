@@ -88,8 +88,6 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     _purpose: ClassVar[str]
     """What a model does, for its card: "This model <purpose>."."""
     _deviation: ClassVar[float] = 1.0
-    _steps: ClassVar[int] = STEPS
-    """Optimiser steps that a small set gets with `epochs=None`."""
     _newer_params: ClassVar[Mapping[str, Any]] = {}
     """Arguments that folders of earlier versions do not have, with what they stand for."""
     encoder_: SeriesEncoder
@@ -198,7 +196,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
                 judged = (validation, np.arange(len(validation.prepared)))
             batch_size = self.batch_size or 2 ** min(7, max(3, round(math.log2(len(rows) / 25))))
             settings = TrainSettings(
-                epochs=self.epochs or min(100, max(EPOCHS, math.ceil(self._steps / math.ceil(len(rows) / batch_size)))),
+                epochs=self.epochs or min(100, max(EPOCHS, math.ceil(STEPS / math.ceil(len(rows) / batch_size)))),
                 seed=derive_seed(self.seed_, member) % 2**31,
                 learning_rate=self.learning_rate,
                 weight_decay=self.weight_decay,
