@@ -21,7 +21,7 @@ SEARCHED = {name: value for name, value in TINY.items() if name != "epochs"}
 def shorter(monkeypatch):
     """Cycles of 1, 2 and 3 epochs, of which the search is made as of those of 6, 30 and 100."""
     monkeypatch.setattr("liquidtime.estimators.network.budget.LONGER", (2, 3))
-    monkeypatch.setattr(fitting, "quick_epochs", lambda S, batch_size, steps: 1)
+    monkeypatch.setattr(fitting, "quick_epochs", lambda S, batch_size: 1)
 
 
 def tried(losses, quick=9, samples=10_000, members=1, front_ends=(None,)):

@@ -79,7 +79,8 @@ def absolute_times(data: SeriesSet, times: Values) -> npt.NDArray[Any]:
         return data.origins[:, None] + np.round(times).astype(np.int64)
     assert data.time_unit is not None
     nanoseconds = np.round(times * (SECONDS[data.time_unit] * 1e9))
-    return data.origins[:, None] + nanoseconds.astype(np.int64).astype("timedelta64[ns]")
+    stamps: npt.NDArray[Any] = data.origins[:, None] + nanoseconds.astype(np.int64).astype("timedelta64[ns]")
+    return stamps
 
 
 def _times_asked_for(data: SeriesSet, times: Any) -> tuple[Values, list[int] | None]:

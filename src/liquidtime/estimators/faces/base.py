@@ -101,8 +101,6 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     front_end_: str | None
     trials_: list[Trial]
     results_: list[TrainResult]
-    _steps: ClassVar[int] = 200
-    """Optimiser steps that a small set gets with `epochs=None`."""
     encoder_: SeriesEncoder
     encoders_: list[SeriesEncoder]
     networks_: list[SeriesNetwork]

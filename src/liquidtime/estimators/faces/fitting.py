@@ -124,7 +124,7 @@ class Fitting:
         batch_size = model.batch_size or batch_size_of(len(rows))
         rate = model._learning_rate if model.learning_rate is None else model.learning_rate
         front_end = None if model.front_end == AUTO else model.front_end
-        return Choice(model.epochs or quick_epochs(len(rows), batch_size, model._steps), rate, front_end)
+        return Choice(model.epochs or quick_epochs(len(rows), batch_size), rate, front_end)
 
     def _front_ends(self) -> tuple[str | None, ...]:
         """Return the front ends to choose from, the first to be tried first."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,11 @@ from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.finite import finite
 from liquidtime.estimators.faces.forecast_test import SHARE, Skill, forecast_test
 from liquidtime.estimators.forecast import (
-    PARTS,
     TREND,
-    Anchors,
     Blend,
     CarriedForecast,
     Draw,
     ForecastNetwork,
-    Questions,
     Recent,
     Scene,
     Standard,
@@ -36,12 +33,12 @@ from liquidtime.estimators.forecast import (
     find_seasons,
     fit_blend,
     lesson_of,
-    parts_of,
 )
+from liquidtime.estimators.forecast.answers import Answers, Forecast, check_level, said_of_contexts, said_of_series
 from liquidtime.estimators.forecast.calibration import held_out, tried, usual_horizon, windows
 from liquidtime.estimators.forecast.stored import read_learned, stored_learned
-from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches, as_series
-from liquidtime.estimators.network.members import PREDICT_BATCH, Part
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
+from liquidtime.estimators.network.members import Part
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.networks import Network, reads_whole_series
@@ -53,20 +50,6 @@ _CUTS, _QUESTIONS = 32, 4
 """Most cuts of a series in a training step, and later samples that each asks for."""
 _FARTHEST = 10.0
 """Where a target is cut in training, in standard deviations: one outlier is not to drown the rest."""
-
-
-class Forecast(NamedTuple):
-    """Forecasts with their prediction intervals; (S, Q, C) each, or lists of (Q_i, C).
-
-    Args:
-        value: the forecasts.
-        low: lower ends of the intervals.
-        high: upper ends.
-    """
-
-    value: Any
-    low: Any
-    high: Any
 
 
 class CfCForecaster(SeriesEstimator):
@@ -103,7 +86,7 @@ class CfCForecaster(SeriesEstimator):
             each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
         bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
             unit.
-        epochs: passes over the training series; None: 6, or as many as it takes for 600 optimiser steps, at most 100.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
         batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
@@ -132,7 +115,6 @@ class CfCForecaster(SeriesEstimator):
 
     _kind: ClassVar[str] = "CfCForecaster"
     _purpose: ClassVar[str] = "forecasts irregular series at any later time"
-    _steps: ClassVar[int] = 600
     _carried: CarriedForecast | None = None
     """The forecast of a folder of the first form, which has no mixture."""
 
@@ -148,7 +130,7 @@ class CfCForecaster(SeriesEstimator):
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 1e-3,
+        learning_rate: float = 2e-3,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
@@ -227,8 +209,7 @@ class CfCForecaster(SeriesEstimator):
         self._fit_encoders(data)
         self._find_channels()
         self.horizon_ = float(usual_horizon(windows(data)) if self.horizon is None else self.horizon)
-        steps = self.encoder_.steps(data)
-        scale = self.encoder_.time_scale_
+        steps, scale = self.encoder_.steps(data), self.encoder_.time_scale_
         self._scene = Scene(Standard.of(steps.values[:, self._places]), find_seasons(steps, self._places, scale), scale)
         part = self._part(windows(data))
         judged = None if held is None else self._part(windows(held))
@@ -267,23 +248,15 @@ class CfCForecaster(SeriesEstimator):
         if self._carried is not None:
             return super()._make_network(outputs, encoder, pieces)
         return ForecastNetwork(
-            self._make_layer(encoder),
-            copy.deepcopy(pieces),
-            outputs,
-            self.read_out_units,
-            self.dropout,
-            self.channel_dropout,
-            encoder.layout_.channel_of,
-            channels=len(self.channels_),
-            phases=self._scene.seasons.size,
-            units=self.read_out_units,
-        )
+            self._make_layer(encoder), copy.deepcopy(pieces), outputs, self.read_out_units, self.dropout,
+            self.channel_dropout, encoder.layout_.channel_of, channels=len(self.channels_),
+            phases=self._scene.seasons.size, units=self.read_out_units,
+        )  # fmt: skip
 
     def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         """Cut each series at many steps, ask for later ones, and compare; at random in training, at fixed ones else."""
         assert isinstance(network, ForecastNetwork)
-        reach = self.horizon_ / self.encoder_.time_scale_
-        draw = Draw.of(sample, _CUTS, _QUESTIONS, reach, network.training)
+        draw = Draw.of(sample, _CUTS, _QUESTIONS, self.horizon_ / self._scene.time_scale, network.training)
         anchors, asked, truth, counts = answers_of(draw, sample, target, self._scene)
         context = network.contexts(*sample[:5], draw.cut).flatten(0, 1)
         return squared_error(network.decode(context, anchors, asked), truth.clamp(-_FARTHEST, _FARTHEST), counts)
@@ -309,16 +282,7 @@ class CfCForecaster(SeriesEstimator):
             self._refuse_first_form(intervals)
             prepared = series.prepared(every_step=True)
             return split_rows(finite(self._carried.predict(self.networks_, prepared, gaps)), sizes)
-        parts, s = self._parts_at(series, gaps)
-        return self._answer(parts, s, intervals, sizes)
-
-    def _answer(self, parts: Values, s: Values, intervals: float | None, sizes: list[int] | None) -> Any:
-        mixed, standard = self.blend_.mix(parts, s), self._scene.standard
-        value = split_rows(finite(standard.back(mixed)), sizes)
-        if intervals is None:
-            return value
-        ends = [self.blend_.error(s, level) for level in ((1 - intervals) / 2, (1 + intervals) / 2)]
-        return Forecast(value, *(split_rows(finite(standard.back(mixed + end)), sizes) for end in ends))
+        return self._answers(series, gaps, sizes).mixture(intervals)
 
     def parts(self, X: Any, times: Any = None, *, horizons: Any = None) -> dict[str, tuple[Any, Any]]:
         """Return what each part of the mixture says, and its weight: which part said what.
@@ -336,38 +300,19 @@ class CfCForecaster(SeriesEstimator):
         series = self.encode(X)
         self._refuse_first_form(0.0)
         gaps, sizes = gaps_to(series.data, self.encoder_, times, horizons)
-        parts, s = self._parts_at(series, gaps)
-        shares, standard = self.blend_.shares(s), self._scene.standard
-        return {
-            name: (
-                split_rows(parts[..., j] * standard.scale + standard.centre, sizes),
-                split_rows(shares[..., j], sizes),
-            )
-            for j, name in enumerate(PARTS)
-        }
+        return self._answers(series, gaps, sizes).parts()
 
     def _refuse_first_form(self, asked: float | None) -> None:
         if self._carried is not None and asked is not None:
             raise ValueError("the model was saved by an earlier version and has no mixture or intervals; fit it again")
 
-    def _parts_at(self, series: EncodedSeries, gaps: Values) -> tuple[Values, Values]:
-        """Return (S, Q, C, J) the parts and (S, Q, C) scaled times since the channels' last values."""
+    def _answers(self, series: EncodedSeries, gaps: Values, sizes: list[int] | None) -> Answers:
         steps = self.encoder_.steps(series.data)
         past, starts = Observations.of(steps, self._places).at_ends(steps), self._starts(series.data)
         now = last_times(steps)
         anchors, asked = self._scene.anchors(past, now, starts), self._scene.questions(past, now, gaps, starts)
-        said = torch.empty(*gaps.shape, len(self.channels_))
-        with torch.inference_mode():
-            for sample in SeriesBatches(series.prepared(), PREDICT_BATCH):
-                seen = Anchors(*(column[sample.rows] for column in anchors))
-                question = Questions(*(column[sample.rows] for column in asked))
-                each = [
-                    cast(ForecastNetwork, network).decode(network(*sample[:5]), seen, question)
-                    for network in self.networks_
-                ]
-                said[sample.rows] = torch.stack(each).mean(dim=0)
-        s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
-        return parts_of(said, anchors, asked).double().numpy(), s.double().numpy()
+        said = said_of_series(self.networks_, series.prepared(), anchors, asked)
+        return Answers(said, anchors, asked, self.blend_, self._scene.standard, sizes)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> None:
         """Take one sample of the live series `id`; `forecast` then goes on from it. Arguments as in the classifier."""
@@ -403,18 +348,9 @@ class CfCForecaster(SeriesEstimator):
         assert isinstance(state.memory, Recent)
         past, now = state.memory.past(), np.array([state.memory.step])
         starts = self._scene.seasons.starts(state.clock.origins, 1, self.encoder_.time_unit_)
-        anchors, asked = (
-            self._scene.anchors(past, now, starts),
-            self._scene.questions(past, now, gaps[None], starts),
-        )
-        with torch.inference_mode():
-            each = [
-                cast(ForecastNetwork, network).decode(context[None], anchors, asked)
-                for network, context in zip(self.networks_, state.outputs, strict=True)
-            ]
-            parts = parts_of(torch.stack(each).mean(dim=0), anchors, asked).double().numpy()
-        s = (anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)).double().numpy()
-        answer = self._answer(parts, s, intervals, None)
+        anchors, asked = self._scene.anchors(past, now, starts), self._scene.questions(past, now, gaps[None], starts)
+        said = said_of_contexts(self.networks_, state.outputs.unsqueeze(1), anchors, asked)
+        answer = Answers(said, anchors, asked, self.blend_, self._scene.standard).mixture(intervals)
         return answer[0] if intervals is None else Forecast(*(each[0] for each in answer))
 
     def compare(self, X: Any, share: float = SHARE) -> dict[str, Skill]:
@@ -462,9 +398,3 @@ class CfCForecaster(SeriesEstimator):
             return len(self.channels_)
         self.horizon_, self._scene, self.blend_ = read_learned(learned, self.encoder_.time_scale_)
         return self.read_out_units
-
-
-def check_level(intervals: float | None) -> None:
-    """Refuse a share of values that is none."""
-    if intervals is not None and not 0.0 < intervals <= 0.99:
-        raise ValueError(f"`intervals` must be a share over 0 and at most 0.99, or None; got {intervals!r}")

@@ -13,6 +13,7 @@ from liquidtime.estimators.forecast.network import PARTS
 Values = npt.NDArray[np.float64]
 _KNOTS = (0.03, 0.15, 0.35, 0.65, 0.95)
 """Quantiles of the gaps at which weights are chosen, besides the gap 0."""
+_APART = 0.1
 _PRIOR, _EXACT = 0.01, 1e3
 _ENOUGH = 30.0
 _LOWER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
@@ -81,10 +82,10 @@ def fit_blend(parts: Values, truth: Values, s: Values, series: int) -> Blend:
     """
     known = ~np.isnan(truth)
     C, J = parts.shape[1:]
-    inner = np.quantile(s[known], _KNOTS) if known.any() else np.arange(1.0, 1.0 + len(_KNOTS))
-    knots = np.concatenate([[0.0], np.maximum(inner, 1e-3)])
-    knots = np.maximum.accumulate(knots + 1e-6 * np.arange(1 + len(_KNOTS)))
-    K, free = len(knots), np.ones((1 + len(_KNOTS), J), dtype=bool)
+    inner = np.quantile(s[known], _KNOTS) if known.any() else np.ones(1)
+    knots = _spread(inner)
+    K = len(knots)
+    free = np.ones((K, J), dtype=bool)
     free[0, [PARTS.index("mean so far"), PARTS.index("seasonal naive")]] = False
     grams, sides, counts = [], [], []
     for c in range(C):
@@ -112,6 +113,15 @@ def fit_blend(parts: Values, truth: Values, s: Values, series: int) -> Blend:
         for k in range(K):
             errors[c, k] = _quantiles(off[rows, c], near[:, k]) if near[:, k].sum() >= _ENOUGH else whole
     return Blend(knots, weights, errors)
+
+
+def _spread(gaps: Values) -> Values:
+    """Return 0 and those of increasing gaps that lie well apart, so that weights change smoothly between them."""
+    knots = [0.0]
+    for gap in np.maximum(gaps, 1e-3).tolist():
+        if np.log1p(gap) - np.log1p(knots[-1]) > _APART or len(knots) == 1:
+            knots.append(gap)
+    return np.array(knots)
 
 
 def _simplex(gram: Values, side: Values, prior: Values, free: npt.NDArray[np.bool_], doubt: float) -> Values:

@@ -15,7 +15,7 @@ HELD_OUT = 0.25
 """Share of the training series that judges a trial."""
 LEAST_SERIES = 24
 """With fewer, the held-out fold says too little to choose by."""
-_EPOCHS, _MOST_EPOCHS = 6, 100
+_STEPS, _EPOCHS, _MOST_EPOCHS = 200, 6, 100
 _MOST_SAMPLES = 5_000_000
 """Weighed samples that all epochs of one cycle may read, in the trial and in all members after it."""
 _SHORTER = 4
@@ -59,9 +59,9 @@ def batch_size_of(S: int) -> int:
     return int(2 ** min(7, max(3, round(math.log2(S / 25)))))
 
 
-def quick_epochs(S: int, batch_size: int, steps: int) -> int:
-    """Return the epochs of the quick budget: 6, or as many as it takes for this many steps, at most 100."""
-    return min(_MOST_EPOCHS, max(_EPOCHS, math.ceil(steps / math.ceil(S / batch_size))))
+def quick_epochs(S: int, batch_size: int) -> int:
+    """Return the epochs of the quick budget: 6, or as many as it takes for 200 steps, at most 100."""
+    return min(_MOST_EPOCHS, max(_EPOCHS, math.ceil(_STEPS / math.ceil(S / batch_size))))
 
 
 def search(

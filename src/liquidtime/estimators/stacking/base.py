@@ -19,6 +19,7 @@ from liquidtime.baselines.features.temperature import log_scores, tempered
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.show import facts_html
+from liquidtime.estimators.network.budget import QUICK
 from liquidtime.estimators.network.inputs import as_series
 from liquidtime.estimators.network.scales import SCALES
 from liquidtime.estimators.stacking.fitting import NETWORKS, FeaturePart, StackPart, fit_features, networks_held_out
@@ -110,7 +111,11 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _networks(self, seed: int) -> Any:
         return self._face(
-            n_estimators=self.n_networks, bin_width=SCALES, random_state=seed % 2**31, verbose=self.verbose
+            n_estimators=self.n_networks,
+            bin_width=SCALES,
+            budget=QUICK,  # they are trained once per fold, and must take single samples of live series
+            random_state=seed % 2**31,
+            verbose=self.verbose,
         )
 
     def _weigh(self, goal: Goal, held_out: Mapping[str, Floats]) -> None:

@@ -1,0 +1,111 @@
+"""From contexts to answers: what the members say, mixed with the naive forecasts, in the channels' own units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from liquidtime.data.encoding.future_times import split_rows
+from liquidtime.estimators.forecast.blend import Blend
+from liquidtime.estimators.forecast.lesson import Standard
+from liquidtime.estimators.forecast.network import PARTS, Anchors, ForecastNetwork, Questions, parts_of
+from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
+
+Values = npt.NDArray[np.float64]
+
+
+class Forecast(NamedTuple):
+    """Forecasts with their prediction intervals; (S, Q, C) each, or lists of (Q_i, C).
+
+    Args:
+        value: the forecasts.
+        low: lower ends of the intervals.
+        high: upper ends.
+    """
+
+    value: Any
+    low: Any
+    high: Any
+
+
+class Answers:
+    """The parts of forecasts, and their mixture.
+
+    Args:
+        said: (R, Q, C) what the networks say, in standard deviations.
+        anchors: what they say it from.
+        asked: what they were asked.
+        blend: the mixture.
+        standard: of the channels.
+        sizes: of ragged times, how many each series has; None for all alike.
+    """
+
+    def __init__(
+        self,
+        said: Tensor,
+        anchors: Anchors,
+        asked: Questions,
+        blend: Blend,
+        standard: Standard,
+        sizes: list[int] | None = None,
+    ) -> None:
+        self._parts: Values = parts_of(said, anchors, asked).double().numpy()
+        self._since: Values = (anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)).double().numpy()
+        self._blend, self._standard, self._sizes = blend, standard, sizes
+
+    def mixture(self, intervals: float | None) -> Any:
+        """Return the forecasts, or with a share of values to hold a `Forecast`."""
+        mixed = self._blend.mix(self._parts, self._since)
+        if intervals is None:
+            return self._own(mixed)
+        levels = ((1 - intervals) / 2, (1 + intervals) / 2)
+        ends = (self._own(mixed + self._blend.error(self._since, level)) for level in levels)
+        return Forecast(self._own(mixed), *ends)
+
+    def parts(self) -> dict[str, tuple[Any, Any]]:
+        """Return by part what it says, and its weight."""
+        shares = self._blend.shares(self._since)
+        own = self._parts * self._standard.scale[:, None] + self._standard.centre[:, None]
+        return {
+            name: (split_rows(own[..., j], self._sizes), split_rows(shares[..., j], self._sizes))
+            for j, name in enumerate(PARTS)
+        }
+
+    def _own(self, standard: Values) -> Any:
+        values = self._standard.back(standard)
+        if not np.isfinite(values).all():
+            raise ValueError("the forecasts are not finite: the weights of the model, or the values, are too large")
+        return split_rows(values, self._sizes)
+
+
+def said_of_series(networks: Sequence[SeriesNetwork], prepared: Prepared, anchors: Anchors, asked: Questions) -> Tensor:
+    """Return (S, Q, C) the mean of what members say of whole series, in standard deviations."""
+    said = torch.empty(*asked.gap.shape, anchors.last.shape[1])
+    with torch.inference_mode():
+        for sample in SeriesBatches(prepared, PREDICT_BATCH):
+            seen = Anchors(*(column[sample.rows] for column in anchors))
+            question = Questions(*(column[sample.rows] for column in asked))
+            contexts = torch.stack([network(*sample[:5]) for network in networks])
+            said[sample.rows] = said_of_contexts(networks, contexts, seen, question)
+    return said
+
+
+def said_of_contexts(networks: Sequence[SeriesNetwork], contexts: Tensor, anchors: Anchors, asked: Questions) -> Tensor:
+    """Return (R, Q, C) the mean of what members say from their contexts (M, R, K), in standard deviations."""
+    with torch.inference_mode():
+        each = [
+            cast(ForecastNetwork, network).decode(context, anchors, asked)
+            for network, context in zip(networks, contexts, strict=True)
+        ]
+        return torch.stack(each).mean(dim=0)
+
+
+def check_level(intervals: float | None) -> None:
+    """Refuse a share of values that prediction intervals cannot hold."""
+    if intervals is not None and not 0.0 < intervals <= 0.99:
+        raise ValueError(f"`intervals` must be a share over 0 and at most 0.99, or None; got {intervals!r}")
