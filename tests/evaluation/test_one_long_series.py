@@ -40,7 +40,7 @@ def test_train_and_test_takes_one_long_series():
     assert table.columns == ["id", "time", "horizon", "channel", "truth", "prediction", "low", "high"]
     inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
     assert inside.mean() == pytest.approx(0.9, abs=0.12)
-    assert table["time"].min() > START + np.timedelta64(1200, "h")
+    assert table["time"].min() > (START + np.timedelta64(1200, "h")).astype("datetime64[us]").item()
 
 
 def test_the_table_of_forecasts_has_time_stamps():

@@ -49,7 +49,7 @@ PATCHES = [
     ("memory", cells.LSTMCell, "advance"),
     ("memory", cells.MixedMemory, "forward"),
     ("wired", cells.WiredCfCCell, "forward"),
-    ("wired", HeadedCell, "combine"),
+    ("wired", cells.CfCCell, "combine"),
     ("ltc", cells.LTCCell, "forward"),
     ("ltc", cells.LTCCell, "read_out"),
     ("ltc", cells.LTCCell, "positive"),

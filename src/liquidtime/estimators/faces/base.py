@@ -20,11 +20,11 @@ from torch import Tensor
 from liquidtime._checks import check_choice, check_rate, check_size
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
-from liquidtime.estimators.faces.finite import finite
 from liquidtime.estimators.faces.fitting import Fitting, Problem
 from liquidtime.estimators.faces.show import facts_html
 from liquidtime.estimators.live import LiveSeries, Memory, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
 from liquidtime.estimators.network.budget import BUDGETS, QUICK, Choice, Trial
+from liquidtime.estimators.network.finite import finite
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, ConvolutionalReader, takes_front_end
 from liquidtime.estimators.network.inputs import SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, Part, PartsOf, Rows, held_loss

@@ -18,7 +18,6 @@ from liquidtime.data.encoding.observations import Observations
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.faces.base import SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
-from liquidtime.estimators.faces.finite import finite
 from liquidtime.estimators.faces.forecast_test import SHARE, Skill, forecast_test
 from liquidtime.estimators.forecast import (
     TREND,
@@ -37,6 +36,7 @@ from liquidtime.estimators.forecast import (
 from liquidtime.estimators.forecast.answers import Answers, Forecast, check_level, said_of_contexts, said_of_series
 from liquidtime.estimators.forecast.calibration import held_out, tried, usual_horizon, windows
 from liquidtime.estimators.forecast.stored import read_learned, stored_learned
+from liquidtime.estimators.network.finite import finite
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
 from liquidtime.estimators.network.members import Part
 from liquidtime.estimators.network.network import SeriesNetwork
@@ -86,7 +86,8 @@ class CfCForecaster(SeriesEstimator):
             each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
         bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
             unit.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100.
+        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
+            unless a search chooses them.
         batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.

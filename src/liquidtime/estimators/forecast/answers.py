@@ -15,6 +15,7 @@ from liquidtime.estimators.forecast.blend import Blend
 from liquidtime.estimators.forecast.lesson import Standard
 from liquidtime.estimators.forecast.network import PARTS, Anchors, ForecastNetwork, Questions, parts_of
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
+from liquidtime.estimators.network.finite import finite
 
 Values = npt.NDArray[np.float64]
 
@@ -77,10 +78,7 @@ class Answers:
         }
 
     def _own(self, standard: Values) -> Any:
-        values = self._standard.back(standard)
-        if not np.isfinite(values).all():
-            raise ValueError("the forecasts are not finite: the weights of the model, or the values, are too large")
-        return split_rows(values, self._sizes)
+        return split_rows(finite(self._standard.back(standard)), self._sizes)
 
 
 def said_of_series(networks: Sequence[SeriesNetwork], prepared: Prepared, anchors: Anchors, asked: Questions) -> Tensor:

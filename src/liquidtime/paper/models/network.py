@@ -49,7 +49,8 @@ class SequenceNetwork(nn.Module):
         embedding_dropout: share of their entries dropped in training.
         fixed_dt: if given, what every interval is taken for.
         time_scale: factor on every interval: one over the unit of time that the network sees.
-        any_dt: whether intervals may be negative, as in the published intervals; they are not checked then.
+        any_dt: whether intervals may be negative, as in the published intervals: they are not checked then, and the
+            plain loop runs, since the kernels refuse them.
 
     """
 
