@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from liquidtime.ops import backend, set_backend
 from real_data import missing
 
 torch.set_num_threads(1)
@@ -34,7 +35,9 @@ def _poisoned_memory():
     """Memory that nobody wrote is NaN, and every test starts from the same random state."""
     torch.manual_seed(0)
     torch.use_deterministic_algorithms(True)
+    before = backend()
     yield
     torch.use_deterministic_algorithms(False)
+    set_backend(before)  # threads that each choose one may leave another behind
     if "torch._dynamo" in sys.modules:  # how often a function was compiled before must not matter to the next test
         sys.modules["torch._dynamo"].reset()
