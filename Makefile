@@ -32,8 +32,12 @@ tests: $(READY)
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal
 	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal tests/ops tests/cells tests/layers tests/baselines
 
+# What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.
+QUICK := tests/data tests/solvers tests/theory tests/wirings tests/tasks tests/training tests/layers/test_refusals.py \
+         tests/layers/test_changes.py tests/cells/test_equations.py tests/test_times.py
+
 quick-tests: $(READY)
-	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not data and not browser"
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not data and not browser" $(QUICK)
 
 # One file per question: `make bench CASE=training ARGS=--quick` runs benchmarks/training.py.
 bench: $(READY)
