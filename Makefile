@@ -27,10 +27,10 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports --no-cache
 
-# All with the kernels, which must be there; then, on the plain loops, what both of them compute.
+# All with the kernels, which must be there; then, on the plain loops, what both of them compute, compilers left out.
 tests: $(READY)
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal
-	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal tests/ops tests/cells tests/layers tests/baselines
+	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests/ops tests/cells tests/layers
 
 # What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.
 QUICK := tests/data tests/solvers tests/theory tests/wirings tests/tasks tests/training tests/layers/test_refusals.py \
