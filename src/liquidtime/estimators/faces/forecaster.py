@@ -316,7 +316,7 @@ class CfCForecaster(SeriesEstimator):
         return Answers(said, anchors, asked, self.blend_, self._scene.standard, sizes)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> None:
-        """Take one sample of the live series `id`; `forecast` then goes on from it. Arguments as in the classifier."""
+        """Take one sample of the live series `id`; `forecast` then starts from it. Arguments as in the classifier."""
         self._update(id, t, values, static)
 
     def _memory(self) -> Recent | None:

@@ -27,7 +27,7 @@ class ConvolutionalReader(WholeSeriesReader):
         u_0 = [ values ; masks ; log(1 + dt) ],   u_i = silu(norm(convolution(u_{i-1}))), every second place
         y = [ →layer(u_3) ; ←layer(u_3) ],   each step an eighth of the time since the one before
 
-    What lies behind the end of a series is 0 before every convolution, so that no output depends on the other series of
+    What lies past the end of a series is 0 before every convolution, so that no output depends on the other series of
     a batch. In the form "convolution-own" each channel of each series is brought to mean 0 and deviation 1 first; the
     read-out knows both from the history.
 
@@ -123,7 +123,7 @@ class ConvolutionalReader(WholeSeriesReader):
 
 
 class _BatchNorm(nn.Module):
-    """Batch normalisation of the steps that are inside their series; those behind the end count for nothing."""
+    """Batch normalisation of the steps that are inside their series; those past the end count for nothing."""
 
     mean: Tensor
     variance: Tensor

@@ -71,7 +71,7 @@ def fit_features(
         data: S training series.
         goal: their targets.
         folds: (training rows, held-out rows).
-        seed: of everything random.
+        seed: random seed.
 
     Returns:
         The fitted transformers by table, the parts by name, and (S, W) their out-of-fold predictions by name; parts
