@@ -55,8 +55,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -150,7 +150,13 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         data = as_series(self, X, reset=True)
         labels = checked_labels(y, data)
         self.classes_, codes = np.unique(labels, return_inverse=True)
-        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
+        groups = groups_of(groups, len(data))
+        rows, back = self._hold_back(len(data), codes, groups, own=validation is not None)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data), rows)
+        if len(back):
+            validation = data[back], labels[back]
+            data, labels, codes = data[rows], labels[rows], codes[rows]
+            groups = None if groups is None else groups[rows]
         self._fit_encoders(data)
         C = len(self.classes_)
         weights = None
@@ -171,7 +177,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             return train, Part(Prepared.of(encoder, held[0]), torch.from_numpy(held[1]))
 
         run = {"folder": folder, "resume": resume}
-        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, run, outcomes, groups_of(groups, len(data)))
+        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, run, outcomes, groups)
         return self
 
     def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, npt.NDArray[np.int64]]:

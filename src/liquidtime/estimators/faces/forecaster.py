@@ -92,8 +92,8 @@ class CfCForecaster(SeriesEstimator):
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         horizon: how far ahead the model will be asked, in the set's time unit; None for as far as the last quarter of
@@ -207,6 +207,9 @@ class CfCForecaster(SeriesEstimator):
     def _fit_networks(self, data: SeriesSet, held: SeriesSet | None, run: Mapping[str, Any]) -> None:
         """Fit everything but the mixture."""
         self._carried = None
+        rows, back = self._hold_back(len(data), (data.lengths >= 2).astype(np.int64), own=held is not None)
+        if len(back):
+            data, held = data[rows], data[back]
         self._fit_encoders(data)
         self._find_channels()
         self.horizon_ = float(usual_horizon(windows(data)) if self.horizon is None else self.horizon)

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet, check_values
+from liquidtime.data.container import flat_rows
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
@@ -20,7 +21,7 @@ from liquidtime.estimators.network.auxiliary import standardised
 from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
-from liquidtime.estimators.network.members import Part, groups_of
+from liquidtime.estimators.network.members import Part, Rows, groups_of
 from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
 
@@ -61,8 +62,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -166,6 +167,15 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         """
         data = as_series(self, X, reset=True)
         target = self._targets(y, data)
+        if auxiliary is not None and self.per_step:
+            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
+        groups = groups_of(groups, len(data))
+        rows, back = self._hold_back(len(data), None, groups, own=validation is not None)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data), rows)
+        if len(back):
+            validation = data[back], target[self._target_rows(data, back)]
+            data, target = data[rows], target[self._target_rows(data, rows)]
+            groups = None if groups is None else groups[rows]
         self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
         table = target.reshape(len(target), -1)
         known = np.isfinite(table)
@@ -176,9 +186,6 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
         spread = np.array([column[some].std() for column, some in zip(table.T, known.T, strict=True)])
         self._scale = np.where(spread > 0, spread, 1.0)
-        if auxiliary is not None and self.per_step:
-            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
-        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
         self._fit_encoders(data)
         held = None if validation is None else self._held_out(*validation)
         run = {"folder": folder, "resume": resume}
@@ -186,12 +193,16 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
             return self._part(encoder, data, table), None if held is None else self._part(encoder, *held)
 
-        self._fit_members(parts, table.shape[1], self._loss_of, None, run, outcomes, groups_of(groups, len(data)))
+        self._fit_members(parts, table.shape[1], self._loss_of, None, run, outcomes, groups)
         return self
 
     def _part(self, encoder: SeriesEncoder, data: SeriesSet, table: Values) -> Part:
         scaled = torch.from_numpy((table - self._mean) / self._scale).float()
         return Part(Prepared.of(encoder, data, every_step=self.per_step), scaled)
+
+    def _target_rows(self, data: SeriesSet, rows: Rows) -> Rows:
+        """Return which rows of the targets are of some series."""
+        return flat_rows(data.offsets, rows) if self.per_step else rows
 
     def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, Values]:
         data = as_series(self, X, reset=False)

@@ -7,7 +7,7 @@ from liquidtime.estimators.network.members import (
     LossOf,
     Part,
     PartsOf,
-    folds,
+    held_back,
     member_folder,
     train_member,
 )
@@ -32,7 +32,7 @@ __all__ = [
     "beside",
     "check_width",
     "encoders_of",
-    "folds",
+    "held_back",
     "member_folder",
     "standardised",
     "train_member",

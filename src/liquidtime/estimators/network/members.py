@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -42,40 +42,33 @@ PartsOf: TypeAlias = Callable[[SeriesEncoder], tuple[Part, Part | None]]
 """Maps an encoder to the training series and those that choose the best epoch, or None, as it encodes them."""
 
 
-def folds(
-    S: int,
-    fraction: float,
-    members: int,
-    strata: npt.NDArray[Any] | None,
-    seed: int,
-    groups: npt.NDArray[Any] | None = None,
-) -> Iterator[tuple[Rows, Rows]]:
-    """Yield (rows to train on, rows to validate on) for each member of an ensemble.
-
-    The series are cut into round(1 / fraction) folds, of which each member takes another to validate on, so that
-    together the members train on every series; when the folds are used up they are cut anew.
+def held_back(
+    S: int, fraction: float, strata: npt.NDArray[Any] | None, seed: int, groups: npt.NDArray[Any] | None = None
+) -> tuple[Rows, Rows]:
+    """Return the rows to train on and those to hold back, one of round(1 / fraction) folds.
 
     Args:
         S: number of series.
-        fraction: to validate on; with 0, or with fewer series or groups than folds, every row trains.
-        members: how many.
-        strata: (S,) classes that each fold is to have its share of, where each has as many rows as there are folds.
-        seed: of the cuts.
-        groups: (S,) rows of one group are all trained on or all validated on; None if there are none.
+        fraction: to hold back; with 0, or with fewer series or groups than folds, every row trains.
+        strata: (S,) classes that both parts are to have their share of, where each has as many rows as there are
+            folds; rarer ones stay at least with some rows to train on.
+        seed: of the cut.
+        groups: (S,) rows of one group are all trained on or all held back; None if there are none.
     """
     rows = np.arange(S)
     count = max(2, round(1.0 / fraction)) if fraction > 0 else 0
     if count == 0 or count > (S if groups is None else len(np.unique(groups))):
-        for _ in range(members):
-            yield rows, rows[:0]
-        return
+        return rows, rows[:0]
     fair = strata is not None and np.unique(strata, return_counts=True)[1].min() >= count
-    for turn in range(0, members, count):
-        state = derive_seed(seed, 7, turn) % 2**32
-        kinds = (KFold, StratifiedKFold) if groups is None else (GroupKFold, StratifiedGroupKFold)
-        splitter = kinds[int(fair)](count, shuffle=True, random_state=state)
-        cuts = list(splitter.split(rows, strata, groups))
-        yield from cuts[: members - turn]
+    kinds = (KFold, StratifiedKFold) if groups is None else (GroupKFold, StratifiedGroupKFold)
+    splitter = kinds[int(fair)](count, shuffle=True, random_state=derive_seed(seed, 7, 0) % 2**32)
+    train, held = next(splitter.split(rows, strata, groups))
+    if strata is not None:
+        only = ~np.isin(strata[held], strata[train])
+        if groups is not None:
+            only = np.isin(groups[held], groups[held][only])
+        train, held = np.sort(np.concatenate([train, held[only]])), held[~only]
+    return train, held
 
 
 def groups_of(groups: Any, S: int) -> npt.NDArray[Any] | None:
