@@ -72,7 +72,7 @@ def test_every_way_refuses_second_derivatives_in_the_same_words(options):
 @pytest.mark.parametrize("options", [{}, {"recompute": True}, {"traced": True}])
 @pytest.mark.parametrize("leaf", ["x", "dt"])
 def test_a_penalty_on_the_gradient_of_a_sum_is_refused_and_not_left_out(options, leaf):
-    """Its incoming gradients are constants, so that only the tensors of the forward run tell that it depends on them."""
+    """Its incoming gradients are constants: only the tensors of the forward run tell what it depends on."""
     case = draw(Form(), lengths=[4, 0, 3])
     y, _ = case.run(by_kernel, **options)
     (first,) = torch.autograd.grad(y.sum(), getattr(case, leaf), create_graph=True)
