@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
 from liquidtime._checks import check_choice, check_rate, check_size
@@ -97,6 +97,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     _deviation: ClassVar[float] = 1.0
     _learning_rate: ClassVar[float] = 1e-3
     """Where `learning_rate` is None and none was searched for."""
+    _tried: list[Trial] | None = None
+    """Trials that an estimator made by itself before `Fitting`; None lets that search."""
     choice_: Choice
     front_end_: str | None
     trials_: list[Trial]
@@ -196,6 +198,10 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Train the networks; arguments as in `Problem`."""
         Fitting(self, Problem(parts, outputs, loss_of, strata, groups, run, outcomes)).run()
+
+    def _draw_seed(self) -> int:
+        """Return the seed that everything random is to follow from."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
         """Return the loss of a network on held-out series, by which budgets are compared, and the temperature of it."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.utils.validation import check_random_state
 from torch import Tensor
 
 from liquidtime.data import SeriesEncoder
@@ -84,7 +83,7 @@ class Fitting:
     def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
         self.model, self.problem = model, problem
         self._read_by(model.encoder_)
-        model.seed_ = int(check_random_state(model.random_state).randint(2**31 - 1))
+        model.seed_ = model._draw_seed()
 
     def _read_by(self, encoder: SeriesEncoder) -> None:
         self.encoder = encoder
@@ -137,6 +136,8 @@ class Fitting:
     def _trials(self) -> list[Trial]:
         """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
         model, problem = self.model, self.problem
+        if model._tried is not None:
+            return model._tried
         own = self.validation is not None or model.validation_fraction > 0
         asked = model.budget == SEARCH and model.epochs is None and model.learning_rate is None
         S = len(self.part.prepared)
