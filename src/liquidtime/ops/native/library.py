@@ -105,7 +105,10 @@ def sees_tensors() -> bool:
     except (OSError, AttributeError):
         return False
     native.lt_use_torch.argtypes, native.lt_use_torch.restype = [ctypes.c_char_p], None
-    native.lt_look.argtypes, native.lt_look.restype = [ctypes.c_void_p] + [ctypes.c_int64] * 2 + [ctypes.c_void_p], ctypes.c_int64
+    native.lt_look.argtypes, native.lt_look.restype = (
+        [ctypes.c_void_p] + [ctypes.c_int64] * 2 + [ctypes.c_void_p],
+        ctypes.c_int64,
+    )
     native.lt_use_torch(table)
     trial, seen = torch.zeros(4, 6, dtype=torch.float64)[1:, ::2], (ctypes.c_int64 * 5)()
     dim = native.lt_look(trial._cdata, 1, len(seen), ctypes.addressof(seen))
