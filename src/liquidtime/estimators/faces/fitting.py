@@ -60,6 +60,7 @@ class Problem:
         groups: (S,) series of one group are never split between folds; None if there are none.
         run: `folder` and `resume`.
         outcomes: (S, K) auxiliary targets, standardised, or None.
+        order: (S,) when each series was taken, where later ones judge what earlier ones taught; None for none.
     """
 
     parts: PartsOf
@@ -69,6 +70,7 @@ class Problem:
     groups: npt.NDArray[Any] | None
     run: Mapping[str, Any]
     outcomes: Tensor | None
+    order: npt.NDArray[Any] | None = None
 
 
 class Fitting:
@@ -130,12 +132,14 @@ class Fitting:
     def _trials(self) -> list[Trial]:
         """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
         model, problem = self.model, self.problem
+        if model._tried is not None:
+            return model._tried
         asked = model.budget == SEARCH and model.epochs is None and model.learning_rate is None
         S = len(self.part.prepared)
         if self.validation is not None or not asked or S < LEAST_SERIES:
             return []
         seed = derive_seed(model.seed_, 13)
-        rows, held = held_back(S, HELD_OUT, problem.strata, seed, problem.groups)
+        rows, held = held_back(S, HELD_OUT, problem.strata, seed, problem.groups, problem.order)
         if not len(held):
             return []
         samples = weighed(len(self.part.prepared.encoded.times), self.encoder.input_size_)
