@@ -61,6 +61,7 @@ class Problem:
         groups: (S,) series of one group are never split between folds; None if there are none.
         run: `folder` and `resume`.
         outcomes: (S, K) auxiliary targets, standardised, or None.
+        order: (S,) when each series was taken, where later ones judge what earlier ones taught; None for none.
     """
 
     parts: PartsOf
@@ -70,6 +71,7 @@ class Problem:
     groups: npt.NDArray[Any] | None
     run: Mapping[str, Any]
     outcomes: Tensor | None
+    order: npt.NDArray[Any] | None = None
 
 
 class Fitting:
@@ -102,7 +104,7 @@ class Fitting:
         if (chosen or self._quick(np.arange(S))).front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
         model.networks_, model.results_ = [], []
-        cuts = folds(S, fraction, members, problem.strata, model.seed_, problem.groups)
+        cuts = folds(S, fraction, members, problem.strata, model.seed_, problem.groups, problem.order)
         for member, (rows, held) in enumerate(cuts):
             if model._encoder_of(member) is not self.encoder:
                 self._read_by(model._encoder_of(member))
@@ -144,7 +146,7 @@ class Fitting:
         if own or not asked or S < LEAST_SERIES:
             return []
         seed = derive_seed(model.seed_, 13)
-        rows, held = next(folds(S, HELD_OUT, 1, problem.strata, seed, problem.groups))
+        rows, held = next(folds(S, HELD_OUT, 1, problem.strata, seed, problem.groups, problem.order))
         if not len(held):
             return []
         samples = weighed(len(self.part.prepared.encoded.times), self.encoder.input_size_)

@@ -18,8 +18,10 @@ from liquidtime.training.bounded import DamagedFolder, json_from_bytes
 FORMAT = 3
 """Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns it as a later one. Formats
 1 and 2 had fewer parameters: see `ADDED`."""
-ADDED: dict[str, Any] = {"budget": "quick", "front_end": None, "targets": None, "known": None}
-"""Parameters that came later, and what models were made with that have none."""
+ADDED: dict[str, Any] = {"budget": "quick", "front_end": None, "targets": None}
+"""Parameters that came with format 3, and what models of earlier formats were made with."""
+LATER: dict[str, Any] = {"known": None, "per_step": False, "threshold": None, "intervals": False}
+"""Parameters that came later and are left out by models of any format that were made before."""
 STACKED_FORMAT = 4
 """Format 3 for the networks of a stacked model: versions that know no stacks refuse it."""
 _FIELDS = {
@@ -165,8 +167,9 @@ def read_params(config: Mapping[str, Any], known: Collection[str], network: Any)
         known: the names of those that the estimator has.
         network: the caller's function, where the stored one was a function.
     """
-    added = {name: value for name, value in ADDED.items() if name in known}
-    params: dict[str, Any] = added | config["params"]
+    added = {name: value for name, value in ADDED.items() if name in known} if config["format"] < 3 else {}
+    later = {name: value for name, value in LATER.items() if name in known}
+    params: dict[str, Any] = later | added | config["params"]
     if isinstance(params.get("network"), dict):
         if network is None:
             raise ModelFolderError(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import torch
 
 from liquidtime.errors import unknown_choice
+from liquidtime.estimators.files.model_config import LATER
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
 from liquidtime.estimators.stacking import STACKED
@@ -38,6 +39,8 @@ from liquidtime.training.sealed import SealedFolder
 FORMAT = 1
 _LARGEST, _LARGEST_ARRAYS, _MOST_VALUES = 1 << 24, 1 << 32, 1_000_000
 _FIELDS = ("format", "kind", "params", "seed", "temperature", "figures", "parts", "features", "learners", "inputs")
+_LATER: dict[str, Any] = {"learned": {}}
+"""Fields that came later, and what models have that were made before."""
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -56,6 +59,7 @@ def save(
         "parts": [{"name": part.name, "weight": part.weight, "figures": dict(part.figures)} for part in model.parts_],
         "features": {},
         "learners": {},
+        "learned": model._learned(),
         "inputs": inputs_of(model),
     }
     arrays: Arrays = {}
@@ -94,7 +98,8 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForec
         raise ValueError(f"{STACK} has format {facts['format']}; this version reads up to {FORMAT}. Update liquidtime.")
     if facts.get("kind") == StackedForecaster.__name__:
         return _forecaster(networks, facts, sealed)
-    if set(facts) != set(_FIELDS):
+    facts = {**_LATER, **facts}
+    if set(facts) != {*_FIELDS, *_LATER}:
         raise ValueError(f"{STACK} must have {', '.join(_FIELDS)}; got {', '.join(facts)}")
     if facts["kind"] not in STACKED:
         raise unknown_choice("kind", facts["kind"], STACKED)
@@ -104,6 +109,7 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForec
     arrays = _arrays(sealed)
     model: StackedEstimator = kind(**_params(facts["params"], kind))
     model._restore(networks)
+    model._relearn(facts["learned"])
     model.seed_ = facts["seed"]
     model.temperature_ = number_of("temperature", facts["temperature"], 1e3)
     model.figures_ = figures_of(facts["figures"])
@@ -137,12 +143,18 @@ def _refuse_surplus(arrays: Arrays) -> None:
 
 
 def _params(params: Any, kind: type[StackedEstimator]) -> dict[str, Any]:
-    if not isinstance(params, dict) or set(params) != set(kind._get_param_names()):
+    known = kind._get_param_names()
+    if not isinstance(params, dict):
+        raise ValueError(f"{STACK} has `params` that are none")
+    later = {name: value for name, value in LATER.items() if name in known}
+    params = {**later, **params}
+    if set(params) != set(known):
         raise ValueError(f"{STACK} has other `params` than {kind.__name__}")
     for name in ("n_networks", "n_splits", "random_state"):
         if type(params[name]) is not int and not (params[name] is None and name != "n_networks"):
             raise ValueError(f"`{name}` must be a whole number; got {params[name]!r}")
-    return params
+    checked: dict[str, Any] = params
+    return checked
 
 
 def _features(stored: Any, arrays: Arrays, networks: Any) -> dict[str, Any]:

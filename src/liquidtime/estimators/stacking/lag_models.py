@@ -42,10 +42,8 @@ class Growth:
     def of(since: Values, moved: Values) -> Growth:
         """Measure moves (n,) over times (n,), in median intervals; infinite times are of channels without a value."""
         finite = since[np.isfinite(since)]
-        inner = (
-            np.unique(np.maximum(np.quantile(finite, (0.05, 0.2, 0.4, 0.6, 0.8, 0.97)), 1e-3)) if len(finite) else []
-        )
-        knots = np.array([0.0, *(inner if len(inner) else [1.0])])
+        inner: Values = np.quantile(finite, _KNOTS) if len(finite) else np.ones(1)
+        knots = np.array([0.0, *np.unique(np.maximum(inner, 1e-3)).tolist()])
         near = hats(knots, since)
         weight = near.sum(axis=0)
         size = np.sqrt(near.T @ moved**2 / np.maximum(weight, 1e-9))
