@@ -6,7 +6,6 @@ compared with the other and with the networks before it is used.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,8 @@ from liquidtime.estimators.files.model_folder import save as save_networks
 from liquidtime.estimators.stacking import STACKED
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.estimators.stacking.fitting import CONVOLUTIONS, NETWORKS, RICH, TABLES, FeaturePart, StackPart
+from liquidtime.estimators.stacking.forecast_folder import restored
+from liquidtime.estimators.stacking.forecaster import StackedForecaster
 from liquidtime.estimators.stacking.linear_part import LinearPart
 from liquidtime.estimators.stacking.stored_features import (
     restored_convolutions,
@@ -29,6 +30,7 @@ from liquidtime.estimators.stacking.stored_features import (
     stored_convolutions,
     stored_rich,
 )
+from liquidtime.estimators.stacking.stored_numbers import figures_of, inputs_of, number_of, set_inputs
 from liquidtime.estimators.stacking.tree_part import TreePart
 from liquidtime.training.artifact import json_to_bytes, tensors_from_bytes, tensors_to_bytes
 from liquidtime.training.bounded import json_from_bytes
@@ -58,10 +60,7 @@ def save(
         "features": {},
         "learners": {},
         "learned": model._learned(),
-        "inputs": {
-            "features": getattr(model, "n_features_in_", None),
-            "names": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
-        },
+        "inputs": inputs_of(model),
     }
     arrays: Arrays = {}
     if RICH in model._features:
@@ -80,7 +79,7 @@ def save(
     save_networks(model.cfc_, path, metrics, files, stack=stack, parts=model._facts()["parts"])
 
 
-def load(networks: Any, sealed: SealedFolder) -> StackedEstimator:
+def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForecaster:
     """Return the stack of a folder whose networks have been read.
 
     Args:
@@ -97,6 +96,8 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator:
         raise ValueError(f"{STACK} has no `format`; it is not of a stacked model")
     if facts["format"] > FORMAT:
         raise ValueError(f"{STACK} has format {facts['format']}; this version reads up to {FORMAT}. Update liquidtime.")
+    if facts.get("kind") == StackedForecaster.__name__:
+        return _forecaster(networks, facts, sealed)
     facts = {**_LATER, **facts}
     if set(facts) != {*_FIELDS, *_LATER}:
         raise ValueError(f"{STACK} must have {', '.join(_FIELDS)}; got {', '.join(facts)}")
@@ -105,25 +106,40 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator:
     kind = STACKED[facts["kind"]]
     if type(networks) is not kind._face:
         raise ValueError(f"{STACK} is of a {facts['kind']}, whose networks are not those of the folder")
-    raw = sealed.read(STACK_ARRAYS, _LARGEST_ARRAYS)
-    arrays = {name: tensor.numpy() for name, tensor in tensors_from_bytes(raw).items()}
+    arrays = _arrays(sealed)
     model: StackedEstimator = kind(**_params(facts["params"], kind))
     model._restore(networks)
     model._relearn(facts["learned"])
     model.seed_ = facts["seed"]
-    model.temperature_ = _number("temperature", facts["temperature"], 1e3)
-    model.figures_ = _figures(facts["figures"])
+    model.temperature_ = number_of("temperature", facts["temperature"], 1e3)
+    model.figures_ = figures_of(facts["figures"])
     model.parts_ = [
-        StackPart(str(part["name"]), _number("weight", part["weight"], 1.0), _figures(part["figures"]))
+        StackPart(str(part["name"]), number_of("weight", part["weight"], 1.0), figures_of(part["figures"]))
         for part in facts["parts"]
     ]
     model._features = _features(facts["features"], arrays, networks)
     model._feature_parts = _parts(facts["learners"], arrays, model, networks)
+    _refuse_surplus(arrays)
+    _check_weights(model)
+    set_inputs(model, facts["inputs"])
+    return model
+
+
+def _forecaster(networks: Any, facts: Mapping[str, Any], sealed: SealedFolder) -> StackedForecaster:
+    arrays = _arrays(sealed)
+    model = restored(facts, arrays, networks)
+    _refuse_surplus(arrays)
+    return model
+
+
+def _arrays(sealed: SealedFolder) -> Arrays:
+    raw = sealed.read(STACK_ARRAYS, _LARGEST_ARRAYS)
+    return {name: tensor.numpy() for name, tensor in tensors_from_bytes(raw).items()}
+
+
+def _refuse_surplus(arrays: Arrays) -> None:
     if arrays:
         raise ValueError(f"{STACK_ARRAYS} has {next(iter(arrays))!r}, which {STACK} does not know: surplus")
-    _check_weights(model)
-    _set_inputs(model, facts["inputs"])
-    return model
 
 
 def _params(params: Any, kind: type[StackedEstimator]) -> dict[str, Any]:
@@ -191,24 +207,3 @@ def _check_weights(model: StackedEstimator) -> None:
         raise ValueError("`parts` must be different ones, the networks among them, and those with weight be stored")
     if abs(sum(weights.values()) - 1.0) > 1e-6:
         raise ValueError("the weights of `parts` must sum to one")
-
-
-def _set_inputs(model: StackedEstimator, inputs: Any) -> None:
-    if type(inputs["features"]) is int:
-        model.n_features_in_ = inputs["features"]
-    if isinstance(inputs["names"], list):
-        model.feature_names_in_ = np.array([str(name) for name in inputs["names"]], dtype=object)
-
-
-def _number(name: str, number: Any, most: float) -> float:
-    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 <= number <= most:
-        raise ValueError(f"`{name}` must be a number from 0 to {most:g}; got {number!r}")
-    return float(number)
-
-
-def _figures(stored: Any) -> dict[str, float]:
-    if not isinstance(stored, dict) or not all(
-        isinstance(value, int | float) and math.isfinite(value) for value in stored.values()
-    ):
-        raise ValueError("`figures` must be finite numbers by name")
-    return {str(name): float(value) for name, value in stored.items()}
