@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 from torch import Tensor, nn
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder, SeriesSet, check_classes
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.fitting import Problem
@@ -24,7 +25,7 @@ from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBa
 from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.scales import SCALES
-from liquidtime.estimators.network.temperature import fit_temperature, log_shares, tempered
+from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
 from liquidtime.networks import Network
 from liquidtime.training import Loss, cross_entropy
 
@@ -78,7 +79,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
         networks_: the trained networks.
         results_: one `TrainResult` per network.
-        temperature_: by which the logits are divided, towards the classes' shares; 1 where there was no search.
+        temperature_: by which the logits are divided; 1 where there was no search.
+        trust_: weight of the answer beside the classes' shares, as far as held-out series allow; 1 without a search.
         choice_: the epochs, the learning rate and the front end that the networks were trained with.
         front_end_: that front end, or None.
         trials_: what a search tried, each with its held-out loss; empty where there was none.
@@ -187,21 +189,18 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             )
         return data, places
 
-    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
         batches = list(SeriesBatches(part.prepared, PREDICT_BATCH, rows))
         logits = torch.cat([_logits(network(*sample[:5])) for sample in batches])
         codes = torch.cat([part.target[sample.rows] for sample in batches])
         return fit_temperature(logits, codes, self._shares, self._weights)
 
-    def _calibrate(self, temperature: float) -> None:
-        self.temperature_ = temperature
+    def _calibrate(self, calibration: Calibration) -> None:
+        self.temperature_, self.trust_ = calibration.temperature, calibration.trust
 
     def _probabilities(self, out: Tensor) -> Tensor:
         """Return (..., C) probabilities of a network's outputs."""
-        logits = _logits(out)
-        if self.temperature_ != 1.0:
-            logits = tempered(logits, self._shares, self.temperature_)
-        return logits.softmax(dim=-1)
+        return calibrated(_logits(out), self._shares, Calibration(self.temperature_, self.trust_))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return (S, C) the probability of each class, the mean over the networks."""
@@ -238,9 +237,10 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
     def _learned(self) -> dict[str, Any]:
         check_is_fitted(self, "classes_")
         learned = {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
-        if self.temperature_ == 1.0:
+        if (self.temperature_, self.trust_) == (1.0, 1.0):
             return learned
-        return learned | {"temperature": self.temperature_, "log_shares": self._shares.tolist()}
+        facts = {"temperature": self.temperature_, "trust": self.trust_, "log_shares": self._shares.tolist()}
+        return learned | facts
 
     def _relearn(self, learned: Mapping[str, Any]) -> int:
         classes, kind = learned["classes"], learned["classes_dtype"]
@@ -251,8 +251,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             raise ValueError("`classes` must be different from each other")
         self.temperature_ = float(learned.get("temperature", 1.0))
         self._shares = torch.tensor(learned.get("log_shares", [0.0] * len(classes)), dtype=torch.float64)
-        if not self.temperature_ > 0 or self._shares.shape != (len(classes),):
-            raise ValueError("`temperature` must be over 0, with one of `log_shares` for each class")
+        self.trust_ = float(learned.get("trust", 1.0))
+        if not self.temperature_ > 0 or not 0 < self.trust_ <= 1 or self._shares.shape != (len(classes),):
+            raise ValueError("`temperature` must be over 0, `trust` up to 1, with one of `log_shares` for each class")
         return len(classes) if len(classes) > 2 else 1
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
@@ -22,20 +24,34 @@ from liquidtime.estimators.stacking import STACKED
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.estimators.stacking.fitting import CONVOLUTIONS, NETWORKS, RICH, TABLES, FeaturePart, StackPart
 from liquidtime.estimators.stacking.linear_part import LinearPart
+from liquidtime.estimators.stacking.regressor import StackedRegressor
 from liquidtime.estimators.stacking.stored_features import (
     restored_convolutions,
     restored_rich,
     stored_convolutions,
     stored_rich,
 )
+from liquidtime.estimators.stacking.target_scale import TargetScale
 from liquidtime.estimators.stacking.tree_part import TreePart
 from liquidtime.training.artifact import json_to_bytes, tensors_from_bytes, tensors_to_bytes
 from liquidtime.training.bounded import json_from_bytes
 from liquidtime.training.sealed import SealedFolder
 
-FORMAT = 1
+FORMAT = 2
 _LARGEST, _LARGEST_ARRAYS, _MOST_VALUES = 1 << 24, 1 << 32, 1_000_000
-_FIELDS = ("format", "kind", "params", "seed", "temperature", "figures", "parts", "features", "learners", "inputs")
+_FIELDS = (
+    "format",
+    "kind",
+    "params",
+    "seed",
+    "calibration",
+    "scale",
+    "figures",
+    "parts",
+    "features",
+    "learners",
+    "inputs",
+)
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -49,7 +65,8 @@ def save(
         "kind": type(model).__name__,
         "params": model.get_params(deep=False) | {"random_state": int(seed) if isinstance(seed, int) else None},
         "seed": model.seed_,
-        "temperature": model.temperature_,
+        "calibration": {**asdict(model.calibration_), "shares": model._shares.tolist()},
+        "scale": list(model.scale_.offsets) if isinstance(model, StackedRegressor) else [],
         "figures": model.figures_,
         "parts": [{"name": part.name, "weight": part.weight, "figures": dict(part.figures)} for part in model.parts_],
         "features": {},
@@ -93,6 +110,8 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator:
         raise ValueError(f"{STACK} has no `format`; it is not of a stacked model")
     if facts["format"] > FORMAT:
         raise ValueError(f"{STACK} has format {facts['format']}; this version reads up to {FORMAT}. Update liquidtime.")
+    if facts["format"] < FORMAT:
+        raise ValueError(f"{STACK} has format {facts['format']}, with other temperatures; train the model again")
     if set(facts) != set(_FIELDS):
         raise ValueError(f"{STACK} must have {', '.join(_FIELDS)}; got {', '.join(facts)}")
     if facts["kind"] not in STACKED:
@@ -105,7 +124,9 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator:
     model: StackedEstimator = kind(**_params(facts["params"], kind))
     model._restore(networks)
     model.seed_ = facts["seed"]
-    model.temperature_ = _number("temperature", facts["temperature"], 1e3)
+    _set_calibration(model, facts["calibration"], networks)
+    if isinstance(model, StackedRegressor):
+        model.scale_ = _scale(facts["scale"], max(1, networks.n_outputs_))
     model.figures_ = _figures(facts["figures"])
     model.parts_ = [
         StackPart(str(part["name"]), _number("weight", part["weight"], 1.0), _figures(part["figures"]))
@@ -192,6 +213,27 @@ def _number(name: str, number: Any, most: float) -> float:
     if not isinstance(number, int | float) or isinstance(number, bool) or not 0 <= number <= most:
         raise ValueError(f"`{name}` must be a number from 0 to {most:g}; got {number!r}")
     return float(number)
+
+
+def _set_calibration(model: StackedEstimator, stored: Any, networks: Any) -> None:
+    """Set how sure the model is, of what a stranger may have written."""
+    if not isinstance(stored, dict) or set(stored) != {"temperature", "trust", "shares"}:
+        raise ValueError("`calibration` must have temperature, trust and shares")
+    temperature, trust = _number("temperature", stored["temperature"], 1e3), _number("trust", stored["trust"], 1.0)
+    K = len(networks.classes_) if hasattr(networks, "classes_") else 0
+    shares = [_number("shares", share, 1.0) for share in stored["shares"]]
+    if not temperature > 1e-6 or not trust > 0 or len(shares) != K or (K and abs(sum(shares) - 1.0) > 1e-6):
+        raise ValueError("`calibration` must have a temperature and a trust over 0, and shares of all classes")
+    model.calibration_, model._shares = Calibration(temperature, trust), np.array(shares)
+
+
+def _scale(stored: Any, W: int) -> TargetScale:
+    if not isinstance(stored, list) or len(stored) != W:
+        raise ValueError(f"`scale` must have one entry per target, {W}")
+    offsets = tuple(None if offset is None else _number("scale", offset, 1e300) for offset in stored)
+    if any(offset is not None and offset <= 0 for offset in offsets):
+        raise ValueError("`scale` must have offsets over 0, or none")
+    return TargetScale(offsets)
 
 
 def _figures(stored: Any) -> dict[str, float]:

@@ -30,6 +30,7 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
 
     Attributes:
         n_outputs_: W of targets (S, W); 0 for (S,).
+        scale_: on which parts were fitted and weighed: for each target as it is, or its logarithm.
         parts_: name, weight and out-of-fold figures of each part.
         figures_: out-of-fold figures of the answer.
         cfc_: the networks, a fitted `CfCRegressor`.
@@ -73,6 +74,17 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
         target = checked_values(y, data)
         self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
         return Values(target.reshape(len(target), -1), target.ndim == 1)
+
+    def _weigh(self, goal: Goal, held_out: Mapping[str, Floats]) -> None:
+        super()._weigh(goal, held_out)
+        assert isinstance(goal, Values)
+        self.scale_ = goal.scale
+
+    def _scaled(self, outputs: Floats) -> Floats:
+        return self.scale_.scaled(outputs)
+
+    def _unscaled(self, outputs: Floats) -> Floats:
+        return self.scale_.unscaled(outputs)
 
     def _restore(self, cfc: Any) -> None:
         super()._restore(cfc)
