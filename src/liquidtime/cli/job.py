@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from liquidtime.cli.columns import Columns, labels_of
 from liquidtime.cli.printing import Printer
+from liquidtime.cli.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from liquidtime.data import SeriesSet
@@ -19,7 +21,7 @@ class Job:
     """What `train` was asked to do.
 
     Args:
-        data: the table of measurements.
+        data: where the table of measurements is.
         columns: what its columns mean.
         out: the model folder to write.
         task: name of the task.
@@ -33,13 +35,14 @@ class Job:
         force: discard a run that was stopped and start over.
         quick: networks alone.
         strict: refuse data that needs a repair.
+        reading: how tables are read.
         settings: arguments of the estimator.
         title: of the report.
         command: what was typed.
         attribution: whose data it is.
     """
 
-    data: Path
+    data: Sequence[str | Path]
     columns: Columns
     out: Path
     task: str
@@ -53,6 +56,7 @@ class Job:
     force: bool = False
     quick: bool = False
     strict: bool = False
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     command: str = ""
@@ -95,7 +99,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     check_place(job.out, resume=job.resume, restart=job.force)
     data, target, auxiliary = _read(job)
     about = data.describe()
-    printer.data(about, f"{job.data.name}, as understood:")
+    printer.data(about, f"{_named(job.data)}, as understood:")
     result = lt.train_and_test(
         data,
         target,
@@ -109,7 +113,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         restart=job.force,
         target_name=job.target or "",
         auxiliary_names=job.auxiliary,
-        columns=job.columns.to_dict(),
+        columns=job.columns.remembered(job.reading, data).to_dict(),
         labels_id=job.labels_id or job.columns.id,
         title=job.title,
         command=job.command,
@@ -134,24 +138,37 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     }
 
 
+def _named(data: Sequence[str | Path]) -> str:
+    """Return what a table of measurements is called."""
+    from liquidtime.data.reading.sql import without_password
+
+    first = without_password(str(data[0]))
+    name = first if "://" in first else Path(first).name
+    return name if len(data) == 1 else f"{name} and {len(data) - 1} more"
+
+
 def _read(job: Job) -> tuple[SeriesSet, Any, Any]:
     """Return the series, their targets and their auxiliary targets; None for those that there are none of."""
     import narwhals as nw
 
-    from liquidtime.data import align_labels, align_outcomes, read_frame
+    from liquidtime.data import align_labels, align_outcomes
+    from liquidtime.data.reading import read_table
     from liquidtime.data.reading.columns import check_column
 
-    frame = read_frame(job.data)
+    reading = job.reading.reading()
+    measurements = read_table(job.data, reading)
     if job.target is None:
-        return job.columns.read(frame, strict=job.strict), None, None
+        return job.columns.read(measurements, job.reading, strict=job.strict), None, None
+    missing = reading.missing
     if job.labels is None:
-        table, id = labels_of(frame, job.columns, job.target, job.auxiliary), job.columns.id
+        table, id = labels_of(measurements.frame, job.columns, job.target, job.auxiliary, missing), job.columns.id
     else:
-        table, id = read_frame(job.labels), job.labels_id or job.columns.id
+        table, id = read_table(job.labels, reading.hints()).frame, job.labels_id or job.columns.id
     for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
         check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
-    data = job.columns.read(frame, leave=(job.target, *job.auxiliary), strict=job.strict)
-    data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict)
+    leave = (job.target, *job.auxiliary)
+    data = job.columns.read(measurements, job.reading, leave=leave, strict=job.strict)
+    data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict, missing=missing)
     if not job.auxiliary:
         return data, target, None
-    return data, target, align_outcomes(data, table, id=id, columns=job.auxiliary, missing=job.columns.missing)
+    return data, target, align_outcomes(data, table, id=id, columns=job.auxiliary, missing=missing)
