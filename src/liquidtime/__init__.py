@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import errors as errors
     from liquidtime import estimators as estimators
     from liquidtime import evaluation as evaluation
+    from liquidtime import export as export
     from liquidtime import layers as layers
     from liquidtime import networks as networks
     from liquidtime import ops as ops
@@ -61,6 +62,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "errors": (),
     "estimators": ("CfCClassifier", "CfCForecaster", "CfCRegressor", "StackedClassifier", "StackedRegressor", "load"),
     "evaluation": ("train_and_test",),
+    "export": (),
     "layers": ("LTC", "CfC", "Recurrent"),
     "networks": (),
     "ops": (),

@@ -33,6 +33,7 @@ def report_data(
     comparison: Comparison,
     *,
     task: Task | None = None,
+    split: Mapping[str, str] | None = None,
     **texts: Any,
 ) -> ReportData:
     """Gather what a report shows.
@@ -43,6 +44,7 @@ def report_data(
         parts: rows of the data by part; "test" is the test part.
         comparison: of the test part, with its series.
         task: what is predicted; None for the model's own.
+        split: how the test was made and what the saved model was trained on, in words by name.
         **texts: `title`, `target_name`, `seed`, `command` and `attribution` of `ReportData`.
     """
     task, series = task or task_of(model), comparison.series
@@ -58,7 +60,7 @@ def report_data(
         curves=[Curve(network.history, network.best_epoch) for network in model.results_],
         series=task.views(model, comparison),
         gate_times=None if series is None else model_gate_times(model, series),
-        settings=model.get_params(deep=False) | _parts(model),
+        settings={**(split or {}), **model.get_params(deep=False), **_parts(model)},
         versions=versions(),
         **texts,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container import Findings, SeriesSet, as_ticks, to_times
+from liquidtime.data.container import Findings, SeriesSet, as_nanoseconds, as_ticks, to_times
 from liquidtime.data.reading.assemble import Repeats, find_steps, merge_column, refuse_unknown_times
 from liquidtime.data.reading.containers import as_container
 from liquidtime.data.reading.measured import Measured
@@ -164,6 +164,8 @@ def _from_pairs(pairs: Sequence[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any
     kinds = {t.dtype.kind == "M" for t in filled}
     if len(kinds) > 1:
         raise TypeError("`values` must have time stamps in all series, or numbers in all; got both")
+    if True in kinds:  # each may have a resolution of its own
+        filled = [as_nanoseconds(t) for t in filled]
     counts = np.array([len(t) for t in all_times], dtype=np.int64)
     full = [v for v in all_values if len(v)] or [np.empty((0, widths.pop()))]
     return np.concatenate(filled), np.concatenate(full), counts
