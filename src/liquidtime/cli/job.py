@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from liquidtime.cli.columns import Columns, labels_of
 from liquidtime.cli.printing import Printer
+from liquidtime.cli.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from liquidtime.data import SeriesSet
@@ -19,7 +21,7 @@ class Job:
     """What `train` was asked to do.
 
     Args:
-        data: the table of measurements.
+        data: where the table of measurements is.
         columns: what its columns mean.
         out: the model folder to write.
         task: name of the task.
@@ -39,13 +41,14 @@ class Job:
         force: discard a run that was stopped and start over.
         quick: networks alone.
         strict: refuse data that needs a repair.
+        reading: how tables are read.
         settings: arguments of the estimator.
         title: of the report.
         command: what was typed.
         attribution: whose data it is.
     """
 
-    data: Path
+    data: Sequence[str | Path]
     columns: Columns
     out: Path
     task: str
@@ -65,6 +68,7 @@ class Job:
     force: bool = False
     quick: bool = False
     strict: bool = False
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     command: str = ""
@@ -109,11 +113,11 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     check_place(job.out, resume=job.resume, restart=job.force)
     read = _read(job, job.data)
     about = read.data.describe()
-    printer.data(about, f"{job.data.name}, as understood:")
+    printer.data(about, f"{_named(job.data)}, as understood:")
     test = None
     if job.test is not None:
-        other = _read(job, job.test)
-        printer.data(other.data.describe(), f"{job.test.name}, to test on, as understood:")
+        other = _read(job, [job.test])
+        printer.data(other.data.describe(), f"{_named([job.test])}, to test on, as understood:")
         test = other.data if other.target is None else (other.data, other.target)
     result = lt.train_and_test(
         read.data,
@@ -134,7 +138,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         restart=job.force,
         target_name=job.target or "",
         auxiliary_names=job.auxiliary,
-        columns=job.columns.to_dict(),
+        columns=job.columns.remembered(job.reading, read.data).to_dict(),
         labels_id=job.labels_id or job.columns.id,
         title=job.title,
         command=job.command,
@@ -160,6 +164,15 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     }
 
 
+def _named(data: Sequence[str | Path]) -> str:
+    """Return what a table of measurements is called."""
+    from liquidtime.data.reading.sql import without_password
+
+    first = without_password(str(data[0]))
+    name = first if "://" in first else Path(first).name
+    return name if len(data) == 1 else f"{name} and {len(data) - 1} more"
+
+
 @dataclass(frozen=True)
 class _Read:
     """What the tables tell.
@@ -179,33 +192,39 @@ class _Read:
     weights: Any = None
 
 
-def _read(job: Job, path: Path) -> _Read:
+def _read(job: Job, sources: Sequence[str | Path]) -> _Read:
     """Read a table of measurements and, from it or the table of labels, what belongs to each series."""
     import narwhals as nw
 
     from liquidtime.cli.series_facts import fact_of_series
-    from liquidtime.data import align_labels, align_outcomes, read_frame
+    from liquidtime.data import align_labels, align_outcomes
+    from liquidtime.data.reading import read_table
     from liquidtime.data.reading.columns import check_column
 
-    frame = read_frame(path)
-    labels = None if job.labels is None else read_frame(job.labels)
+    reading = job.reading.reading()
+    measurements = read_table(sources, reading)
+    missing = reading.missing
+    labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
     named = [name for name in (job.group, job.weight) if name is not None and name not in job.columns.static]
-    table, id = frame, job.columns.id
+    table, id = measurements.frame, job.columns.id
+    target = auxiliary = None
     if job.target is None:
-        data, target, auxiliary = job.columns.read(frame, leave=named, strict=job.strict), None, None
+        data = job.columns.read(measurements, job.reading, leave=named, strict=job.strict)
     else:
         if labels is None:
-            table = labels_of(frame, job.columns, job.target, job.auxiliary)
+            table = labels_of(measurements.frame, job.columns, job.target, job.auxiliary, missing)
         else:
             table, id = labels, job.labels_id or job.columns.id
         for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
             check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
-        data = job.columns.read(frame, leave=(job.target, *job.auxiliary, *named), strict=job.strict)
-        data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict)
-        auxiliary = None
+        leave = (job.target, *job.auxiliary, *named)
+        data = job.columns.read(measurements, job.reading, leave=leave, strict=job.strict)
+        data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict, missing=missing)
         if job.auxiliary:
-            auxiliary = align_outcomes(data, table, id=id, columns=job.auxiliary, missing=job.columns.missing)
-    tables = [(frame, job.columns.id)] if labels is None else [(labels, id), (frame, job.columns.id)]
+            auxiliary = align_outcomes(data, table, id=id, columns=job.auxiliary, missing=missing)
+    tables = [(measurements.frame, job.columns.id)]
+    if labels is not None:
+        tables.insert(0, (labels, id))
     facts = {
         option: None if name is None else fact_of_series(option, name, data, tables)
         for option, name in (("--group", job.group), ("--weight", job.weight))

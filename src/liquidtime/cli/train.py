@@ -7,11 +7,14 @@ import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Data, Debug, Strict, listed
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 
 @command
+@with_reading
 def train(
     data: Data,
+    reading: ReadingOptions,
     id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
     time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
@@ -39,9 +42,6 @@ def train(
         list[str] | None, typer.Option("--static", help="Columns or channels that do not change within a series.")
     ] = None,
     categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
-    missing: Annotated[
-        list[float] | None, typer.Option("--missing", help="A number that means not observed; may be repeated.")
-    ] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
     task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
     quick: Annotated[
@@ -109,11 +109,13 @@ def train(
     CfC networks, trees and convolutions, weighted by how well they predict training series held out from them; --quick
     trains a network alone. The saved model is then trained on all series, by the same choices. A run that was stopped
     continues with --resume.
+    What was typed is written beside the model, as <out>.run.yaml, which --config takes.
     A model at --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
 
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
     """
     from liquidtime.cli.columns import Columns
+    from liquidtime.cli.config import write_config
     from liquidtime.cli.job import Job, run
     from liquidtime.cli.printing import Printer
 
@@ -127,8 +129,9 @@ def train(
         data=data,
         columns=Columns(
             id, time, channel, value, tuple(listed(values)), tuple(listed(static)), tuple(listed(categorical)),
-            tuple(missing or ()), time_unit,
+            (), time_unit,
         ),
+        reading=reading,
         out=out,
         task=task,
         target=target,
@@ -151,7 +154,11 @@ def train(
         command=typed(),
     )  # fmt: skip
     printer = Printer(as_json)
-    printer.result(run(job, printer))
+    result = run(job, printer)
+    config = write_config(reading.context, out)
+    if config is not None:
+        printer.line(f"config  {config}")
+    printer.result({**result, "config": None if config is None else str(config)})
 
 
 def typed() -> str:
