@@ -62,7 +62,7 @@ def test_figures_and_baselines():
         assert view.evolving[-1] == pytest.approx(model.predict_proba(data[[row]])[0, 1], abs=1e-5)
     assert len(contents.intervals) == len(data.times) - len(data)
     assert (contents.intervals > 0).all()
-    assert contents.gate_times.shape == (16,)
+    assert len(contents.insight.units.units) == 16
 
 
 def test_what_a_test_part_does_not_define_is_left_out():

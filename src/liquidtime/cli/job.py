@@ -33,6 +33,7 @@ class Job:
         force: discard a run that was stopped and start over.
         quick: networks alone.
         strict: refuse data that needs a repair.
+        keep_neighbours: keep ids and outcomes of training series with the model.
         settings: arguments of the estimator.
         title: of the report.
         command: what was typed.
@@ -53,6 +54,7 @@ class Job:
     force: bool = False
     quick: bool = False
     strict: bool = False
+    keep_neighbours: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     command: str = ""
@@ -115,6 +117,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         command=job.command,
         attribution=job.attribution,
         log=printer.line,
+        keep_neighbours=job.keep_neighbours,
         verbose=sys.stderr.isatty(),
         **job.settings,
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from liquidtime.data import SeriesSet
+from liquidtime.evaluation.insight import Neighbours
 from liquidtime.evaluation.job_record import JobRecord
 from liquidtime.evaluation.model_place import check_place
 from liquidtime.evaluation.report_data import report_data
@@ -41,6 +42,7 @@ def train_and_test(
     command: str = "",
     attribution: str = "",
     log: Log | None = None,
+    keep_neighbours: bool = False,
     **settings: Any,
 ) -> Result:
     """Train a model on one part of the series and test it on the rest, beside the rivals of its task.
@@ -77,6 +79,8 @@ def train_and_test(
         command: what was typed to make the result, for the report.
         attribution: whose data it is, for the report.
         log: called with one line of text per stage.
+        keep_neighbours: keep the ids and outcomes of training series with the model, so that `lt.explain` can name
+            those most similar to a new one.
         **settings: arguments of the task's estimator, such as `epochs` or `n_estimators`.
 
     Raises:
@@ -109,7 +113,7 @@ def train_and_test(
     )
     if folder is None:
         job.fit()
-        return _test(job, record, texts, say)
+        return _test(job, record, texts, say, keep_neighbours)
     run = RunFolder(Path(folder))
     if resume and not run.path.exists():
         say(f"there is no {run.path.name} to resume; starting over")
@@ -120,7 +124,7 @@ def train_and_test(
             if not run.has_checkpoint():  # nothing to resume
                 run.clear()
             raise
-        result = _test(job, record, texts, say)
+        result = _test(job, record, texts, say, keep_neighbours)
         try:
             result.save(folder)
         except ImportError as error:
@@ -132,10 +136,12 @@ def train_and_test(
     return result
 
 
-def _test(job: TrainingJob, record: JobRecord, texts: Mapping[str, str], say: Log) -> Result:
+def _test(job: TrainingJob, record: JobRecord, texts: Mapping[str, str], say: Log, keep: bool) -> Result:
     """Return the result of a job whose model is fitted."""
     say("testing, beside baselines from the same training part")
     comparison = job.compare()
+    say("looking inside the model")
+    near = Neighbours.of(job.model, *job.part("training"), seed=job.seed) if keep else None
     return Result(
         task=job.task,
         reason=job.reason,
@@ -143,6 +149,9 @@ def _test(job: TrainingJob, record: JobRecord, texts: Mapping[str, str], say: Lo
         parts=job.parts,
         comparison=comparison.plain(),
         predictions=prediction_table("id", job.task.tested(job.model, comparison)),
-        contents=report_data(job.model, job.data, job.parts, comparison, task=job.task, seed=job.seed, **texts),
+        contents=report_data(
+            job.model, job.data, job.parts, comparison, task=job.task, neighbours=near, seed=job.seed, **texts
+        ),
         record=replace(record, test=comparison.to_dict()),
+        neighbours=near,
     )
