@@ -50,7 +50,9 @@ def test_figures_and_baselines():
     for name, prediction in found.predictions.items():
         assert found.figures[name]["auc"].value == pytest.approx(roc_auc_score(y[test], prediction[:, 1]))
     np.testing.assert_allclose(found.predictions["guess (share of each class)"][:, 1], y[train].mean())
-    contents = report_data(model, data, {"training": train, "test": test}, found, title="t", target_name="y")
+    contents = report_data(
+        model, data, {"training": train, "test": test}, found, data[test], title="t", target_name="y"
+    )
     best, worst = ([view for view in contents.series if view.kind == kind] for kind in ("best", "worst"))
     assert {view.truth for view in best} == {0.0, 1.0}
     right = {

@@ -34,9 +34,11 @@ def report_data(
     data: SeriesSet,
     parts: Mapping[str, Any],
     comparison: Comparison,
+    test: SeriesSet,
     *,
     task: Task | None = None,
     neighbours: Neighbours | None = None,
+    split: Mapping[str, str] | None = None,
     **texts: Any,
 ) -> ReportData:
     """Gather what a report shows.
@@ -46,8 +48,10 @@ def report_data(
         data: all of the data.
         parts: rows of the data by part; "test" is the test part.
         comparison: of the test part, with its series.
+        test: the series of the comparison, whole.
         task: what is predicted; None for the model's own.
         neighbours: training series to find similar ones in; None for none.
+        split: how the test was made and what the saved model was trained on, in words by name.
         **texts: `title`, `target_name`, `seed`, `command` and `attribution` of `ReportData`.
     """
     task = task or task_of(model)
@@ -63,8 +67,8 @@ def report_data(
         comparison=comparison.plain(),
         curves=[Curve(network.history, network.best_epoch) for network in model.results_],
         series=views,
-        insight=_inside(model, data[parts["test"]], comparison, views, neighbours, texts.get("seed", 0)),
-        settings=model.get_params(deep=False) | _parts(model),
+        insight=_inside(model, test, comparison, views, neighbours, texts.get("seed", 0)),
+        settings={**(split or {}), **model.get_params(deep=False), **_parts(model)},
         versions=versions(),
         **texts,
     )
@@ -78,8 +82,11 @@ def _inside(
     neighbours: Neighbours | None,
     seed: int,
 ) -> Explanation | None:
-    """Return what the model looks like inside, with the best and the worst series explained; None without a sample."""
-    if not views:
+    """Return what the model looks like inside, with the best and the worst series explained.
+
+    None where no series has a sample, and for models of every sample, which are not explained.
+    """
+    if not views or getattr(model, "per_step", False):
         return None
     target = None
     if task_of(model).has_target:

@@ -38,6 +38,7 @@ class Forecasting(Task):
     metrics: ClassVar = ("mse", "mae")
     has_target: ClassVar = False
     takes_auxiliary: ClassVar = False
+    in_time: ClassVar = True
     unnamed_target: ClassVar = "every channel"
     unit: ClassVar = "in standard deviations"
     plots: ClassVar = ("residuals", "value_calibration")

@@ -34,15 +34,21 @@ def tempered(scores: Floats, factor: float) -> Floats:
     return probabilities
 
 
-def best_temperature(scores: Floats, codes: npt.NDArray[np.int64], factors: Sequence[float]) -> tuple[float, float]:
+def best_temperature(
+    scores: Floats, codes: npt.NDArray[np.int64], factors: Sequence[float], weights: Floats | None = None
+) -> tuple[float, float]:
     """Return the least log loss over some factors, and the factor that has it.
 
     Args:
         scores: (n, K) out-of-fold, finite.
         codes: (n,) true classes 0…K - 1.
         factors: to choose from.
+        weights: (n,) how much each row counts; None for all alike.
     """
     rows = np.arange(len(codes))
-    losses = [float(-np.log(np.maximum(tempered(scores, factor)[rows, codes], _SMALLEST)).mean()) for factor in factors]
+    losses = [
+        float(-np.average(np.log(np.maximum(tempered(scores, factor)[rows, codes], _SMALLEST)), weights=weights))
+        for factor in factors
+    ]
     best = int(np.argmin(losses))
     return losses[best], factors[best]

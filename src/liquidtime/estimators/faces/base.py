@@ -7,14 +7,14 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
 from liquidtime._checks import check_choice, check_rate, check_size
@@ -97,6 +97,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     _deviation: ClassVar[float] = 1.0
     _learning_rate: ClassVar[float] = 1e-3
     """Where `learning_rate` is None and none was searched for."""
+    _tried: list[Trial] | None = None
+    """Trials that an estimator made by itself before `Fitting`; None lets that search."""
     choice_: Choice
     front_end_: str | None
     trials_: list[Trial]
@@ -178,11 +180,16 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _fit_encoders(self, data: SeriesSet) -> None:
         self._check_settings()
-        whole = self.bin_width == SCALES and reads_whole_series(self.network)
-        self.encoders_ = encoders_of(data, None if whole else self.bin_width, self.n_estimators)
+        width = self._width()
+        whole = width == SCALES and reads_whole_series(self.network)
+        self.encoders_ = encoders_of(data, None if whole else width, self.n_estimators)
         self.encoder_ = self.encoders_[0]
         self.n_series_ = len(data)
         self._streams = Streams()
+
+    def _width(self) -> float | str | None:
+        """Return the bin width that encoders are fitted with."""
+        return self.bin_width
 
     def _fit_members(
         self,
@@ -193,9 +200,45 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         run: Mapping[str, Any],
         outcomes: Tensor | None = None,
         groups: npt.NDArray[Any] | None = None,
+        order: npt.NDArray[Any] | None = None,
     ) -> None:
         """Train the networks; arguments as in `Problem`."""
-        Fitting(self, Problem(parts, outputs, loss_of, strata, groups, run, outcomes)).run()
+        Fitting(self, Problem(parts, outputs, loss_of, strata, groups, run, outcomes, order)).run()
+
+    def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
+        """Fit again to other series, usually more of them, by the choices of the last fit.
+
+        Epochs, learning rate, front end, temperature and threshold stay as they were chosen; nothing is held out to
+        choose them again.
+
+        Args:
+            X: series like those of `fit`.
+            y: their targets.
+            **fit: further arguments of `fit`.
+        """
+        check_is_fitted(self, "networks_")
+        again, kept = clone(self), self._choices()
+        if getattr(self, "trials_", ()):  # a model that was read from a folder has none
+            choice = self.choice_
+            again.set_params(epochs=choice.epochs, learning_rate=choice.learning_rate, front_end=choice.front_end)
+        again.set_params(**self._without_choosing()).fit(X, y, **fit)
+        settings = self.get_params(deep=False)
+        self.__dict__.update(again.__dict__)
+        self.set_params(**settings)
+        self.__dict__.update(kept)
+        return self
+
+    def _choices(self) -> dict[str, Any]:
+        """Return what was chosen by held-out series and stays in `refit`, by attribute."""
+        return {"trials_": self.trials_} if hasattr(self, "trials_") else {}
+
+    def _without_choosing(self) -> dict[str, Any]:
+        """Return settings under which `fit` does not choose again what `_choices` has."""
+        return {}
+
+    def _draw_seed(self) -> int:
+        """Return the seed that everything random is to follow from."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
         """Return the loss of a network on held-out series, by which budgets are compared, and the temperature of it."""

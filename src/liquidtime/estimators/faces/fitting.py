@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.utils.validation import check_random_state
 from torch import Tensor
 
 from liquidtime.data import SeriesEncoder
@@ -62,6 +61,7 @@ class Problem:
         groups: (S,) series of one group are never split between folds; None if there are none.
         run: `folder` and `resume`.
         outcomes: (S, K) auxiliary targets, standardised, or None.
+        order: (S,) when each series was taken, where later ones judge what earlier ones taught; None for none.
     """
 
     parts: PartsOf
@@ -71,6 +71,7 @@ class Problem:
     groups: npt.NDArray[Any] | None
     run: Mapping[str, Any]
     outcomes: Tensor | None
+    order: npt.NDArray[Any] | None = None
 
 
 class Fitting:
@@ -84,7 +85,7 @@ class Fitting:
     def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
         self.model, self.problem = model, problem
         self._read_by(model.encoder_)
-        model.seed_ = int(check_random_state(model.random_state).randint(2**31 - 1))
+        model.seed_ = model._draw_seed()
 
     def _read_by(self, encoder: SeriesEncoder) -> None:
         self.encoder = encoder
@@ -103,7 +104,7 @@ class Fitting:
         if (chosen or self._quick(np.arange(S))).front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
         model.networks_, model.results_ = [], []
-        cuts = folds(S, fraction, members, problem.strata, model.seed_, problem.groups)
+        cuts = folds(S, fraction, members, problem.strata, model.seed_, problem.groups, problem.order)
         for member, (rows, held) in enumerate(cuts):
             if model._encoder_of(member) is not self.encoder:
                 self._read_by(model._encoder_of(member))
@@ -137,13 +138,15 @@ class Fitting:
     def _trials(self) -> list[Trial]:
         """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
         model, problem = self.model, self.problem
+        if model._tried is not None:
+            return model._tried
         own = self.validation is not None or model.validation_fraction > 0
         asked = model.budget == SEARCH and model.epochs is None and model.learning_rate is None
         S = len(self.part.prepared)
         if own or not asked or S < LEAST_SERIES:
             return []
         seed = derive_seed(model.seed_, 13)
-        rows, held = next(folds(S, HELD_OUT, 1, problem.strata, seed, problem.groups))
+        rows, held = next(folds(S, HELD_OUT, 1, problem.strata, seed, problem.groups, problem.order))
         if not len(held):
             return []
         samples = weighed(len(self.part.prepared.encoded.times), self.encoder.input_size_)

@@ -13,15 +13,18 @@ _LEAST, _MOST = 0.5, 100.0
 _LEAST_SHARE = 1e-6
 
 
-def log_shares(codes: npt.NDArray[np.int64], C: int, weights: Tensor | None = None) -> Tensor:
+def log_shares(
+    codes: npt.NDArray[np.int64], C: int, weights: Tensor | None = None, rows: npt.NDArray[np.float64] | None = None
+) -> Tensor:
     """Return (C,) the logarithms of the classes' shares of the training series, each with its weight.
 
     Args:
         codes: (S,) classes 0…C - 1.
         C: how many there are.
         weights: (C,) of the classes; None for 1.
+        rows: (S,) of the series; None for 1.
     """
-    counts = torch.from_numpy(np.bincount(codes, minlength=C)).double()
+    counts = torch.from_numpy(np.bincount(codes, rows, minlength=C)).double()
     weighted = counts if weights is None else counts * weights.double()
     return (weighted / weighted.sum()).clamp(min=_LEAST_SHARE).log()
 
@@ -38,7 +41,9 @@ def tempered(logits: Tensor, shares: Tensor, temperature: float) -> Tensor:
     return s + (logits - s - (logits - s).mean(dim=-1, keepdim=True)) / temperature
 
 
-def fit_temperature(logits: Tensor, codes: Tensor, shares: Tensor, weights: Tensor | None) -> tuple[float, float]:
+def fit_temperature(
+    logits: Tensor, codes: Tensor, shares: Tensor, weights: Tensor | None, rows: Tensor | None = None
+) -> tuple[float, float]:
     """Return the log loss on held-out series at the temperature that they allow, and that temperature, in [0.5, 100].
 
     The loss is convex in 1 / T, so that it has one least, at 1 / T*. Few series tell little about it: with the mean
@@ -53,9 +58,11 @@ def fit_temperature(logits: Tensor, codes: Tensor, shares: Tensor, weights: Tens
         codes: (n,) the classes.
         shares: (C,) as `log_shares` returns them.
         weights: (C,) of the classes in the loss; None for 1.
+        rows: (n,) of the series in the loss; None for 1.
     """
     z = logits.double()
     w = (torch.ones(len(shares)) if weights is None else weights).double()[codes]
+    w = w if rows is None else w * rows.double()
     w = w / w.mean().clamp(min=1e-300)
 
     def losses(sharpness: float) -> Tensor:

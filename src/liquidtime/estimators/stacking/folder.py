@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 
 from liquidtime.errors import unknown_choice
+from liquidtime.estimators.files.model_config import LATER
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
 from liquidtime.estimators.stacking import STACKED
@@ -36,6 +37,8 @@ from liquidtime.training.sealed import SealedFolder
 FORMAT = 1
 _LARGEST, _LARGEST_ARRAYS, _MOST_VALUES = 1 << 24, 1 << 32, 1_000_000
 _FIELDS = ("format", "kind", "params", "seed", "temperature", "figures", "parts", "features", "learners", "inputs")
+_LATER: dict[str, Any] = {"learned": {}}
+"""Fields that came later, and what models have that were made before."""
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -54,6 +57,7 @@ def save(
         "parts": [{"name": part.name, "weight": part.weight, "figures": dict(part.figures)} for part in model.parts_],
         "features": {},
         "learners": {},
+        "learned": model._learned(),
         "inputs": {
             "features": getattr(model, "n_features_in_", None),
             "names": [str(name) for name in getattr(model, "feature_names_in_", ())] or None,
@@ -93,7 +97,8 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator:
         raise ValueError(f"{STACK} has no `format`; it is not of a stacked model")
     if facts["format"] > FORMAT:
         raise ValueError(f"{STACK} has format {facts['format']}; this version reads up to {FORMAT}. Update liquidtime.")
-    if set(facts) != set(_FIELDS):
+    facts = {**_LATER, **facts}
+    if set(facts) != {*_FIELDS, *_LATER}:
         raise ValueError(f"{STACK} must have {', '.join(_FIELDS)}; got {', '.join(facts)}")
     if facts["kind"] not in STACKED:
         raise unknown_choice("kind", facts["kind"], STACKED)
@@ -104,6 +109,7 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator:
     arrays = {name: tensor.numpy() for name, tensor in tensors_from_bytes(raw).items()}
     model: StackedEstimator = kind(**_params(facts["params"], kind))
     model._restore(networks)
+    model._relearn(facts["learned"])
     model.seed_ = facts["seed"]
     model.temperature_ = _number("temperature", facts["temperature"], 1e3)
     model.figures_ = _figures(facts["figures"])
@@ -121,12 +127,18 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator:
 
 
 def _params(params: Any, kind: type[StackedEstimator]) -> dict[str, Any]:
-    if not isinstance(params, dict) or set(params) != set(kind._get_param_names()):
+    known = kind._get_param_names()
+    if not isinstance(params, dict):
+        raise ValueError(f"{STACK} has `params` that are none")
+    later = {name: value for name, value in LATER.items() if name in known}
+    params = {**later, **params}
+    if set(params) != set(known):
         raise ValueError(f"{STACK} has other `params` than {kind.__name__}")
     for name in ("n_networks", "n_splits", "random_state"):
         if type(params[name]) is not int and not (params[name] is None and name != "n_networks"):
             raise ValueError(f"`{name}` must be a whole number; got {params[name]!r}")
-    return params
+    checked: dict[str, Any] = params
+    return checked
 
 
 def _features(stored: Any, arrays: Arrays, networks: Any) -> dict[str, Any]:

@@ -23,9 +23,14 @@ class Goal(ABC):
 
     Attributes:
         K: number of classes; 0 for values.
+        rows: (S,) how much each series counts; None for all alike.
     """
 
     K: int
+    rows: Floats | None = None
+
+    def _counts(self, rows: Any) -> Floats | None:
+        return None if self.rows is None else self.rows[rows]
 
     @abstractmethod
     def labels(self, rows: Any) -> npt.NDArray[Any]:
@@ -88,18 +93,18 @@ class Classes(Goal):
     def figures(self, prediction: Floats) -> dict[str, float]:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
         codes, chances = self.codes[known], prediction[known]
-        own = np.maximum(chances[np.arange(len(codes)), codes], 1e-12)
+        own, counts = np.maximum(chances[np.arange(len(codes)), codes], 1e-12), self._counts(known)
         return {
-            "log_loss": float(-np.log(own).mean()),
-            "accuracy": float((chances.argmax(axis=1) == codes).mean()),
+            "log_loss": float(-np.average(np.log(own), weights=counts)),
+            "accuracy": float(np.average(chances.argmax(axis=1) == codes, weights=counts)),
         }
 
     def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
-        return blend_weights(predictions, self.codes[rows], "log_loss")
+        return blend_weights(predictions, self.codes[rows], "log_loss", self._counts(rows))
 
     def temperature(self, prediction: Floats) -> float:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
-        return best_temperature(log_scores(prediction[known]), self.codes[known], FACTORS)[1]
+        return best_temperature(log_scores(prediction[known]), self.codes[known], FACTORS, self._counts(known))[1]
 
 
 class Values(Goal):
@@ -130,12 +135,16 @@ class Values(Goal):
 
     def figures(self, prediction: Floats) -> dict[str, float]:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
-        errors = prediction[known] - self.table[known]
-        return {"rmse": float(np.sqrt((errors**2).mean())), "mae": float(np.abs(errors).mean())}
+        errors, counts = prediction[known] - self.table[known], self._counts(known)
+        squared, absolute = (errors**2).mean(axis=1), np.abs(errors).mean(axis=1)
+        return {
+            "rmse": float(np.sqrt(np.average(squared, weights=counts))),
+            "mae": float(np.average(absolute, weights=counts)),
+        }
 
     def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
         scaled = [prediction / self.scale for prediction in predictions]
-        return blend_weights(scaled, self.table[rows] / self.scale, "mse")
+        return blend_weights(scaled, self.table[rows] / self.scale, "mse", self._counts(rows))
 
 
 def spread_classes(chances: Floats, known: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Floats:
