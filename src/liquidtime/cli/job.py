@@ -42,6 +42,7 @@ class Job:
         quick: networks alone.
         strict: refuse data that needs a repair.
         reading: how tables are read.
+        keep_neighbours: keep ids and outcomes of training series with the model.
         settings: arguments of the estimator.
         title: of the report.
         command: what was typed.
@@ -69,6 +70,7 @@ class Job:
     quick: bool = False
     strict: bool = False
     reading: ReadingOptions = field(default_factory=ReadingOptions)
+    keep_neighbours: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     command: str = ""
@@ -144,6 +146,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         command=job.command,
         attribution=job.attribution,
         log=printer.line,
+        keep_neighbours=job.keep_neighbours,
         verbose=sys.stderr.isatty(),
         **job.settings,
     )

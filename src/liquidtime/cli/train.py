@@ -98,6 +98,13 @@ def train(
     force: Annotated[
         bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
     ] = False,
+    keep_neighbours: Annotated[
+        bool,
+        typer.Option(
+            "--keep-neighbours",
+            help="Keep ids and outcomes of training series with the model, for `explain` to name similar ones.",
+        ),
+    ] = False,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -150,6 +157,7 @@ def train(
         force=force,
         quick=quick,
         strict=strict,
+        keep_neighbours=keep_neighbours,
         settings={name: setting for name, setting in given.items() if setting is not None},
         command=typed(),
     )  # fmt: skip
