@@ -7,18 +7,22 @@ import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 if TYPE_CHECKING:
     from liquidtime.cli.columns import Columns
     from liquidtime.data import SeriesSet
+    from liquidtime.data.reading import Reading, Table
     from liquidtime.evaluation import JobRecord
     from liquidtime.tasks import Task
 
 
 @command
+@with_reading
 def explain(
     model: Model,
     data: Data,
+    reading: ReadingOptions,
     id: Annotated[
         list[str] | None,
         typer.Option("--id", help="A series to explain; may be repeated. Without it the one that is predicted worst."),
@@ -61,7 +65,7 @@ def explain(
     """
     from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.data import read_frame
+    from liquidtime.data.reading import read_table
     from liquidtime.evaluation.insight import Neighbours
     from liquidtime.evaluation.insight import explain as look
     from liquidtime.tasks import task_of
@@ -71,10 +75,11 @@ def explain(
     estimator, record = load(model)
     task = task_of(estimator)
     columns = columns_to_read(record, id=id_column, time=time, channel=channel, value=value, time_unit=time_unit)
-    frame, encoder = read_frame(data), estimator.encoder_
-    found = columns.read_new(frame, encoder.channels_, encoder.time_unit_, strict)
+    how, encoder = reading.reading(columns.reading), estimator.encoder_
+    table = read_table(data, how)
+    found = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
     table_id = labels_id or (record.labels_id if record is not None and id_column is None else None) or columns.id
-    found, truth = _with_truth(found, frame, labels, target, table_id, task, record, columns, strict)
+    found, truth = _with_truth(found, table, how, labels, target, table_id, task, record, columns, strict)
     for note in found.notes:
         printer.line(str(note))
     if truth is None and task.has_target:
@@ -96,7 +101,8 @@ def explain(
 
 def _with_truth(
     data: SeriesSet,
-    frame: Any,
+    table: Table,
+    how: Reading,
     labels: Path | None,
     target: str | None,
     labels_id: str,
@@ -107,7 +113,8 @@ def _with_truth(
 ) -> tuple[SeriesSet, Any]:
     """Return the series with their truth, None where nothing tells it."""
     from liquidtime.cli.columns import labels_of
-    from liquidtime.data import align_labels, read_frame
+    from liquidtime.data import align_labels
+    from liquidtime.data.reading import read_table
 
     if not task.has_target:
         if labels is not None or target is not None:
@@ -119,10 +126,12 @@ def _with_truth(
             raise ValueError("the model remembers no target; give --target")
         return data, None
     if labels is not None:
-        return align_labels(data, read_frame(labels), id=labels_id, target=name, strict=strict)
-    if target is None and name not in frame.columns:
+        truths, id = read_table(labels, how.hints()).frame, labels_id
+    elif target is None and name not in table.frame.columns:
         return data, None
-    return align_labels(data, labels_of(frame, columns, name), id=columns.id, target=name, strict=strict)
+    else:
+        truths, id = labels_of(table.frame, columns, name, missing=how.missing), columns.id
+    return align_labels(data, truths, id=id, target=name, strict=strict, missing=how.missing)
 
 
 def _check_out(out: Path, model: Path, force: bool) -> None:
