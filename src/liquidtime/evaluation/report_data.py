@@ -9,6 +9,7 @@ import numpy as np
 
 from liquidtime._provenance import versions
 from liquidtime.data import SeriesSet
+from liquidtime.estimators.stacking import StackedForecaster
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.gate_times import model_gate_times
 from liquidtime.evaluation.report import Curve, ReportData
@@ -17,7 +18,7 @@ from liquidtime.tasks import Comparison, Task, task_of
 
 def _parts(model: Any) -> dict[str, str]:
     """Return the parts of a stacked model with their weights and out-of-fold figures, in words; none of others."""
-    if not isinstance(model, StackedEstimator):
+    if not isinstance(model, StackedEstimator | StackedForecaster):
         return {}
     facts = {}
     for part in model.parts_:
