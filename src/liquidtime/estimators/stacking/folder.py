@@ -7,6 +7,7 @@ compared with the other and with the networks before it is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_config import LATER
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
@@ -24,6 +26,7 @@ from liquidtime.estimators.stacking.fitting import CONVOLUTIONS, NETWORKS, RICH,
 from liquidtime.estimators.stacking.forecast_folder import restored
 from liquidtime.estimators.stacking.forecaster import StackedForecaster
 from liquidtime.estimators.stacking.linear_part import LinearPart
+from liquidtime.estimators.stacking.regressor import StackedRegressor
 from liquidtime.estimators.stacking.stored_features import (
     restored_convolutions,
     restored_rich,
@@ -31,14 +34,27 @@ from liquidtime.estimators.stacking.stored_features import (
     stored_rich,
 )
 from liquidtime.estimators.stacking.stored_numbers import figures_of, inputs_of, number_of, set_inputs
+from liquidtime.estimators.stacking.target_scale import TargetScale
 from liquidtime.estimators.stacking.tree_part import TreePart
 from liquidtime.training.artifact import json_to_bytes, tensors_from_bytes, tensors_to_bytes
 from liquidtime.training.bounded import json_from_bytes
 from liquidtime.training.sealed import SealedFolder
 
-FORMAT = 1
+FORMAT = 2
 _LARGEST, _LARGEST_ARRAYS, _MOST_VALUES = 1 << 24, 1 << 32, 1_000_000
-_FIELDS = ("format", "kind", "params", "seed", "temperature", "figures", "parts", "features", "learners", "inputs")
+_FIELDS = (
+    "format",
+    "kind",
+    "params",
+    "seed",
+    "calibration",
+    "scale",
+    "figures",
+    "parts",
+    "features",
+    "learners",
+    "inputs",
+)
 _LATER: dict[str, Any] = {"learned": {}}
 """Fields that came later, and what models have that were made before."""
 Arrays = dict[str, npt.NDArray[Any]]
@@ -54,7 +70,8 @@ def save(
         "kind": type(model).__name__,
         "params": model.get_params(deep=False) | {"random_state": int(seed) if isinstance(seed, int) else None},
         "seed": model.seed_,
-        "temperature": model.temperature_,
+        "calibration": {**asdict(model.calibration_), "shares": model._shares.tolist()},
+        "scale": list(model.scale_.offsets) if isinstance(model, StackedRegressor) else [],
         "figures": model.figures_,
         "parts": [{"name": part.name, "weight": part.weight, "figures": dict(part.figures)} for part in model.parts_],
         "features": {},
@@ -98,6 +115,8 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForec
         raise ValueError(f"{STACK} has format {facts['format']}; this version reads up to {FORMAT}. Update liquidtime.")
     if facts.get("kind") == StackedForecaster.__name__:
         return _forecaster(networks, facts, sealed)
+    if facts["format"] < FORMAT:
+        raise ValueError(f"{STACK} has format {facts['format']}, with other temperatures; train the model again")
     facts = {**_LATER, **facts}
     if set(facts) != {*_FIELDS, *_LATER}:
         raise ValueError(f"{STACK} must have {', '.join(_FIELDS)}; got {', '.join(facts)}")
@@ -111,7 +130,9 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForec
     model._restore(networks)
     model._relearn(facts["learned"])
     model.seed_ = facts["seed"]
-    model.temperature_ = number_of("temperature", facts["temperature"], 1e3)
+    _set_calibration(model, facts["calibration"], networks)
+    if isinstance(model, StackedRegressor):
+        model.scale_ = _scale(facts["scale"], max(1, networks.n_outputs_))
     model.figures_ = figures_of(facts["figures"])
     model.parts_ = [
         StackPart(str(part["name"]), number_of("weight", part["weight"], 1.0), figures_of(part["figures"]))
@@ -207,3 +228,24 @@ def _check_weights(model: StackedEstimator) -> None:
         raise ValueError("`parts` must be different ones, the networks among them, and those with weight be stored")
     if abs(sum(weights.values()) - 1.0) > 1e-6:
         raise ValueError("the weights of `parts` must sum to one")
+
+
+def _set_calibration(model: StackedEstimator, stored: Any, networks: Any) -> None:
+    """Set how sure the model is, of what a stranger may have written."""
+    if not isinstance(stored, dict) or set(stored) != {"temperature", "trust", "shares"}:
+        raise ValueError("`calibration` must have temperature, trust and shares")
+    temperature, trust = number_of("temperature", stored["temperature"], 1e3), number_of("trust", stored["trust"], 1.0)
+    K = len(networks.classes_) if hasattr(networks, "classes_") else 0
+    shares = [number_of("shares", share, 1.0) for share in stored["shares"]]
+    if not temperature > 1e-6 or not trust > 0 or len(shares) != K or (K and abs(sum(shares) - 1.0) > 1e-6):
+        raise ValueError("`calibration` must have a temperature and a trust over 0, and shares of all classes")
+    model.calibration_, model._shares = Calibration(temperature, trust), np.array(shares)
+
+
+def _scale(stored: Any, W: int) -> TargetScale:
+    if not isinstance(stored, list) or len(stored) != W:
+        raise ValueError(f"`scale` must have one entry per target, {W}")
+    offsets = tuple(None if offset is None else number_of("scale", offset, 1e300) for offset in stored)
+    if any(offset is not None and offset <= 0 for offset in offsets):
+        raise ValueError("`scale` must have offsets over 0, or none")
+    return TargetScale(offsets)
