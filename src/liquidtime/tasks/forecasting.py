@@ -107,16 +107,17 @@ class Forecasting(Task):
         """
         usual = [model.horizon_ * quarter / 4 for quarter in range(1, 5)] if model.has_intervals else None
         ahead = np.array(horizons or usual or [model.encoder_.time_scale_], dtype=np.float64)
-        ends = {}
+        ends, series = {}, model.encode(data)
         if model.has_intervals:
-            values, low, high = model.predict(data, horizons=ahead, intervals=intervals)  # (S, Q, C)
+            values, low, high = model.predict(series, horizons=ahead, intervals=intervals)  # (S, Q, C)
             ends = {"low": low.reshape(-1), "high": high.reshape(-1)}
         else:
-            values = model.predict(data, horizons=ahead)
+            values = model.predict(series, horizons=ahead)
         S, Q, C = values.shape
+        past = series.data
         return {
             "": np.repeat(data.ids, Q * C),
-            "time": np.repeat(absolute_times(data, last_times(data)[:, None] + ahead).reshape(-1), C),
+            "time": _told(past, np.repeat(absolute_times(past, last_times(past)[:, None] + ahead).reshape(-1), C)),
             "horizon": np.tile(np.repeat(ahead, C), S),
             "channel": list(model.channels_) * (S * Q),
             "prediction": values.reshape(-1),
@@ -136,7 +137,7 @@ class Forecasting(Task):
         ends = {"low": found.low, "high": found.high} if found.low else {}
         return {
             "": np.repeat(data.ids[owners], C).reshape(-1, C)[known],
-            "time": np.repeat(stamps, C).reshape(-1, C)[known],
+            "time": _told(data, np.repeat(stamps, C).reshape(-1, C)[known]),
             "horizon": np.repeat(times - last_times(data)[owners], C).reshape(-1, C)[known],
             "channel": np.tile(np.array(model.channels_, dtype=object), (len(truth), 1))[known],
             "truth": truth[known],
@@ -172,3 +173,12 @@ class Forecasting(Task):
 def _label(key: str, name: str) -> str:
     """Return what tables call a forecast; `name` is that of the tested model."""
     return {"model": name, "networks_alone": ALONE}.get(key, key.replace("_", " "))
+
+
+def _told(data: SeriesSet, times: Any) -> Any:
+    """Return times of a table as those of the series were told: time stamps with a time zone where these had one."""
+    if times.dtype.kind != "M" or data.reading.get("time_zone") != "UTC":
+        return times
+    import polars
+
+    return polars.Series(times).dt.replace_time_zone("UTC")
