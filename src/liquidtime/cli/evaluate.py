@@ -73,6 +73,7 @@ def evaluate(
             "model": str(model),
             "series": len(series),
             "figures": comparison.to_dict()["model"],
+            "details": comparison.details(),
             "notes": [str(note) for note in series.notes],
         }
     )

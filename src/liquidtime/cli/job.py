@@ -16,6 +16,16 @@ if TYPE_CHECKING:
     from liquidtime.data import SeriesSet
 
 
+_OPTIONS = {
+    "class_weight": "--balanced",
+    "threshold": "--threshold",
+    "horizon": "--horizon",
+    "targets": "--targets",
+    "known": "--known",
+}
+"""Settings that not every task has, and what they are called on the command line."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What `train` was asked to do.
@@ -91,7 +101,7 @@ class Job:
             raise ValueError(f"--auxiliary must be other columns than --target; got {self.target!r} for both")
         if task.has_target and self.target is None:
             raise ValueError(f"--task {task.name} needs --target: the column that is to be predicted")
-        for setting, option in (("class_weight", "--balanced"), ("threshold", "--threshold")):
+        for setting, option in _OPTIONS.items():
             if setting in self.settings and setting in task.unknown_settings(self.settings):
                 one = {setting: self.settings[setting]}
                 names = " and ".join(other.name for other in TASKS.values() if not other.unknown_settings(one))
@@ -163,6 +173,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         "series": dict(result.record.parts),
         "notes": [str(note) for note in about.notes],
         "test": result.record.test,
+        "details": result.comparison.details(),
         "seconds": round(time.monotonic() - started, 1),
     }
 

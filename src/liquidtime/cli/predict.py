@@ -28,6 +28,10 @@ def predict(
         list[float] | None,
         typer.Option("--horizon", help="Forecasts: time after the last sample of a series; may be repeated."),
     ] = None,
+    intervals: Annotated[
+        float | None,
+        typer.Option("--intervals", help="Forecasts: share of values that prediction intervals hold (default: 0.9)."),
+    ] = None,
     id: OldId = None,
     time: OldTime = None,
     channel: OldChannel = None,
@@ -41,7 +45,8 @@ def predict(
     """Predict new series with a trained model.
 
     Writes one row per series with its id, `prediction`, and for classes `probability_<class>`; of forecasts one row per
-    series, horizon and channel. The columns are those of training unless others are named.
+    series, horizon and channel, with the ends of its prediction interval. Samples at the end of a series that hold
+    `--known` channels of training alone are its future. The columns are those of training unless others are named.
     """
     from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
@@ -52,8 +57,9 @@ def predict(
     printer = Printer(as_json)
     estimator, record = load(model)
     task = task_of(estimator)
-    options = {"horizons": horizon} if horizon else {}
-    check_options(task, dict.fromkeys(options, "--horizon"))
+    asked = {"horizons": ("--horizon", horizon or None), "intervals": ("--intervals", intervals)}
+    options = {name: value for name, (_, value) in asked.items() if value is not None}
+    check_options(task, {name: asked[name][0] for name in options})
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
     encoder = estimator.encoder_
     table = read_table(data, reading.reading(columns.reading))

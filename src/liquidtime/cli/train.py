@@ -44,6 +44,16 @@ def train(
     categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
     task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
+    horizon: Annotated[
+        float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked, in the time unit.")
+    ] = None,
+    targets: Annotated[
+        list[str] | None, typer.Option("--targets", help="Forecasts: the channels to forecast (default: all numbers).")
+    ] = None,
+    known: Annotated[
+        list[str] | None,
+        typer.Option("--known", help="Forecasts: channels whose future values are given, such as a timetable."),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A CfC network alone, in seconds; so does any setting of networks below.")
     ] = False,
@@ -112,10 +122,10 @@ def train(
     """Train, test and save a model on your own irregular series, and write a report.
 
     Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
-    gradient boosting and a guess, all with 95 % confidence intervals. To classify and to regress, the model is a stack:
-    CfC networks, trees and convolutions, weighted by how well they predict training series held out from them; --quick
-    trains a network alone. The saved model is then trained on all series, by the same choices. A run that was stopped
-    continues with --resume.
+    gradient boosting and a guess, or the naive forecasts, all with 95 % confidence intervals. The model is a stack: CfC
+    networks, trees and convolutions or linear models, weighted by how well they predict training series held out from
+    them; --quick trains a network alone. The saved model is then trained on all series, by the same choices. A run that
+    was stopped continues with --resume.
     What was typed is written beside the model, as <out>.run.yaml, which --config takes.
     A model at --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
 
@@ -131,6 +141,7 @@ def train(
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
         "validation_fraction": validation_share,
         "class_weight": "balanced" if balanced else None, "threshold": threshold,
+        "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip
     job = Job(
         data=data,

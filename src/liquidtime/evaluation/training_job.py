@@ -16,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from liquidtime.data import SeriesSet
 from liquidtime.errors import nearest
 from liquidtime.estimators.files.model_config import stored_params
+from liquidtime.estimators.stacking import StackedForecaster
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.hold_out import Rows
 from liquidtime.evaluation.insight import Neighbours
@@ -102,7 +103,7 @@ class TrainingJob:
     @property
     def name(self) -> str:
         """What tables call the model: its network, and how many there are; or that it is a stack."""
-        if isinstance(self.model, StackedEstimator):
+        if isinstance(self.model, StackedEstimator | StackedForecaster):
             return "stacked model"
         params = self.model.get_params(deep=False)
         network = params.get("network", type(self.model).__name__)
