@@ -23,7 +23,10 @@ from liquidtime.cli.terminal import printable
 P = ParamSpec("P")
 FAILED, BAD_INPUT = 1, 2
 HOW_TO_GO_ON = "Resume with the same command and --resume."
-OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--out"}
+OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--out",
+    "`groups`": "--group", "`test_after`": "--test-after", "`test_share`": "--test-share", "`folds`": "--folds",
+    "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold", "refit=False": "--no-refit",
+}  # fmt: skip
 """What the command line calls arguments of the library that its messages name."""
 
 
@@ -115,4 +118,4 @@ def _say_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, UserWarning):
-        _line(f"warning: {' '.join(str(message).split())}")
+        _line(f"warning: {_in_options(' '.join(str(message).split()))}")

@@ -64,7 +64,36 @@ def train(
     ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
-    test_share: Annotated[float, typer.Option("--test-share", help="Share of the series that are tested on.")] = 0.2,
+    test_share: Annotated[
+        float, typer.Option("--test-share", help="Share of the series that are tested on; 0 tests nothing.")
+    ] = 0.2,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", help="Column of labels or DATA: series of one group are never trained and tested on."),
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option("--test", help="File of other series to test on, like DATA.", show_default=False)
+    ] = None,
+    test_after: Annotated[
+        str | None, typer.Option("--test-after", help="Test on series that end at this time or later.")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option("--folds", min=2, help="Cross-validate: test every series, in so many parts.")
+    ] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit/--no-refit", help="Train the saved model on all series after the test.")
+    ] = True,
+    weight: Annotated[
+        str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            "--threshold",
+            help="Of two classes, when to say the second: a probability, or what it is chosen by on held-out series: "
+            "balanced_accuracy, f1, specificity=0.9, sensitivity=0.9, cost=1:5 (false alarm : miss).",
+        ),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
@@ -78,8 +107,8 @@ def train(
     Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
     gradient boosting and a guess, all with 95 % confidence intervals. To classify and to regress, the model is a stack:
     CfC networks, trees and convolutions, weighted by how well they predict training series held out from them; --quick
-    trains a network alone. A run that was stopped continues with --resume.
-    What was typed is written beside the model, as <out>.run.yaml, which --config takes.
+    trains a network alone. The saved model is then trained on all series, by the same choices. A run that was stopped
+    continues with --resume. What was typed is written beside the model, as <out>.run.yaml, which --config takes.
     A model at --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
 
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
@@ -93,7 +122,7 @@ def train(
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
         "validation_fraction": validation_share,
-        "class_weight": "balanced" if balanced else None,
+        "class_weight": "balanced" if balanced else None, "threshold": threshold,
     }  # fmt: skip
     job = Job(
         data=data,
@@ -110,6 +139,12 @@ def train(
         auxiliary=tuple(listed(auxiliary)),
         seed=seed,
         test_share=test_share,
+        group=group,
+        weight=weight,
+        test=test,
+        test_after=test_after,
+        folds=folds,
+        refit=refit,
         resume=resume,
         force=force,
         quick=quick,

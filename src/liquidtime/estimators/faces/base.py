@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
 from liquidtime._checks import check_choice, check_rate, check_size
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
@@ -240,12 +241,12 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the seed that everything random is to follow from."""
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
-        """Return the loss of a network on held-out series, by which budgets are compared, and the temperature of it."""
-        return held_loss(network, part, rows, problem.loss_of), 1.0
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
+        """Return the loss of a network on held-out series, by which budgets are compared, and how sure it may be."""
+        return held_loss(network, part, rows, problem.loss_of), Calibration()
 
-    def _calibrate(self, temperature: float) -> None:
-        """Take the temperature of the chosen trial, 1 where there was none; only classifiers have a use for it."""
+    def _calibrate(self, calibration: Calibration) -> None:
+        """Take the calibration of the chosen trial; only classifiers have a use for it."""
 
     def _encoder_of(self, member: int) -> SeriesEncoder:
         return self.encoders_[member % len(self.encoders_)]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.budget import (
@@ -100,7 +101,7 @@ class Fitting:
         fraction = 0.0 if self.validation is not None else model.validation_fraction
         best = min(model.trials_, key=lambda trial: trial.loss, default=None)
         chosen = best.choice if best is not None and math.isfinite(best.loss) else None
-        model._calibrate(1.0 if best is None else best.temperature)
+        model._calibrate(Calibration() if best is None else best.calibration)
         if (chosen or self._quick(np.arange(S))).front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
         model.networks_, model.results_ = [], []
@@ -158,8 +159,8 @@ class Fitting:
             except TrainingDiverged:
                 return Trial(choice, math.inf)
             with torch.inference_mode():
-                loss, temperature = model._judged(network, self.part, held, problem)
-            return Trial(choice, loss if math.isfinite(loss) else math.inf, temperature)
+                loss, calibration = model._judged(network, self.part, held, problem)
+            return Trial(choice, loss if math.isfinite(loss) else math.inf, calibration)
 
         quick = self._quick(np.arange(S)).epochs
         return search(quick, samples, model.n_estimators, self._front_ends(), attempt)
