@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     printer.data(about, f"{_named(job.data)}, as understood:")
     test = None
     if job.test is not None:
-        other = _read(job, [job.test])
+        other = _read(job, [job.test], read.data.reading)
         printer.data(other.data.describe(), f"{_named([job.test])}, to test on, as understood:")
         test = other.data if other.target is None else (other.data, other.target)
     result = lt.train_and_test(
@@ -206,8 +207,14 @@ class _Read:
     weights: Any = None
 
 
-def _read(job: Job, sources: Sequence[str | Path]) -> _Read:
-    """Read a table of measurements and, from it or the table of labels, what belongs to each series."""
+def _read(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | None = None) -> _Read:
+    """Read a table of measurements and, from it or the table of labels, what belongs to each series.
+
+    Args:
+        job: what to do.
+        source: where the table is.
+        usual: how the table of training was written, where this is another one.
+    """
     import narwhals as nw
 
     from liquidtime.cli.series_facts import fact_of_series
@@ -215,30 +222,29 @@ def _read(job: Job, sources: Sequence[str | Path]) -> _Read:
     from liquidtime.data.reading import read_table
     from liquidtime.data.reading.columns import check_column
 
-    reading = job.reading.reading()
-    measurements = read_table(sources, reading)
+    reading, columns = job.reading.reading(usual), dataclasses.replace(job.columns, reading=dict(usual or {}))
     missing = reading.missing
+    measurements = read_table(source, reading)
+    frame = measurements.frame
     labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
-    named = [name for name in (job.group, job.weight) if name is not None and name not in job.columns.static]
-    table, id = measurements.frame, job.columns.id
-    target = auxiliary = None
+    named = [name for name in (job.group, job.weight) if name is not None and name not in columns.static]
+    table, id = frame, columns.id
     if job.target is None:
-        data = job.columns.read(measurements, job.reading, leave=named, strict=job.strict)
+        data, target, auxiliary = columns.read(measurements, job.reading, leave=named, strict=job.strict), None, None
     else:
         if labels is None:
-            table = labels_of(measurements.frame, job.columns, job.target, job.auxiliary, missing)
+            table = labels_of(frame, columns, job.target, job.auxiliary, missing)
         else:
-            table, id = labels, job.labels_id or job.columns.id
+            table, id = labels, job.labels_id or columns.id
         for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
             check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
         leave = (job.target, *job.auxiliary, *named)
-        data = job.columns.read(measurements, job.reading, leave=leave, strict=job.strict)
+        data = columns.read(measurements, job.reading, leave=leave, strict=job.strict)
         data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict, missing=missing)
+        auxiliary = None
         if job.auxiliary:
             auxiliary = align_outcomes(data, table, id=id, columns=job.auxiliary, missing=missing)
-    tables = [(measurements.frame, job.columns.id)]
-    if labels is not None:
-        tables.insert(0, (labels, id))
+    tables = [(frame, columns.id)] if labels is None else [(labels, id), (frame, columns.id)]
     facts = {
         option: None if name is None else fact_of_series(option, name, data, tables)
         for option, name in (("--group", job.group), ("--weight", job.weight))
