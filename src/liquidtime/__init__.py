@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import StackedClassifier as StackedClassifier
     from liquidtime.estimators import StackedRegressor as StackedRegressor
+    from liquidtime.estimators import StackedStepClassifier as StackedStepClassifier
     from liquidtime.estimators import load as load
     from liquidtime.evaluation.train_and_test import train_and_test as train_and_test
     from liquidtime.layers import LTC as LTC
@@ -60,7 +61,15 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "data": ("SeriesEncoder", "SeriesSet"),
     "datasets": (),
     "errors": (),
-    "estimators": ("CfCClassifier", "CfCForecaster", "CfCRegressor", "StackedClassifier", "StackedRegressor", "load"),
+    "estimators": (
+        "CfCClassifier",
+        "CfCForecaster",
+        "CfCRegressor",
+        "StackedClassifier",
+        "StackedRegressor",
+        "StackedStepClassifier",
+        "load",
+    ),
     "evaluation": ("train_and_test",),
     "export": (),
     "layers": ("LTC", "CfC", "Recurrent"),

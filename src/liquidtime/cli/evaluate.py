@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,6 +35,7 @@ def evaluate(
     from liquidtime.cli.columns import labels_of
     from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
+    from liquidtime.cli.sample_targets import sample_target
     from liquidtime.data import align_labels, read_frame
     from liquidtime.tasks import task_of
 
@@ -44,7 +45,8 @@ def evaluate(
     frame = read_frame(data)
     encoder = estimator.encoder_
     series = columns.read_new(frame, encoder.channels_, encoder.time_unit_, strict)
-    task, y = task_of(estimator), None
+    task = task_of(estimator)
+    y: Any = None
     if not task.has_target:
         if labels is not None or target is not None:
             raise ValueError(f"--task {task.name} is tested on the series themselves; leave out --labels and --target")
@@ -52,11 +54,17 @@ def evaluate(
         truth = target or (record.target if record else None)
         if truth is None:
             raise ValueError("the model remembers no target; give --target")
-        if labels is None:
+        if task.per_sample:
+            own = None if labels is None else read_frame(labels)
+            samples = sample_target(frame, columns, truth, own, labels_id)
+            channels = (*encoder.channels_, truth)
+            series, y = samples.split(samples.columns.read_new(samples.frame, channels, encoder.time_unit_, strict))
+        elif labels is None:
             table, column = labels_of(frame, columns, truth), columns.id
         else:
             table, column = read_frame(labels), labels_id or (record and id is None and record.labels_id) or columns.id
-        series, y = align_labels(series, table, id=column, target=truth, strict=strict)
+        if not task.per_sample:
+            series, y = align_labels(series, table, id=column, target=truth, strict=strict)
     comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))

@@ -30,6 +30,7 @@ class Job:
         seed: random seed.
         test_share: share of the series that are tested on.
         group: column that says which series belong together; None for none.
+        each_sample: the target is a class of every sample.
         weight: column that says how much each series counts in training; None for none.
         test: a table of other series to test on; None for a part of `data`.
         test_after: series that end at this time or later are tested on; None for none.
@@ -56,6 +57,7 @@ class Job:
     seed: int = 0
     test_share: float = 0.2
     group: str | None = None
+    each_sample: bool = False
     weight: str | None = None
     test: Path | None = None
     test_after: str | None = None
@@ -107,6 +109,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
 
     started = time.monotonic()
     check_place(job.out, resume=job.resume, restart=job.force)
+    job = _with_samples(job, printer)
     read = _read(job, job.data)
     about = read.data.describe()
     printer.data(about, f"{job.data.name}, as understood:")
@@ -160,6 +163,36 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     }
 
 
+def _with_samples(job: Job, printer: Printer) -> Job:
+    """Return the job with the task of samples where the target is of every sample, and say so where it was noticed."""
+    from dataclasses import replace
+
+    from liquidtime.cli.sample_targets import varies
+    from liquidtime.data import read_frame
+    from liquidtime.tasks import TASKS, find_task
+
+    task = find_task(job.task, "--task")
+    per_sample = next(other for other in TASKS.values() if other.per_sample)
+    if task.per_sample or job.target is None:
+        return replace(job, each_sample=task.per_sample)
+    if job.each_sample:
+        if task.name != "classify":
+            raise ValueError(f"--each-sample is for --task classify; got {task.name!r}")
+        return replace(job, task=per_sample.name)
+    if task.name != "classify" or job.target in job.columns.static:
+        return job
+    table, id = job.data if job.labels is None else job.labels, job.columns.id
+    if job.labels is not None:
+        id = job.labels_id or id
+        if job.columns.time not in read_frame(job.labels).columns:
+            return job
+    count = varies(read_frame(table), id, job.target)
+    if not count:
+        return job
+    printer.line(f"--target {job.target!r} varies within {count:,} series: every sample is classified (--each-sample)")
+    return replace(job, task=per_sample.name, each_sample=True)
+
+
 @dataclass(frozen=True)
 class _Read:
     """What the tables tell.
@@ -183,6 +216,7 @@ def _read(job: Job, path: Path) -> _Read:
     """Read a table of measurements and, from it or the table of labels, what belongs to each series."""
     import narwhals as nw
 
+    from liquidtime.cli.sample_targets import sample_target
     from liquidtime.cli.series_facts import fact_of_series
     from liquidtime.data import align_labels, align_outcomes, read_frame
     from liquidtime.data.reading.columns import check_column
@@ -191,8 +225,13 @@ def _read(job: Job, path: Path) -> _Read:
     labels = None if job.labels is None else read_frame(job.labels)
     named = [name for name in (job.group, job.weight) if name is not None and name not in job.columns.static]
     table, id = frame, job.columns.id
+    target: Any
     if job.target is None:
         data, target, auxiliary = job.columns.read(frame, leave=named, strict=job.strict), None, None
+    elif job.each_sample:
+        samples = sample_target(frame, job.columns, job.target, labels, job.labels_id)
+        data, target = samples.split(samples.columns.read(samples.frame, leave=named, strict=job.strict))
+        auxiliary = None
     else:
         if labels is None:
             table = labels_of(frame, job.columns, job.target, job.auxiliary)

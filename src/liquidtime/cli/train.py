@@ -43,7 +43,9 @@ def train(
         list[float] | None, typer.Option("--missing", help="A number that means not observed; may be repeated.")
     ] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
-    task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
+    task: Annotated[
+        str, typer.Option("--task", help="What to predict: classify, classify-samples, regress or forecast.")
+    ] = "classify",
     quick: Annotated[
         bool, typer.Option("--quick", help="A CfC network alone, in seconds; so does any setting of networks below.")
     ] = False,
@@ -83,6 +85,10 @@ def train(
     refit: Annotated[
         bool, typer.Option("--refit/--no-refit", help="Train the saved model on all series after the test.")
     ] = True,
+    each_sample: Annotated[
+        bool,
+        typer.Option("--each-sample", help="--target is a class of every sample; noticed where it varies in a series."),
+    ] = False,
     weight: Annotated[
         str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
     ] = None,
@@ -138,6 +144,7 @@ def train(
         seed=seed,
         test_share=test_share,
         group=group,
+        each_sample=each_sample,
         weight=weight,
         test=test,
         test_after=test_after,

@@ -3,7 +3,7 @@
 from liquidtime.estimators.faces import CfCClassifier, CfCForecaster, CfCRegressor
 from liquidtime.estimators.files.model_config import ModelFolderError
 from liquidtime.estimators.files.model_folder import load
-from liquidtime.estimators.stacking import StackedClassifier, StackedRegressor
+from liquidtime.estimators.stacking import StackedClassifier, StackedRegressor, StackedStepClassifier
 from liquidtime.networks import NETWORKS
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "ModelFolderError",
     "StackedClassifier",
     "StackedRegressor",
+    "StackedStepClassifier",
     "load",
 ]
