@@ -78,8 +78,8 @@ def figures(table: dict[str, list[Any]]) -> dict[str, float]:
     found = {}
     if "squared_error" in table:
         found["rmse"] = float(np.sqrt(np.mean(table["squared_error"])))
-    if "correct" in table:
-        found |= {"accuracy": float(np.mean(table["correct"])), "log_loss": float(np.mean(table["log_loss"]))}
+    means = {"accuracy": "correct", "log_loss": "log_loss"}
+    found |= {name: float(np.mean(table[column])) for name, column in means.items() if column in table}
     if "probability" in table:
         found["auc"] = METRICS["auc"](np.array(table["truth"]), np.array(table["probability"]))
     return found

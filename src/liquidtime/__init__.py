@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import CfCForecaster as CfCForecaster
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import StackedClassifier as StackedClassifier
+    from liquidtime.estimators import StackedForecaster as StackedForecaster
     from liquidtime.estimators import StackedRegressor as StackedRegressor
     from liquidtime.estimators import StackedStepClassifier as StackedStepClassifier
     from liquidtime.estimators import load as load
@@ -66,6 +67,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "CfCForecaster",
         "CfCRegressor",
         "StackedClassifier",
+        "StackedForecaster",
         "StackedRegressor",
         "StackedStepClassifier",
         "load",

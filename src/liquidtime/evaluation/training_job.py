@@ -140,8 +140,9 @@ class TrainingJob:
         if rows is not None:
             part = self._part(rows)
             return model.fit(*part, **{name: array[rows] for name, array in known.items()}, **run)
-        again = hasattr(model, "refit") and hasattr(model, "n_series_")
-        return (model.refit if again else model.fit)(self.data, inputs.target, **known, **run)
+        if hasattr(model, "refit") and hasattr(model, "n_series_") and not self.task.in_time:
+            return model.refit(self.data, inputs.target, **known, **run)
+        return self.unfitted().fit(self.data, inputs.target, **known, **run)
 
     def unfitted(self) -> Any:
         """Return a model of the job's settings that is not fitted."""

@@ -14,6 +14,7 @@ and the others:
     slice        `start` to `stop` of `axis`
     take         the positions `index` of the last axis
     reshape      to the output's shape
+    fill         `number` in the output's shape, for as many series as the input has
     interpolate  (columns, knots, pieces, low, width, corners, rows): see `liquidtime.export.table`
 """
 
@@ -199,12 +200,12 @@ def _same(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
 
 
 @_normal("zeros_like", "ones_like", "new_zeros", "new_ones", "new_empty", "empty_like", "full_like", "new_full")
-def _constant(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
-    """Take what has the shape of an input but none of its numbers as one number, which broadcasts."""
+def _fill(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
+    """Record what has the series of an input but none of its numbers."""
     if result.numel() and not bool((result == result.flatten()[0]).all()):
         raise ValueError("memory that was not filled cannot be exported")
-    row = result[:1].reshape(result.shape[1:]).clone() if result.dim() else result.clone()
-    recorder.same(result, recorder.value_of(row))
+    number = result.flatten()[0].item() if result.numel() else 0.0
+    recorder.add("fill", [recorder.value_of(args[0])], result, number=number)
 
 
 @_normal("addmm")

@@ -9,9 +9,11 @@ streams.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
@@ -22,6 +24,8 @@ from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.export.encoding_step import EncodingStep, Fields, NewestTime, StaticStep
 from liquidtime.export.layout import Field, Layout
 from liquidtime.export.member_step import MemberStep
+from liquidtime.export.simplify import simplified
+from liquidtime.export.trace import Graph, trace
 
 
 class FlatState(NamedTuple):
@@ -41,6 +45,13 @@ class Step(nn.Module):
 
     Args:
         model: fitted, with networks that take single steps.
+
+    Attributes:
+        encoder: the first of `encoders`.
+        classes: of a classifier, in the order of its probabilities; None of a regressor.
+        outputs: K.
+        spread: (K,) in what a prediction's error is measured: 1 for probabilities, else the target's deviation.
+        layout: of the state.
     """
 
     categorical: Tensor
@@ -48,8 +59,11 @@ class Step(nn.Module):
     def __init__(self, model: CfCClassifier | CfCRegressor) -> None:
         super().__init__()
         self.encoder: SeriesEncoder = model.encoder_
+        self.encoders, self.networks = list(model.encoders_), list(model.networks_)
         self.classes: list[Any] | None = model.classes_.tolist() if isinstance(model, CfCClassifier) else None
         self.outputs = len(self.classes) if self.classes is not None else max(model.n_outputs_, 1)
+        self.per_step = bool(getattr(model, "per_step", False))
+        self.spread = np.ones(self.outputs) if isinstance(model, CfCClassifier) else model._scale.copy()
         self._model = model
         self.layout = Layout()
         self._newest = NewestTime(self.layout, len(self.encoder.channels_))
@@ -105,7 +119,7 @@ class Step(nn.Module):
         total: Tensor | None = None
         for m, member in enumerate(self._members()):
             step, steps = opened[m % len(opened)]
-            out = self._finished(member.read(self._fields(state, member.fields), step, steps, encoded))
+            out = self.finished(member.read(self._fields(state, member.fields), step, steps, encoded))
             total = out if total is None else total + out
         assert total is not None
         return total.double() / len(self.members)
@@ -117,7 +131,8 @@ class Step(nn.Module):
         state = self.advance(FlatState(doubles, floats), t, values, seen)
         return (*state, self.read(state, static, known))
 
-    def _finished(self, out: Tensor) -> Tensor:
+    def finished(self, out: Tensor) -> Tensor:
+        """Return the prediction that a network's outputs (..., ·) mean."""
         model = self._model
         return model._probabilities(out) if isinstance(model, CfCClassifier) else model._unscaled(out)
 
@@ -166,3 +181,45 @@ def step_of(model: Any) -> Step:
         raise TypeError(f"`model` must be a fitted estimator or a model folder; got {type(model).__name__}")
     check_is_fitted(model, "networks_")
     return Step(model).eval()
+
+
+def step_graph(step: Step) -> Graph:
+    """Return a sample and its prediction as one graph.
+
+    Its inputs are `doubles`, `floats`, `t`, `values`, `seen`, `static` and `known`; its outputs `doubles_after`,
+    `floats_after` and `prediction`.
+    """
+    C, F = len(step.encoder.channels_), len(step.encoder.static_names_)
+    state = step.start(1)
+    inputs = {
+        "doubles": state.doubles,
+        "floats": state.floats,
+        "t": torch.zeros(1, dtype=torch.float64),
+        "values": torch.zeros(1, C),
+        "seen": torch.ones(1, C, dtype=torch.bool),
+        "static": torch.zeros(1, F),
+        "known": torch.ones(1, F, dtype=torch.bool),
+    }
+    return simplified(trace(step.forward, inputs, ("doubles_after", "floats_after", "prediction")))
+
+
+def part_of(graph: Graph, outputs: Sequence[str]) -> Graph:
+    """Return what some of a graph's outputs need of it."""
+    return Graph(graph.inputs, graph.operations, {name: graph.outputs[name] for name in outputs}).needed()
+
+
+def read_graph(step: Step) -> Graph:
+    """Return the prediction from a state as a graph, with the inputs `doubles`, `floats`, `static` and `known`."""
+    F = len(step.encoder.static_names_)
+    state = step.start(1)
+    inputs = {
+        "doubles": state.doubles,
+        "floats": state.floats,
+        "static": torch.zeros(1, F),
+        "known": torch.ones(1, F, dtype=torch.bool),
+    }
+
+    def read(doubles: Tensor, floats: Tensor, static: Tensor, known: Tensor) -> Tensor:
+        return step.read(FlatState(doubles, floats), static, known)
+
+    return simplified(trace(read, inputs, ("prediction",)))

@@ -79,6 +79,16 @@ class Graph:
                     found.setdefault(value.name, value)
         return list(found.values())
 
+    def needed(self) -> Graph:
+        """Return the graph without operations that no output needs."""
+        wanted = {id(value) for value in self.outputs.values()}
+        kept: list[Operation] = []
+        for operation in reversed(self.operations):
+            if id(operation.output) in wanted:
+                kept.append(operation)
+                wanted |= {id(value) for value in operation.inputs}
+        return Graph(self.inputs, kept[::-1], self.outputs)
+
 
 def trace(function: Callable[..., Any], inputs: Mapping[str, Tensor], outputs: Sequence[str]) -> Graph:
     """Return the graph of a function.
@@ -101,7 +111,7 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Tensor], outputs: S
     for value, name in zip(made, outputs, strict=True):
         if not value.batched:
             raise ValueError(f"the output {name!r} does not depend on any input")
-    return _needed(Graph(places, recorder.operations, dict(zip(outputs, made, strict=True))))
+    return Graph(places, recorder.operations, dict(zip(outputs, made, strict=True))).needed()
 
 
 class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -166,14 +176,3 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _name(self, letter: str) -> str:
         return f"{letter}{next(self._numbers)}"
-
-
-def _needed(graph: Graph) -> Graph:
-    """Return the graph without operations that no output needs."""
-    wanted = {id(value) for value in graph.outputs.values()}
-    kept: list[Operation] = []
-    for operation in reversed(graph.operations):
-        if id(operation.output) in wanted:
-            kept.append(operation)
-            wanted |= {id(value) for value in operation.inputs}
-    return Graph(graph.inputs, kept[::-1], graph.outputs)

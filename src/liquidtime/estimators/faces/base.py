@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
 from liquidtime._checks import check_choice, check_rate, check_size
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
@@ -97,6 +99,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     _deviation: ClassVar[float] = 1.0
     _learning_rate: ClassVar[float] = 1e-3
     """Where `learning_rate` is None and none was searched for."""
+    _tried: list[Trial] | None = None
+    """Trials that an estimator made by itself before `Fitting`; None lets that search."""
     choice_: Choice
     front_end_: str | None
     trials_: list[Trial]
@@ -217,8 +221,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "networks_")
         again, kept = clone(self), self._choices()
         if getattr(self, "trials_", ()):  # a model that was read from a folder has none
-            choice = self.choice_
-            again.set_params(epochs=choice.epochs, learning_rate=choice.learning_rate, front_end=choice.front_end)
+            chosen = dataclasses.asdict(self.choice_)
+            again.set_params(**{name: value for name, value in chosen.items() if name in again.get_params(deep=False)})
         again.set_params(**self._without_choosing()).fit(X, y, **fit)
         settings = self.get_params(deep=False)
         self.__dict__.update(again.__dict__)
@@ -234,12 +238,16 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         """Return settings under which `fit` does not choose again what `_choices` has."""
         return {}
 
-    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
-        """Return the loss of a network on held-out series, by which budgets are compared, and the temperature of it."""
-        return held_loss(network, part, rows, problem.loss_of), 1.0
+    def _draw_seed(self) -> int:
+        """Return the seed that everything random is to follow from."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _calibrate(self, temperature: float) -> None:
-        """Take the temperature of the chosen trial, 1 where there was none; only classifiers have a use for it."""
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
+        """Return the loss of a network on held-out series, by which budgets are compared, and how sure it may be."""
+        return held_loss(network, part, rows, problem.loss_of), Calibration()
+
+    def _calibrate(self, calibration: Calibration) -> None:
+        """Take the calibration of the chosen trial; only classifiers have a use for it."""
 
     def _encoder_of(self, member: int) -> SeriesEncoder:
         return self.encoders_[member % len(self.encoders_)]

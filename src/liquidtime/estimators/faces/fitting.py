@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.utils.validation import check_random_state
 from torch import Tensor
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.budget import (
@@ -86,7 +86,7 @@ class Fitting:
     def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
         self.model, self.problem = model, problem
         self._read_by(model.encoder_)
-        model.seed_ = int(check_random_state(model.random_state).randint(2**31 - 1))
+        model.seed_ = model._draw_seed()
 
     def _read_by(self, encoder: SeriesEncoder) -> None:
         self.encoder = encoder
@@ -101,7 +101,7 @@ class Fitting:
         fraction = 0.0 if self.validation is not None else model.validation_fraction
         best = min(model.trials_, key=lambda trial: trial.loss, default=None)
         chosen = best.choice if best is not None and math.isfinite(best.loss) else None
-        model._calibrate(1.0 if best is None else best.temperature)
+        model._calibrate(Calibration() if best is None else best.calibration)
         if (chosen or self._quick(np.arange(S))).front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
         model.networks_, model.results_ = [], []
@@ -139,6 +139,8 @@ class Fitting:
     def _trials(self) -> list[Trial]:
         """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
         model, problem = self.model, self.problem
+        if model._tried is not None:
+            return model._tried
         own = self.validation is not None or model.validation_fraction > 0
         asked = model.budget == SEARCH and model.epochs is None and model.learning_rate is None
         S = len(self.part.prepared)
@@ -157,8 +159,8 @@ class Fitting:
             except TrainingDiverged:
                 return Trial(choice, math.inf)
             with torch.inference_mode():
-                loss, temperature = model._judged(network, self.part, held, problem)
-            return Trial(choice, loss if math.isfinite(loss) else math.inf, temperature)
+                loss, calibration = model._judged(network, self.part, held, problem)
+            return Trial(choice, loss if math.isfinite(loss) else math.inf, calibration)
 
         quick = self._quick(np.arange(S)).epochs
         return search(quick, samples, model.n_estimators, self._front_ends(), attempt)

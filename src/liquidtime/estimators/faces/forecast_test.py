@@ -16,7 +16,7 @@ from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 
 if TYPE_CHECKING:
-    from liquidtime.estimators.faces.forecaster import CfCForecaster
+    from liquidtime.estimators.faces.forecasts import Forecasts
 
 Values = npt.NDArray[np.float64]
 SHARE = 0.75
@@ -142,7 +142,7 @@ class ForecastTest:
         }
 
 
-def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -> ForecastTest:
+def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE) -> ForecastTest:
     """Cut each series after a share of its samples, forecast the rest, and compare with the `NAIVE` forecasts.
 
     Means are taken within each series first, so that a long series counts no more than a short one.

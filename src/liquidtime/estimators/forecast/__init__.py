@@ -2,10 +2,12 @@
 
 from liquidtime.estimators.forecast.blend import LEVELS, Blend, fit_blend
 from liquidtime.estimators.forecast.carried import CarriedForecast
+from liquidtime.estimators.forecast.folds import Fold, forecast_folds
 from liquidtime.estimators.forecast.lesson import TREND, Draw, Scene, Standard, answers_of, lesson_of
 from liquidtime.estimators.forecast.network import PARTS, Anchors, ForecastNetwork, Questions, parts_of
 from liquidtime.estimators.forecast.recent import Recent
 from liquidtime.estimators.forecast.season import Seasons, find_seasons
+from liquidtime.estimators.forecast.seen import Seen, known_from, known_in, observed_until
 
 __all__ = [
     "LEVELS",
@@ -15,15 +17,21 @@ __all__ = [
     "Blend",
     "CarriedForecast",
     "Draw",
+    "Fold",
     "ForecastNetwork",
     "Questions",
     "Recent",
     "Scene",
     "Seasons",
+    "Seen",
     "Standard",
     "answers_of",
     "find_seasons",
     "fit_blend",
+    "forecast_folds",
+    "known_from",
+    "known_in",
     "lesson_of",
+    "observed_until",
     "parts_of",
 ]

@@ -24,7 +24,8 @@ class Recent:
         values: for each channel (n,) what was.
         total: (C,) sum of the values forgotten.
         count: (C,) their number.
-        step: time of the open step, NaN before the first.
+        first: time of the first step, NaN before it.
+        step: time of the open step, likewise.
         open: (C,) its values as they stand, NaN = not observed.
     """
 
@@ -34,6 +35,7 @@ class Recent:
     values: tuple[Values, ...] = ()
     total: Values | None = None
     count: Values | None = None
+    first: float = float("nan")
     step: float = float("nan")
     open: Values | None = None
 
@@ -58,7 +60,10 @@ class Recent:
             total[k] += values[k][:drop].sum()
             count[k] += drop
             times[k], values[k] = own[drop:], values[k][drop:]
-        return replace(self, times=tuple(times), values=tuple(values), total=total, count=count, step=step, open=row)
+        first = step if np.isnan(self.first) else self.first
+        return replace(
+            self, times=tuple(times), values=tuple(values), total=total, count=count, first=first, step=step, open=row
+        )
 
     def past(self) -> Past:
         """Return what was observed so far."""
