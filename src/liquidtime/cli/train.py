@@ -43,7 +43,9 @@ def train(
     ] = None,
     categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
-    task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
+    task: Annotated[
+        str, typer.Option("--task", help="What to predict: classify, classify-samples, regress or forecast.")
+    ] = "classify",
     horizon: Annotated[
         float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked, in the time unit.")
     ] = None,
@@ -93,6 +95,10 @@ def train(
     refit: Annotated[
         bool, typer.Option("--refit/--no-refit", help="Train the saved model on all series after the test.")
     ] = True,
+    each_sample: Annotated[
+        bool,
+        typer.Option("--each-sample", help="--target is a class of every sample; noticed where it varies in a series."),
+    ] = False,
     weight: Annotated[
         str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
     ] = None,
@@ -159,6 +165,7 @@ def train(
         seed=seed,
         test_share=test_share,
         group=group,
+        each_sample=each_sample,
         weight=weight,
         test=test,
         test_after=test_after,

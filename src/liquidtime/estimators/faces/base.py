@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -241,8 +242,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "networks_")
         again, kept = clone(self), self._choices()
         if getattr(self, "trials_", ()):  # a model that was read from a folder has none
-            choice = self.choice_
-            again.set_params(epochs=choice.epochs, learning_rate=choice.learning_rate, front_end=choice.front_end)
+            chosen = dataclasses.asdict(self.choice_)
+            again.set_params(**{name: value for name, value in chosen.items() if name in again.get_params(deep=False)})
         again.set_params(**self._without_choosing()).fit(X, y, **fit)
         settings = self.get_params(deep=False)
         self.__dict__.update(again.__dict__)
