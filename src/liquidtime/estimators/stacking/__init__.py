@@ -9,7 +9,7 @@ from liquidtime.estimators.stacking.fitting import NETWORKS, StackPart
 from liquidtime.estimators.stacking.forecaster import StackedForecaster
 from liquidtime.estimators.stacking.regressor import StackedRegressor
 
-STACKED: dict[str, Any] = {kind.__name__: kind for kind in (StackedClassifier, StackedRegressor)}
+STACKED: dict[str, Any] = {kind.__name__: kind for kind in (StackedClassifier, StackedForecaster, StackedRegressor)}
 """Every stacked estimator by the name that model folders store it under."""
 
 __all__ = ["NETWORKS", "STACKED", "StackPart", "StackedClassifier", "StackedForecaster", "StackedRegressor"]
