@@ -314,7 +314,7 @@ def test_a_job_of_the_first_format_is_read(trained, home, tmp_path):
     }  # fmt: skip
     record = JobRecord.from_bytes(json.dumps(stored).encode())
     assert columns_of(record) == Columns("patient", "minutes", "name", "value", missing=(-1.0,), time_unit="min")
-    assert set(stored["columns"]) == {field.name for field in fields(Columns)}
+    assert {*stored["columns"], "static_id", "reading"} == {field.name for field in fields(Columns)}
     assert json.loads(record.to_bytes()) == stored
     written = json.loads((home / "model" / "job.json").read_text())
     assert set(written) == set(stored)

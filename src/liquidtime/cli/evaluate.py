@@ -7,12 +7,15 @@ import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 
 @command
+@with_reading
 def evaluate(
     model: Model,
     data: Data,
+    reading: ReadingOptions,
     labels: Annotated[
         Path | None,
         typer.Option("--labels", help="Table with one row per series; without it the truth is a column of DATA."),
@@ -35,15 +38,17 @@ def evaluate(
     from liquidtime.cli.columns import labels_of
     from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.data import align_labels, read_frame
+    from liquidtime.data import align_labels
+    from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
     printer = Printer(as_json)
     estimator, record = load(model)
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-    frame = read_frame(data)
+    how = reading.reading(columns.reading)
+    table = read_table(data, how)
     encoder = estimator.encoder_
-    series = columns.read_new(frame, encoder.channels_, encoder.time_unit_, strict)
+    series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
     task, y = task_of(estimator), None
     if not task.has_target:
         if labels is not None or target is not None:
@@ -53,10 +58,11 @@ def evaluate(
         if truth is None:
             raise ValueError("the model remembers no target; give --target")
         if labels is None:
-            table, column = labels_of(frame, columns, truth), columns.id
+            truths, column = labels_of(table.frame, columns, truth, missing=how.missing), columns.id
         else:
-            table, column = read_frame(labels), labels_id or (record and id is None and record.labels_id) or columns.id
-        series, y = align_labels(series, table, id=column, target=truth, strict=strict)
+            truths = read_table(labels, how.hints()).frame
+            column = labels_id or (record and id is None and record.labels_id) or columns.id
+        series, y = align_labels(series, truths, id=column, target=truth, strict=strict, missing=how.missing)
     comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))
@@ -67,6 +73,7 @@ def evaluate(
             "model": str(model),
             "series": len(series),
             "figures": comparison.to_dict()["model"],
+            "details": comparison.details(),
             "notes": [str(note) for note in series.notes],
         }
     )

@@ -67,7 +67,7 @@ def task_of(model: Any) -> Task:
     """
     for kind in type(model).__mro__:
         for task in TASKS.values():
-            if kind in task.estimators:
+            if kind in task.estimators and task.solved_by(model):
                 return task
     known = ", ".join(kind.__name__ for task in TASKS.values() for kind in task.estimators)
     raise TypeError(f"`estimator` must be one of {known}; got {type(model).__name__}")

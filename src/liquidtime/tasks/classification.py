@@ -9,6 +9,7 @@ from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import SeriesSet, check_classes
 from liquidtime.data.reading.columns import label_of
 from liquidtime.estimators import CfCClassifier, StackedClassifier
+from liquidtime.estimators.faces.threshold import check_two_classes, read_threshold
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
 from liquidtime.tasks.prediction_table import Columns
 from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
@@ -25,8 +26,10 @@ class Classification(Task):
     title: ClassVar = "Classification"
     estimators: ClassVar = (CfCClassifier, StackedClassifier)
     stacked: ClassVar = StackedClassifier
+    settings: ClassVar = {"per_step": False}
     metrics: ClassVar = ("auc", "average_precision", "accuracy", "log_loss", "brier")
     plots: ClassVar = ("roc", "precision_recall", "calibration")
+    options: ClassVar = ("threshold",)
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102
         if target is None:
@@ -63,22 +66,17 @@ class Classification(Task):
         if train is not None:
             predictions[BOOSTING] = SummaryBoosting(self.name, seed).fit(*train).predict_proba(data)
             predictions["guess (share of each class)"] = Guess(self.name).fit(*train).predict_proba(data)
-        return compared(self.metrics, target, predictions, series, seed, model.classes_)
+        extras = decisions_of(model, predictions[name])
+        return compared(self.metrics, target, predictions, series, seed, model.classes_, extras=extras)
 
-    def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
-        """Return the most probable class and the probability of each."""
-        return {"": data.ids, **self._columns(model, model.predict_proba(data))}
+    def predict(self, model: Any, data: SeriesSet, *, threshold: Any = None, **options: Any) -> Columns:
+        """Return the class, by the model's threshold or the one given, and the probability of each class."""
+        return {"": data.ids, **probability_columns(model, model.predict_proba(data), threshold_of(model, threshold))}
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
         assert comparison.series is not None
-        columns = self._columns(model, comparison.predictions[comparison.name])
+        columns = probability_columns(model, comparison.predictions[comparison.name])
         return {"": comparison.series.data.ids, "truth": model.classes_[comparison.target], **columns}
-
-    def _columns(self, model: Any, probabilities: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
-        columns = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
-        for place, label in enumerate(model.classes_):
-            columns[f"probability_{label}"] = probabilities[:, place]
-        return columns
 
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
         """Return series with the probability of class 1 of two, or of every class of more, over time."""
@@ -105,6 +103,40 @@ class Classification(Task):
                 )
             )  # fmt: skip
         return views
+
+
+def probability_columns(
+    model: Any, probabilities: npt.NDArray[np.float64], threshold: float | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a table of classes: the decision, then the probability of each class.
+
+    Args:
+        model: a fitted classifier.
+        probabilities: (n, C).
+        threshold: in place of the model's own; None for that.
+    """
+    columns = {"prediction": model.decide(probabilities, threshold)}
+    for place, label in enumerate(model.classes_):
+        columns[f"probability_{label}"] = probabilities[:, place]
+    return columns
+
+
+def decisions_of(model: Any, probabilities: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
+    """Return the decisions 0 or 1 of a model that has a threshold, as `Comparison.extras` holds them; else nothing."""
+    if model.threshold_ is None:
+        return {}
+    return {"decision": (probabilities[:, 1] >= model.threshold_).astype(np.int64)}
+
+
+def threshold_of(model: Any, threshold: Any) -> float | None:
+    """Return a threshold that was asked for in a prediction, or refuse it; None where none was."""
+    number = read_threshold(threshold)
+    if number is not None and not isinstance(number, float):
+        raise ValueError(
+            f"`threshold` must be a number between 0 and 1 to predict with; {threshold!r} is chosen in training"
+        )
+    check_two_classes(number, len(model.classes_))
+    return number
 
 
 def codes_of(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

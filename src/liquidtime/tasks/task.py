@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy.typing as npt
 
-from liquidtime.tasks.comparison import Comparison
+from liquidtime.tasks.comparison import Comparison, pooled
 from liquidtime.tasks.prediction_table import Columns, prediction_table
 from liquidtime.tasks.series_view import SeriesView
 
@@ -48,6 +48,10 @@ class Task(ABC):
     """What a report draws of the predictions: names in `liquidtime.evaluation.report.score_plots.PLOTS`."""
     options: ClassVar[Sequence[str]] = ()
     """What `predict` may be asked for besides the series, by name."""
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """Settings of networks that make its first estimator solve this task."""
+    in_time: ClassVar[bool] = False
+    """Whether a series may be trained on up to some time and tested on after it; such tests have no folds."""
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
@@ -62,6 +66,14 @@ class Task(ABC):
 
     def check_estimator(self, model: Any) -> None:  # noqa: B027
         """Refuse settings of an estimator under which it does not solve this task."""
+
+    def solved_by(self, model: Any) -> bool:
+        """Return whether an estimator of one of the kinds in `estimators` has the settings that solve this task."""
+        return all(getattr(model, name, value) == value for name, value in self.settings.items())
+
+    def bring(self, target: Any, data: SeriesSet) -> Any:
+        """Return a target as `check_target` takes it, one entry per series, from how it came."""
+        return target
 
     def strata(self, target: Any) -> npt.NDArray[Any] | None:
         """Return (S,) groups of which training and test part both get their share; None for none."""
@@ -78,6 +90,16 @@ class Task(ABC):
             test: what they are tested on.
             seed: of rivals and resamples.
         """
+
+    def pool(self, comparisons: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:
+        """Return comparisons of different test rows as one, with figures of all rows together.
+
+        Args:
+            comparisons: as `compare` returned them.
+            seed: of resamples.
+            clusters: (n,) of which group each row is, to be resampled together; None keeps what the comparisons have.
+        """
+        return pooled(self.metrics, comparisons, seed, clusters)
 
     @abstractmethod
     def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
@@ -124,6 +146,12 @@ class Task(ABC):
         """
         known = [] if self.stacked is None else self.stacked._get_param_names()  # type: ignore[attr-defined]
         return self.stacked if not quick and known and all(name in known for name in settings) else self.estimators[0]
+
+    def make(self, settings: Mapping[str, Any], quick: bool = False) -> Any:
+        """Return the estimator that is taken where none is asked for, not fitted; arguments as of `estimator_for`."""
+        kind = self.estimator_for(settings, quick)
+        own = self.settings if kind is self.estimators[0] else {}
+        return kind(**{**own, **settings})
 
     def unknown_settings(self, settings: Mapping[str, Any], quick: bool = False) -> list[str]:
         """Return the names of settings that the estimator they ask for does not take."""

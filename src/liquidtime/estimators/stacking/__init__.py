@@ -6,9 +6,10 @@ from typing import Any
 
 from liquidtime.estimators.stacking.classifier import StackedClassifier
 from liquidtime.estimators.stacking.fitting import NETWORKS, StackPart
+from liquidtime.estimators.stacking.forecaster import StackedForecaster
 from liquidtime.estimators.stacking.regressor import StackedRegressor
 
 STACKED: dict[str, Any] = {kind.__name__: kind for kind in (StackedClassifier, StackedRegressor)}
 """Every stacked estimator by the name that model folders store it under."""
 
-__all__ = ["NETWORKS", "STACKED", "StackPart", "StackedClassifier", "StackedRegressor"]
+__all__ = ["NETWORKS", "STACKED", "StackPart", "StackedClassifier", "StackedForecaster", "StackedRegressor"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,20 +75,22 @@ class Table:
     X: npt.NDArray[Any]
 
 
-def make_tables(data: SeriesSet, seed: int) -> dict[str, Table]:
+def make_tables(data: SeriesSet, seed: int, only: Collection[str] | None = None) -> dict[str, Table]:
     """Return the tables of features by name, those with columns.
 
     Args:
         data: S training series.
         seed: random seed.
+        only: names of the tables to make; None for all.
     """
     transformers: dict[str, Any] = {RICH: RichFeatures(), CONVOLUTIONS: ConvolutionFeatures(random_state=seed)}
-    tables = {name: Table(one, one.fit_transform(data)) for name, one in transformers.items()}
+    wanted = {name: one for name, one in transformers.items() if only is None or name in only}
+    tables = {name: Table(one, one.fit_transform(data)) for name, one in wanted.items()}
     return {name: table for name, table in tables.items() if table.X.shape[1]}
 
 
 def fit_features(
-    tables: Mapping[str, Table], goal: Goal, folds: Folds, seed: int
+    tables: Mapping[str, Table], goal: Goal, folds: Folds, seed: int, only: Collection[str] | None = None
 ) -> tuple[dict[str, FeaturePart], dict[str, Floats]]:
     """Fit every part that reads features.
 
@@ -97,6 +99,7 @@ def fit_features(
         goal: the targets.
         folds: (training rows, held-out rows).
         seed: random seed.
+        only: names of the parts to fit; None for all.
 
     Returns:
         The parts by name, and (S, W) their out-of-fold predictions by name, on the scale of the goal.
@@ -104,10 +107,10 @@ def fit_features(
     parts: dict[str, FeaturePart] = {}
     held_out: dict[str, Floats] = {}
     for table, X in ((name, one.X) for name, one in tables.items()):
-        for name in (part for part, own in TABLES.items() if own == table):
+        for name in (part for part, own in TABLES.items() if own == table and (only is None or part in only)):
             if name == "extra trees" and X.size > _MOST_TREES:
                 continue
-            fitted = [_learner(name, goal, seed).fit(X, column, folds) for column in goal.columns()]
+            fitted = [_learner(name, goal, seed).fit(X, column, folds, goal.rows) for column in goal.columns()]
             learners = tuple(TreePart.of(one) if isinstance(one, Trees) else LinearPart.of(one) for one in fitted)
             parts[name] = FeaturePart(table, learners)
             held_out[name] = np.concatenate([one.out_of_fold_.reshape(len(X), -1) for one in fitted], axis=1)
@@ -125,7 +128,7 @@ def networks_held_out(
     goal: Goal,
     folds: Folds,
     others: Mapping[str, Floats],
-    auxiliary: Any = None,
+    given: Mapping[str, Any],
 ) -> Floats:
     """Return (S, W) out-of-fold predictions of networks; all NaN where the first fold shows that they do not help.
 
@@ -135,14 +138,13 @@ def networks_held_out(
         goal: their targets.
         folds: (training rows, held-out rows).
         others: out-of-fold predictions of the other parts.
-        auxiliary: (S, …) auxiliary targets of the networks, or None.
+        given: further arguments of the networks' `fit` by name, each with S rows.
     """
     width = goal.K or len(goal.columns())
     predictions = np.full((len(data), width), np.nan)
     for number, (train, held) in enumerate(folds):
         network = make(number)
-        extra = {} if auxiliary is None else {"auxiliary": auxiliary[train]}
-        network.fit(data[train], goal.labels(train), **extra)
+        network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
         predictions[held] = goal.outputs(network, data[held])
         if number == 0 and _hopeless(goal, predictions, others, held):
             predictions[:] = np.nan

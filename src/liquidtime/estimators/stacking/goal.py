@@ -25,9 +25,14 @@ class Goal(ABC):
 
     Attributes:
         K: number of classes; 0 for values.
+        rows: (S,) how much each series counts; None for all alike.
     """
 
     K: int
+    rows: Floats | None = None
+
+    def _counts(self, rows: Any) -> Floats | None:
+        return None if self.rows is None else self.rows[rows]
 
     @abstractmethod
     def labels(self, rows: Any) -> npt.NDArray[Any]:
@@ -103,21 +108,24 @@ class Classes(Goal):
     def figures(self, prediction: Floats) -> dict[str, float]:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
         codes, chances = self.codes[known], prediction[known]
-        own = np.maximum(chances[np.arange(len(codes)), codes], 1e-12)
+        own, counts = np.maximum(chances[np.arange(len(codes)), codes], 1e-12), self._counts(known)
         return {
-            "log_loss": float(-np.log(own).mean()),
-            "accuracy": float((chances.argmax(axis=1) == codes).mean()),
+            "log_loss": float(-np.average(np.log(own), weights=counts)),
+            "accuracy": float(np.average(chances.argmax(axis=1) == codes, weights=counts)),
         }
 
     def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
-        return blend_weights(predictions, self.codes[rows], "log_loss")
+        return blend_weights(predictions, self.codes[rows], "log_loss", self._counts(rows))
 
     def calibration(self, prediction: Floats) -> Calibration:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
-        return fit_calibration(log_scores(prediction[known]), self.codes[known], self.shares(), TEMPERATURES)[1]
+        scores, counts = log_scores(prediction[known]), self._counts(known)
+        return fit_calibration(scores, self.codes[known], self.shares(), TEMPERATURES, counts)[1]
 
     def shares(self) -> Floats:  # noqa: D102
-        return np.bincount(self.codes, minlength=self.K) / len(self.codes)
+        counts = np.bincount(self.codes, self.rows, minlength=self.K).astype(np.float64)
+        shares: Floats = counts / counts.sum()
+        return shares
 
 
 class Values(Goal):
@@ -153,14 +161,19 @@ class Values(Goal):
 
     def figures(self, prediction: Floats) -> dict[str, float]:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
-        errors = self.scale.unscaled(prediction[known]) - self.table[known]
-        return {"rmse": float(np.sqrt((errors**2).mean())), "mae": float(np.abs(errors).mean())}
+        errors, counts = self.scale.unscaled(prediction[known]) - self.table[known], self._counts(known)
+        squared, absolute = (errors**2).mean(axis=1), np.abs(errors).mean(axis=1)
+        return {
+            "rmse": float(np.sqrt(np.average(squared, weights=counts))),
+            "mae": float(np.average(absolute, weights=counts)),
+        }
 
     def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
         target = self.scale.scaled(self.table)
         deviation = target.std(axis=0)
         unit = np.where(deviation > 0, deviation, 1.0)
-        return blend_weights([prediction / unit for prediction in predictions], target[rows] / unit, "mse")
+        scaled = [prediction / unit for prediction in predictions]
+        return blend_weights(scaled, target[rows] / unit, "mse", self._counts(rows))
 
 
 def spread_classes(chances: Floats, known: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Floats:
