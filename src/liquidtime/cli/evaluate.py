@@ -32,10 +32,9 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
-    from liquidtime.cli.columns import labels_of
-    from liquidtime.cli.model_files import columns_to_read, load
+    from liquidtime.cli.model_files import columns_to_read, labelled, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.data import align_labels, read_frame
+    from liquidtime.data import read_frame
     from liquidtime.tasks import task_of
 
     printer = Printer(as_json)
@@ -50,13 +49,7 @@ def evaluate(
             raise ValueError(f"--task {task.name} is tested on the series themselves; leave out --labels and --target")
     else:
         truth = target or (record.target if record else None)
-        if truth is None:
-            raise ValueError("the model remembers no target; give --target")
-        if labels is None:
-            table, column = labels_of(frame, columns, truth), columns.id
-        else:
-            table, column = read_frame(labels), labels_id or (record and id is None and record.labels_id) or columns.id
-        series, y = align_labels(series, table, id=column, target=truth, strict=strict)
+        series, y = labelled(series, frame, columns, record, truth, labels, labels_id or id, strict)
     comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))
