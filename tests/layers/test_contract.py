@@ -166,6 +166,14 @@ def test_forms_of_dt(name):
         close(ones, network(x, dt=given)[0])
 
 
+def test_one_interval_for_each_step_where_there_are_as_many_series():
+    network, x = make("cfc"), torch.randn(5, 5, D, dtype=F64)
+    common = torch.rand(5, dtype=F64)
+    y, _ = network(x, dt=common)
+    for row in range(5):
+        close(y[row : row + 1], network(x[row : row + 1], dt=common)[0])
+
+
 @over_networks
 def test_no_samples_one_sample_and_no_series(name):
     network = make(name)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet
@@ -43,7 +43,7 @@ from liquidtime.estimators.forecast.carried import CarriedAnswers
 from liquidtime.estimators.forecast.stored import read_learned, stored_learned
 from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
-from liquidtime.estimators.network.members import Part
+from liquidtime.estimators.network.members import Part, groups_of, order_of
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.networks import Network, reads_whole_series
@@ -97,8 +97,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         horizon: how far ahead the model will be asked, in the set's time unit; None for as far as the last quarter of
@@ -206,6 +206,12 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         """
         data = as_series(self, X, reset=True)
         held = None if validation is None else as_series(self, validation, reset=False)
+        groups, order = groups_of(groups, len(data)), order_of(order, len(data))
+        some = (data.lengths >= 2).astype(np.int64)
+        train, back = self._hold_back(len(data), some, groups, order, validation is not None)
+        if len(back):
+            data, held = data[train], data[back]
+            groups, order = (None if each is None else each[train] for each in (groups, order))
         self._prepare(data)
         fold = forecast_folds(data, 1, self.seed_, groups, order)[0]
         self._tried, judged = search(self, fold)
@@ -232,13 +238,12 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         return self
 
     def _prepare(self, data: SeriesSet) -> None:
-        """Take what all networks have in common: how series are read, what is asked, the seed."""
+        """Take what all networks have in common: how series are read, and what is asked."""
         if not (data.lengths >= 2).any():
             raise ValueError("`X` must have series of at least two samples: there is nothing to forecast")
         self._carried = None
         self._fit_encoders(data)
         self._find_channels()
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.horizon_ = float(usual_horizon(windows(data)) if self.horizon is None else self.horizon)
         steps, scale = self.encoder_.steps(data), self.encoder_.time_scale_
         standard, known = (Standard.of(steps.values[:, places]) for places in (self._places, self._known))
@@ -250,9 +255,6 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         self.period_ = self._scene.seasons.period
         self._watched = list(places)
         self._reach = max(reach, TREND * self.encoder_.time_scale_, self.period_ or 0.0)
-
-    def _draw_seed(self) -> int:
-        return self.seed_
 
     def _train(self, data: SeriesSet, held: SeriesSet | None, run: Mapping[str, Any]) -> None:
         """Train the members by the best of the trials."""
