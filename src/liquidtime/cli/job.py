@@ -87,7 +87,11 @@ class Job:
             raise ValueError(f"--auxiliary must be other columns than --target; got {self.target!r} for both")
         if task.has_target and self.target is None:
             raise ValueError(f"--task {task.name} needs --target: the column that is to be predicted")
-        for setting, option in (("class_weight", "--balanced"), ("threshold", "--threshold")):
+        for setting, option in (
+            ("class_weight", "--balanced"),
+            ("threshold", "--threshold"),
+            ("intervals", "--intervals"),
+        ):
             if setting in self.settings and setting in task.unknown_settings(self.settings):
                 one = {setting: self.settings[setting]}
                 names = " and ".join(other.name for other in TASKS.values() if not other.unknown_settings(one))

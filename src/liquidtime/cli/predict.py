@@ -25,6 +25,14 @@ def predict(
         list[float] | None,
         typer.Option("--horizon", help="Forecasts: time after the last sample of a series; may be repeated."),
     ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option("--threshold", help="Two classes: probability from which on the second is said, 0 to 1."),
+    ] = None,
+    intervals: Annotated[
+        float | None,
+        typer.Option("--intervals", help="Values and forecasts: share of truths that intervals hold, such as 0.9."),
+    ] = None,
     id: OldId = None,
     time: OldTime = None,
     channel: OldChannel = None,
@@ -37,7 +45,8 @@ def predict(
 ) -> None:
     """Predict new series with a trained model.
 
-    Writes one row per series with its id, `prediction`, and for classes `probability_<class>`; of forecasts one row per
+    Writes one row per series with its id, `prediction`, and for classes `probability_<class>`, for values the ends of
+    their intervals, `low` and `high`; of classes of samples one row per sample with its time; of forecasts one row per
     series, horizon and channel. The columns are those of training unless others are named.
     """
     from liquidtime.cli.model_files import columns_to_read, load
@@ -49,8 +58,10 @@ def predict(
     printer = Printer(as_json)
     estimator, record = load(model)
     task = task_of(estimator)
-    options = {"horizons": horizon} if horizon else {}
-    check_options(task, dict.fromkeys(options, "--horizon"))
+    asked = {"horizons": horizon or None, "threshold": threshold, "intervals": intervals}
+    options = {name: value for name, value in asked.items() if value is not None}
+    typed = {"horizons": "--horizon", "threshold": "--threshold", "intervals": "--intervals"}
+    check_options(task, {name: typed[name] for name in options})
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
     encoder = estimator.encoder_
     series = columns.read_new(read_frame(data), encoder.channels_, encoder.time_unit_, strict)
