@@ -111,12 +111,12 @@ def run(one: PortfolioSet, model: str, seed: int) -> dict[str, Any]:
     }
 
 
-def forecasts(model: str, seed: int) -> dict[str, dict[str, Any]]:
-    """Return the records of the forecasting sets by name; none where there is no such benchmark or model."""
+def forecasts(model: str, seed: int, name: str, data_dir: str | None) -> dict[str, dict[str, Any]]:
+    """Return the record of a forecasting set by its name; none where there is no such benchmark or model."""
     if importlib.util.find_spec("benchmarks.portfolio_forecast") is None:
         return {}
     module = importlib.import_module("benchmarks.portfolio_forecast")
-    records: dict[str, dict[str, Any]] = module.run(model, seed)
+    records: dict[str, dict[str, Any]] = module.run(model, seed, (name,), data_dir)
     return records
 
 
@@ -160,7 +160,7 @@ def main() -> None:
                 if _path(arguments.out, name, model, seed).exists():
                     continue
                 if one.task == FORECAST:
-                    record = forecasts(model, seed).get(name)
+                    record = forecasts(model, seed, name, arguments.data_dir).get(name)
                 elif model not in MODELS:
                     parser.error(f"unknown model {model!r}; the models are {', '.join(MODELS)}")
                 else:

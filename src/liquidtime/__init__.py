@@ -46,6 +46,8 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import StackedRegressor as StackedRegressor
     from liquidtime.estimators import StackedStepClassifier as StackedStepClassifier
     from liquidtime.estimators import load as load
+    from liquidtime.evaluation import insight as insight
+    from liquidtime.evaluation.insight import explain as explain
     from liquidtime.evaluation.train_and_test import train_and_test as train_and_test
     from liquidtime.layers import LTC as LTC
     from liquidtime.layers import CfC as CfC
@@ -72,7 +74,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "StackedStepClassifier",
         "load",
     ),
-    "evaluation": ("train_and_test",),
+    "evaluation": ("explain", "insight", "train_and_test"),
     "export": (),
     "layers": ("LTC", "CfC", "Recurrent"),
     "networks": (),

@@ -108,7 +108,7 @@ def test_from_the_command_line(alarm, tmp_path):
     assert "says how alarming irregular series are" in (tmp_path / "m" / "README.md").read_text()
     code, _, err = lt("predict", tmp_path / "m", tmp_path / "wide.csv", "--out", tmp_path / "p.csv")
     assert code == 0, err
-    assert pl.read_csv(tmp_path / "p.csv").columns == ["patient", "alarm"]
+    assert pl.read_csv(tmp_path / "p.csv").columns == ["patient", "time", "alarm"]
     code, out, err = lt("evaluate", tmp_path / "m", tmp_path / "wide.csv", "--json")
     assert code == 0, err
     assert set(json.loads(out)["figures"]) == {"mae", "r2"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,18 +64,32 @@ class SampleTarget:
         return rest, parts
 
 
-def varies(frame: polars.DataFrame, id: str, target: str) -> int:
-    """Return in how many series a column has several values; 0 where it is no column."""
+def varies(frame: polars.DataFrame, id: str, target: str, missing: Sequence[float | str] = ()) -> int:
+    """Return in how many series a column has several values; 0 where it is no column.
+
+    Args:
+        frame: the table.
+        id: its column of ids.
+        target: the column.
+        missing: words that mean that there is no label.
+    """
     import polars
+
+    from liquidtime.data.reading.missing_words import known_labels
 
     if target not in frame.columns or id not in frame.columns:
         return 0
-    pairs = frame.select(id, target).drop_nulls().unique()
+    pairs = frame.select(id, known_labels(frame[target], missing)).drop_nulls().unique()
     return len(pairs.group_by(id).len().filter(polars.col("len") > 1))
 
 
 def sample_target(
-    frame: polars.DataFrame, columns: Columns, target: str, labels: polars.DataFrame | None, labels_id: str | None
+    frame: polars.DataFrame,
+    columns: Columns,
+    target: str,
+    labels: polars.DataFrame | None,
+    labels_id: str | None,
+    missing: Sequence[float | str] = (),
 ) -> SampleTarget:
     """Return a table of measurements with the target of every sample among its channels.
 
@@ -84,6 +99,7 @@ def sample_target(
         target: a column of it or of `labels`; of a table with one measurement per row also the name of a channel.
         labels: a table with one row per series and time; None where the target is in `frame`.
         labels_id: its column of ids; None for that of `frame`.
+        missing: words that mean that there is no label.
 
     Raises:
         ValueError: a table of labels without times, or a target that is nowhere.
@@ -92,6 +108,8 @@ def sample_target(
     import dataclasses
 
     import polars
+
+    from liquidtime.data.reading.missing_words import known_labels
 
     long = columns.channel is not None
     if labels is not None:
@@ -113,6 +131,7 @@ def sample_target(
         return SampleTarget(*_named_channel(frame, columns, target))
     else:
         raise ValueError(f"--target {target!r} is no column or channel of the table")
+    rows = rows.with_columns(known_labels(rows[target], missing))
     classes = sorted(rows[target].drop_nulls().unique().to_list())
     coded = rows.with_columns(
         polars.col(target).replace_strict(classes, list(range(len(classes))), default=None, return_dtype=polars.Float64)

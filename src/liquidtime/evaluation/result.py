@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from liquidtime.evaluation.insight import Neighbours
 from liquidtime.evaluation.job_record import JOB, REPORT, JobRecord
 from liquidtime.evaluation.report import ReportData, render
 from liquidtime.tasks import Comparison, Task
@@ -39,6 +40,7 @@ class Result:
         predictions: of the test part, with the truth: a polars data frame.
         contents: what the report shows; None where nothing was tested.
         record: what the model folder remembers of the job.
+        neighbours: training series to find similar ones in, which the model folder keeps; None for none.
     """
 
     task: Task
@@ -49,6 +51,7 @@ class Result:
     predictions: polars.DataFrame
     contents: ReportData | None
     record: JobRecord
+    neighbours: Neighbours | None = None
 
     @property
     def figures(self) -> Figures:
@@ -94,7 +97,7 @@ class Result:
             SaveFailed: the disk is full or refuses.
 
         """
-        files = {JOB: self.record.to_bytes()}
+        files = {JOB: self.record.to_bytes(), **({} if self.neighbours is None else self.neighbours.files())}
         if report and self.contents is not None:
             files[REPORT] = self.page().encode()
         own: Mapping[str, Any] = next(iter(self.record.test.values()), {})

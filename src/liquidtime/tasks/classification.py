@@ -13,6 +13,7 @@ from liquidtime.estimators.faces.threshold import check_two_classes, read_thresh
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
 from liquidtime.tasks.per_sample import of_samples
 from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.row_times import rows_of_samples
 from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
 
@@ -67,6 +68,13 @@ class Classification(Task):
     def predict(self, model: Any, data: SeriesSet, *, threshold: Any = None, **options: Any) -> Columns:
         """Return the class, by the model's threshold or the one given, and the probability of each class."""
         return {"": data.ids, **probability_columns(model, model.predict_proba(data), threshold_of(model, threshold))}
+
+    def predict_each_sample(  # noqa: D102
+        self, model: Any, data: SeriesSet, *, threshold: Any = None, **options: Any
+    ) -> Columns:
+        evolution = model.evolve(data)
+        columns = probability_columns(model, evolution.outputs, threshold_of(model, threshold))
+        return {**rows_of_samples(data, evolution), **columns}
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
         assert comparison.series is not None

@@ -59,6 +59,10 @@ class Comparison:
             self.target, self.predictions, self.figures, self.classes, None, self.clusters, self.extras, self.coverage
         )
 
+    def details(self) -> list[dict[str, Any]]:
+        """Return further figures as rows of a table; none where the task has no others."""
+        return []
+
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the figures by model and metric, ready for JSON."""
         return {

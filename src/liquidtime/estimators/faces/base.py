@@ -29,7 +29,7 @@ from liquidtime.estimators.network.budget import BUDGETS, QUICK, Choice, Trial
 from liquidtime.estimators.network.finite import finite
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, ConvolutionalReader, takes_front_end
 from liquidtime.estimators.network.inputs import SeriesBatches, as_series
-from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, Part, PartsOf, Rows, held_loss
+from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, Part, PartsOf, Rows, held_back, held_loss
 from liquidtime.estimators.network.network import SeriesNetwork, channel_dropout_of
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.estimators.network.reader import SeriesReader, WholeSeriesReader
@@ -76,8 +76,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -104,6 +104,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     choice_: Choice
     front_end_: str | None
     trials_: list[Trial]
+    seed_: int
     results_: list[TrainResult]
     encoder_: SeriesEncoder
     encoders_: list[SeriesEncoder]
@@ -180,8 +181,28 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_width(self.bin_width)
         check_network(self.network, self.num_layers)
 
-    def _fit_encoders(self, data: SeriesSet) -> None:
+    def _hold_back(
+        self,
+        S: int,
+        strata: npt.NDArray[Any] | None,
+        groups: npt.NDArray[Any] | None,
+        order: npt.NDArray[Any] | None,
+        own: bool,
+    ) -> tuple[Rows, Rows]:
+        """Check the settings, draw the seed, and return the rows to train on and those that choose the best epoch.
+
+        Args:
+            S: number of series.
+            strata: (S,) classes, or None.
+            groups: (S,) groups that are not split, or None.
+            order: (S,) when each series was taken, or None.
+            own: whether the caller has series of its own to choose the epoch by, so that none are held back.
+        """
         self._check_settings()
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return held_back(S, 0.0 if own else self.validation_fraction, strata, self.seed_, groups, order)
+
+    def _fit_encoders(self, data: SeriesSet) -> None:
         width = self._width()
         whole = width == SCALES and reads_whole_series(self.network)
         self.encoders_ = encoders_of(data, None if whole else width, self.n_estimators)
@@ -237,10 +258,6 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     def _without_choosing(self) -> dict[str, Any]:
         """Return settings under which `fit` does not choose again what `_choices` has."""
         return {}
-
-    def _draw_seed(self) -> int:
-        """Return the seed that everything random is to follow from."""
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
         """Return the loss of a network on held-out series, by which budgets are compared, and how sure it may be."""

@@ -10,7 +10,9 @@ from liquidtime.estimators.stacking.forecaster import StackedForecaster
 from liquidtime.estimators.stacking.regressor import StackedRegressor
 from liquidtime.estimators.stacking.step_classifier import StackedStepClassifier
 
-STACKED: dict[str, Any] = {kind.__name__: kind for kind in (StackedClassifier, StackedRegressor, StackedStepClassifier)}
+STACKED: dict[str, Any] = {
+    kind.__name__: kind for kind in (StackedClassifier, StackedForecaster, StackedRegressor, StackedStepClassifier)
+}
 """Every stacked estimator by the name that model folders store it under."""
 
 __all__ = [

@@ -26,14 +26,16 @@ TITLES = {
     "guess": "guess",
 }
 """Models in the order of the table; others follow under their own names."""
+LOWER = ("rmse", "mse")
+"""Metrics that are better the lower they are."""
 RESAMPLES, LEVEL = 1000, 0.95
 LEGEND = """\
 Inside the training series of each set: seed s is tested on fold s of five and trained on the others (PhysioNet 2012:
 trained on set a, tested on set b), groups kept whole. Figures are means over the seeds. *Minus default*: the model's
 figure minus the default's on the same series, with the 95 % bootstrap interval over series, or over groups; an interval
 on one side of 0 is in bold. *Seconds*: of one core, to fit. Boosting reads the library's rich features of each series;
-MultiRocket-Hydra reads series brought to one length, gives no probabilities, and is left out where most values are
-missing. *Best part*: the figure of the best single part of the stack on the test series, known only afterwards."""
+MultiRocket-Hydra reads dense channels at equal steps of time, brought to one length, and gives no probabilities.
+*Best part*: the figure of the best single part of the stack on the test series, known only afterwards."""
 
 
 def portfolio_rows(out: Path) -> list[dict[str, Any]]:
@@ -98,7 +100,7 @@ def _best_part(metric: str, runs: list[dict[str, Any]]) -> float | None:
     ]
     if not means:
         return None
-    return max(means) if METRICS[metric].higher_is_better else min(means)
+    return min(means) if metric in LOWER else max(means)
 
 
 def difference(
@@ -156,7 +158,7 @@ def portfolio_markdown(out: Path) -> str:
         text.append(
             cells(
                 row["set"],
-                METRICS[row["metric"]].heading(short=True),
+                row["metric"] + (" ↓" if row["metric"] in LOWER else ""),
                 TITLES.get(row["model"], row["model"]),
                 f"{row['value']:.{digits}f}",
                 "–" if row["log_loss"] is None else f"{row['log_loss']:.3f}",
