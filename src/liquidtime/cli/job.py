@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _OPTIONS = {
     "class_weight": "--balanced",
     "threshold": "--threshold",
+    "intervals": "--intervals",
     "horizon": "--horizon",
     "targets": "--targets",
     "known": "--known",

@@ -110,6 +110,9 @@ def train(
             "balanced_accuracy, f1, specificity=0.9, sensitivity=0.9, cost=1:5 (false alarm : miss).",
         ),
     ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="To regress by networks alone: measure intervals; stacks always do.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
@@ -146,7 +149,7 @@ def train(
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
         "validation_fraction": validation_share,
-        "class_weight": "balanced" if balanced else None, "threshold": threshold,
+        "class_weight": "balanced" if balanced else None, "threshold": threshold, "intervals": intervals or None,
         "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip
     job = Job(

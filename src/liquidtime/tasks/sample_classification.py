@@ -86,6 +86,10 @@ class SampleClassification(Task):
         chances = model.predict_proba(data)
         return {**_rows(data), **probability_columns(model, chances, threshold_of(model, threshold))}
 
+    def predict_each_sample(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
+        """Return what `predict` does, which is of every sample anyway."""
+        return self.predict(model, data, **options)
+
     def tested(self, model: Any, comparison: Comparison) -> Columns:
         """Return one row per sample whose class is known."""
         assert comparison.series is not None
