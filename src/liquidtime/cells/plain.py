@@ -83,6 +83,11 @@ def is_as_defined(kind: type, like: type | None = None) -> bool:
     return tables_hold() and methods_of(like or kind).are_those_of(kind)
 
 
+def tables() -> list[dict[str, Any]]:
+    """Return all tables that were kept."""
+    return _tables
+
+
 def tables_hold() -> bool:
     """Return whether all tables hold what they were defined with."""
     return _tables == _tables_as_defined
@@ -131,11 +136,14 @@ def _has_no_own_methods(kind: type, part: nn.Module) -> bool:
     return methods.callables.isdisjoint(part.__dict__)
 
 
+GLOBAL_HOOKS: tuple[dict[int, Any], ...] = (  # that PyTorch calls for every module
+    module_hooks._global_forward_hooks,
+    module_hooks._global_forward_pre_hooks,
+    module_hooks._global_backward_hooks,
+    module_hooks._global_backward_pre_hooks,
+)
+
+
 def has_global_hooks() -> bool:
     """Return whether PyTorch has hooks that are called for every module."""
-    return bool(
-        module_hooks._global_forward_hooks
-        or module_hooks._global_forward_pre_hooks
-        or module_hooks._global_backward_hooks
-        or module_hooks._global_backward_pre_hooks
-    )
+    return any(GLOBAL_HOOKS)

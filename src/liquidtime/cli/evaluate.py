@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 
 @command
+@with_reading
 def evaluate(
     model: Model,
     data: Data,
+    reading: ReadingOptions,
     labels: Annotated[
         Path | None,
         typer.Option("--labels", help="Table with one row per series; without it the truth is a column of DATA."),
@@ -32,24 +36,49 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
-    from liquidtime.cli.model_files import columns_to_read, labelled, load
+    from liquidtime.cli.columns import labels_of
+    from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.data import read_frame
+    from liquidtime.cli.sample_targets import sample_target
+    from liquidtime.data import align_labels
+    from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
     printer = Printer(as_json)
     estimator, record = load(model)
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-    frame = read_frame(data)
+    how = reading.reading(columns.reading)
+    table = read_table(data, how)
     encoder = estimator.encoder_
-    series = columns.read_new(frame, encoder.channels_, encoder.time_unit_, strict)
-    task, y = task_of(estimator), None
+    series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+    task = task_of(estimator)
+    y: Any = None
     if not task.has_target:
         if labels is not None or target is not None:
             raise ValueError(f"--task {task.name} is tested on the series themselves; leave out --labels and --target")
     else:
         truth = target or (record.target if record else None)
-        series, y = labelled(series, frame, columns, record, truth, labels, labels_id or id, strict)
+        if truth is None:
+            raise ValueError("the model remembers no target; give --target")
+        own = None if labels is None else read_table(labels, how.hints()).frame
+        if task.per_sample:
+            samples = sample_target(table.frame, columns, truth, own, labels_id, how.missing)
+            series, y = samples.split(
+                samples.columns.read_new(
+                    dataclasses.replace(table, frame=samples.frame),
+                    reading,
+                    (*encoder.channels_, truth),
+                    encoder.static_names_,
+                    encoder.time_unit_,
+                    strict,
+                )
+            )
+        else:
+            if own is None:
+                own, column = labels_of(table.frame, columns, truth, missing=how.missing), columns.id
+            else:
+                column = labels_id or (record and id is None and record.labels_id) or columns.id
+            series, y = align_labels(series, own, id=column, target=truth, strict=strict, missing=how.missing)
     comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))
@@ -60,6 +89,7 @@ def evaluate(
             "model": str(model),
             "series": len(series),
             "figures": comparison.to_dict()["model"],
+            "details": comparison.details(),
             "notes": [str(note) for note in series.notes],
         }
     )

@@ -8,6 +8,7 @@ import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 if TYPE_CHECKING:
     from liquidtime.cli.printing import Printer
@@ -23,8 +24,10 @@ class Target(StrEnum):
 
 
 @command
+@with_reading
 def export(
     model: Model,
+    reading: ReadingOptions,
     to: Annotated[Target, typer.Option("--to", help="What to write.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Folder to write.", show_default=False)],
     data: Annotated[
@@ -56,9 +59,11 @@ def export(
     What is written is checked against the model on 20 series before the command ends.
     """
     from liquidtime import export as room
-    from liquidtime.cli.model_files import columns_to_read, labelled, load
+    from liquidtime.cli.columns import labels_of
+    from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.data import read_frame
+    from liquidtime.data import align_labels
+    from liquidtime.data.reading import read_table
 
     _check(out, model, to, int8, name, data, labels, target, force)
     printer = Printer(as_json)
@@ -67,11 +72,17 @@ def export(
     series = y = None
     if data is not None:
         columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-        frame, encoder = read_frame(data), estimator.encoder_
-        series = columns.read_new(frame, encoder.channels_, encoder.time_unit_, strict)
-        if int8 and (labels is not None or target is not None):
-            truth = target or (record.target if record else None)
-            series, y = labelled(series, frame, columns, record, truth, labels, labels_id or id, strict)
+        how, encoder = reading.reading(columns.reading), estimator.encoder_
+        table = read_table(data, how)
+        series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+        truth = target or (record.target if record else None)
+        if int8 and truth is not None and (labels is not None or target is not None):
+            if labels is None:
+                own, column = labels_of(table.frame, columns, truth, missing=how.missing), columns.id
+            else:
+                own = read_table(labels, how.hints()).frame
+                column = labels_id or (record and id is None and record.labels_id) or columns.id
+            series, y = align_labels(series, own, id=column, target=truth, strict=strict, missing=how.missing)
         for note in series.notes:
             printer.line(str(note))
     if to is Target.ONNX:

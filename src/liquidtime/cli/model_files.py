@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import polars
-
     from liquidtime.cli.columns import Columns
-    from liquidtime.data import SeriesSet
     from liquidtime.evaluation import JobRecord
 
 _LARGEST_JOB = 1 << 22
@@ -81,37 +78,3 @@ def columns_to_read(record: JobRecord | None, **named: str | None) -> Columns:
     if columns is None:
         raise ValueError("the model was not trained on the command line and remembers no columns; give --id and --time")
     return columns
-
-
-def labelled(
-    series: SeriesSet,
-    frame: polars.DataFrame,
-    columns: Columns,
-    record: JobRecord | None,
-    truth: str | None,
-    labels: Path | None,
-    labels_id: str | None,
-    strict: bool,
-) -> tuple[SeriesSet, Any]:
-    """Return the series whose truth is known, and it.
-
-    Args:
-        series: of the table.
-        frame: the table.
-        columns: what its columns mean.
-        record: of the model.
-        truth: column of the truth.
-        labels: table with one row per series; None where the truth is a column of `frame`.
-        labels_id: column of ids in that table; None for that of training.
-        strict: refuse what would be repaired.
-    """
-    from liquidtime.cli.columns import labels_of
-    from liquidtime.data import align_labels, read_frame
-
-    if truth is None:
-        raise ValueError("the model remembers no target; give --target")
-    if labels is None:
-        table, column = labels_of(frame, columns, truth), columns.id
-    else:
-        table, column = read_frame(labels), labels_id or (record and record.labels_id) or columns.id
-    return align_labels(series, table, id=column, target=truth, strict=strict)

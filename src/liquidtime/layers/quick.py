@@ -16,9 +16,18 @@ from liquidtime.cells.backbone import Backbone
 from liquidtime.cells.fused import Fused
 from liquidtime.cells.linear import LINEAR
 from liquidtime.cells.lstm import LSTMCell
-from liquidtime.cells.plain import has_global_hooks, is_as_defined, is_plain, methods_of, tables_hold
+from liquidtime.cells.plain import (
+    GLOBAL_HOOKS,
+    has_global_hooks,
+    is_as_defined,
+    is_plain,
+    methods_of,
+    tables,
+    tables_hold,
+)
 from liquidtime.ops import cfc_stepper
 from liquidtime.ops.cfc_scan import Stepper
+from liquidtime.ops.native.objects import Watch
 from liquidtime.ops.storage import check_module_stored, check_stored
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -46,12 +55,26 @@ class Snapshot:
         self._originals = [own.originals for own in methods.values()]
         self._reads = [(own.read, kind) for kind, own in methods.items()]
         self._as_defined = self._are_as_defined()
+        watched = [part for s in self._settings for name in (*_OWNERS, *_HOOKS) if (part := s[name]) is not None]
+        self._watched = [*watched, *tables(), *GLOBAL_HOOKS]
+        self._watch = self._start_watch()
+
+    def _start_watch(self) -> Watch | None:
+        return None if has_global_hooks() else Watch.on(self._modules, self._watched)
 
     def _are_as_defined(self) -> bool:
         return [read(kind) for read, kind in self._reads] == self._originals and tables_hold()
 
     def holds(self) -> bool:
         """Return whether nothing of it has changed."""
+        if self._watch is not None and self._watch.holds():
+            return True
+        if not self._is_equal():
+            return False
+        self._watch = self._start_watch()  # what is another now does not matter
+        return True
+
+    def _is_equal(self) -> bool:
         try:
             return (
                 [*map(len, self._growing)] == self._sizes
@@ -191,30 +214,23 @@ class Quick:
 
 
 def _step(plan: _Plan, stepper: Stepper, x: Tensor, h: Any, dt: Any) -> tuple[Tensor, HiddenState] | None:
-    dtype, device, rows = plan.dtype, plan.device, x.shape[0]
-    if x.dtype is not dtype or x.device != device:
-        return None
     m = None
     if h is not None:
         if plan.remembers:
             if type(h) is not tuple or len(h) != 2:
                 return None
             h, m = h
-            if type(m) is not Tensor or m.dtype is not dtype or m.device != device or m.shape != h.shape:
+            if type(m) is not Tensor:
                 return None
-        if (
-            type(h) is not Tensor
-            or h.dtype is not dtype
-            or h.device != device
-            or h.shape != (plan.layers, rows, plan.H)
-        ):
+        if type(h) is not Tensor:
             return None
     if dt is None:
         dt = 1.0
     elif isinstance(dt, Tensor):
-        dt = _interval(dt, rows, dtype, device)
-        if dt is None:
+        if type(dt) is not Tensor:
             return None
+        if dt.dtype is not plan.dtype:
+            dt = _interval(dt, plan.dtype)
     elif type(dt) is not float:
         if isinstance(dt, bool) or not isinstance(dt, Real):
             return None
@@ -226,17 +242,7 @@ def _step(plan: _Plan, stepper: Stepper, x: Tensor, h: Any, dt: Any) -> tuple[Te
     return y, hn if mn is None else (hn, mn)
 
 
-def _interval(dt: Tensor, rows: int, dtype: torch.dtype, device: torch.device) -> Tensor | None:
-    """Return dt as (B,), or None where it is not what `Recurrent.step` takes."""
-    if type(dt) is not Tensor or dt.device != device:
-        return None
-    if dt.dtype is not dtype:
-        check_stored("dt", dt)
-        if dt.is_complex() or dt.dtype is torch.bool:
-            return None
-        dt = dt.to(dtype)
-    if dt.dim() == 0:
-        dt = dt.expand(rows)
-    elif dt.dim() == 2 and dt.shape[1] == 1:
-        dt = dt.squeeze(1)
-    return dt if dt.shape == (rows,) else None
+def _interval(dt: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return dt in another type, unless it is nothing that `Recurrent.step` takes."""
+    check_stored("dt", dt)
+    return dt if dt.is_complex() or dt.dtype is torch.bool else dt.to(dtype)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from evaluation.report.example import report, series_set
+from liquidtime.evaluation.drawing import thinned
 from liquidtime.evaluation.report import render
-from liquidtime.evaluation.report.drawing import thinned
-from liquidtime.evaluation.report.page import number, share
 from liquidtime.evaluation.report.score_plots import reliability
+from liquidtime.evaluation.templates import number, share
 from liquidtime.tasks import Comparison, SeriesView
 
 HOSTILE = "<script>alert('x')</script>\"'&$a_b$"
@@ -55,13 +55,14 @@ def page():
 def test_every_part_is_there(page):
     outline = Outline(page)
     for words in (
-        "How good it is", "The data", "How it learned", "Best and worst series", "What time scales it learned",
+        "How good it is", "The data", "How it learned", "Best and worst series", "How the network keeps time",
+        "Which channels matter", "Why this prediction, and when", "The circuit", "Similar series", "1 × dead",
         "How to make it again", "0.860", "[0.810, 0.910]", "gradient boosting", "majority", "heart rate",
         "560 training, 140 validation, 300 test", "Seed 3", "hidden_size", "liquidtime train vitals.csv",
         "truth dead, probability 0.97", "truth alive, probability 0.91",
     ):  # fmt: skip
         assert words in outline.text, words
-    assert outline.tags.count("svg") == 3 + 2 + 2 + 4 + 1
+    assert outline.tags.count("svg") == 3 + 2 + 2 + 4 + 6
     for start in ("ROC curves", "Precision-recall", "Histogram of interval", "loss by epoch", "auc by epoch", "Series"):
         assert any(label.startswith(start) for label in outline.labels), start
 
@@ -137,7 +138,7 @@ def test_values_have_residuals_and_many_classes_a_curve_each():
 
 
 def test_what_is_not_known_is_left_out():
-    outline = Outline(render(report(curves=(), series=(), gate_times=None, command="", monitor="")))
+    outline = Outline(render(report(curves=(), series=(), insight=None, command="", monitor="")))
     for words in ("How it learned", "Best and worst", "What time scales"):
         assert words not in outline.text
 

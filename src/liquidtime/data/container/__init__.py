@@ -4,7 +4,16 @@ from liquidtime.data.container.concatenate import arranged, concatenate
 from liquidtime.data.container.describe import Description, Spread
 from liquidtime.data.container.notes import Findings, Note, first_places, first_words
 from liquidtime.data.container.series_set import Series, SeriesSet, flat_rows
-from liquidtime.data.container.time_units import EXACT, Ticks, as_ticks, check_unit, conversion, to_times, unknown
+from liquidtime.data.container.time_units import (
+    EXACT,
+    Ticks,
+    as_nanoseconds,
+    as_ticks,
+    check_unit,
+    conversion,
+    to_times,
+    unknown,
+)
 
 __all__ = [
     "EXACT",
@@ -16,6 +25,7 @@ __all__ = [
     "Spread",
     "Ticks",
     "arranged",
+    "as_nanoseconds",
     "as_ticks",
     "check_unit",
     "concatenate",

@@ -56,6 +56,8 @@ class SeriesSet:
         categories: for each categorical channel or static feature its categories.
         origins: (S,) datetime64[ns] or int64, the absolute time of each series' zero; None: times are absolute.
         notes: what reading repaired, dropped or found odd.
+        reading: how the table was written, where it was one: separator, decimal mark, encoding, format of the times
+            and time zone. The argument `usual` of a later reading takes it.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -69,6 +71,7 @@ class SeriesSet:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     origins: npt.NDArray[Any] | None = None
     notes: tuple[Note, ...] = ()
+    reading: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -91,7 +94,7 @@ class SeriesSet:
         return from_long(frame, id=id, time=time, channel=channel, value=value, **options)
 
     @classmethod
-    def from_wide(cls, frame: Any, *, id: str, time: str, **options: Any) -> SeriesSet:
+    def from_wide(cls, frame: Any, *, id: str | None = None, time: str | None = None, **options: Any) -> SeriesSet:
         """Read a frame with one sample per row and one channel per column; see `liquidtime.data.reading.from_wide`."""
         from liquidtime.data.reading import from_wide
 

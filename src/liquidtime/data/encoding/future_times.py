@@ -10,7 +10,7 @@ import numpy.typing as npt
 from liquidtime.data.container import SeriesSet, as_ticks
 from liquidtime.data.encoding.encoder import SeriesEncoder
 from liquidtime.errors import wrong_shape
-from liquidtime.times import SECONDS
+from liquidtime.times import SECONDS, _as_array
 
 Values = npt.NDArray[np.float64]
 
@@ -87,14 +87,14 @@ def _times_asked_for(data: SeriesSet, times: Any) -> tuple[Values, list[int] | N
     S = len(data)
     ragged = isinstance(times, list) and bool(times) and np.ndim(times[0]) == 1
     if not ragged:
-        array = np.asarray(times)
+        array = _as_array(times)
         if array.ndim not in (1, 2) or (array.ndim == 2 and len(array) != S):
             raise wrong_shape("times", "(Q,) or (S, Q)", [S, "Q"], array.shape, "Or a list of S arrays.")
         query_times = _on_clock(data, np.broadcast_to(array, (S, array.shape[-1])))
         if not np.isfinite(query_times).all():
             raise ValueError(f"`times` must be finite; {int((~np.isfinite(query_times)).sum())} are not")
         return query_times, None
-    rows = [np.asarray(row) for row in times]
+    rows = [_as_array(row) for row in times]
     if len(rows) != S:
         raise ValueError(f"`times` must have one array a series, {S}; got {len(rows)}")
     sizes = [len(row) for row in rows]

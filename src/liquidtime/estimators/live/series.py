@@ -105,6 +105,11 @@ class LiveSeries:
         return float(samples.time[0]), samples.values[0]
 
     @property
+    def static(self) -> Tensor:
+        """(1, F) the static features, as the first encoder encodes them."""
+        return self._static[0]
+
+    @property
     def state(self) -> LiveState:
         """Where the series stands."""
         return self._state

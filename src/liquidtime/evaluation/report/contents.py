@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from liquidtime.data import Description
 from liquidtime.errors import wrong_shape
+from liquidtime.evaluation.insight import Explanation
 from liquidtime.tasks import Comparison, SeriesView, Task
 
 Array = npt.NDArray[Any]
@@ -45,7 +46,7 @@ class ReportData:
         curves: one per trained network.
         monitor: the validation metric that chose the epoch; "" if none did.
         series: the best and the worst of the test part.
-        gate_times: (H,) time scale of each unit's gate, in the unit of the data; None where there is no gate.
+        insight: what the model looks like inside; None leaves it out.
         settings: of the model and its training, by name.
         versions: of what it was made with, by name.
         seed: of the run.
@@ -64,7 +65,7 @@ class ReportData:
     curves: Sequence[Curve] = ()
     monitor: str = ""
     series: Sequence[SeriesView] = ()
-    gate_times: Array | None = None
+    insight: Explanation | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn import metrics
 
+from liquidtime.evaluation.drawing import FAINT, INK, SERIES, SQUARE, WIDTH, drawing, thinned
 from liquidtime.evaluation.report.contents import Array, ReportData
-from liquidtime.evaluation.report.drawing import FAINT, INK, SERIES, SQUARE, WIDTH, drawing, thinned
 
 _CLASSES_DRAWN = 8
 

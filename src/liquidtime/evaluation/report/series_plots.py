@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from liquidtime.evaluation.report.drawing import FAINT, INK, SERIES, WIDTH, drawing, thinned
+from liquidtime.evaluation.drawing import FAINT, INK, SERIES, WIDTH, drawing, thinned
 from liquidtime.tasks import SeriesView
 
 _CHANNELS_DRAWN = 4

@@ -8,7 +8,7 @@
 #endif
 
 // Raised by one with every change of a structure or function that Python calls; `library.py` has the same number.
-#define LT_ABI 2
+#define LT_ABI 3
 
 namespace liquidtime {
 
@@ -20,6 +20,7 @@ enum Code : int {
   bad_length = 3,    // negative or beyond T
   bad_problem = 4,   // a size, choice or pointer that no caller of this version gives
   stale = 5,         // weights differ from those that were packed
+  unfit = 6,         // a tensor of another shape, type or device, or without memory
 };
 
 }  // namespace liquidtime

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import math
 import operator
+import struct
 import sys
 import warnings
 import weakref
@@ -21,9 +22,9 @@ from liquidtime._version import __version__
 from liquidtime.ops.storage import check_stored
 
 FILE_NAME = "libliquidtime_native" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-ABI = 2  # the LT_ABI of boundary.h
+ABI = 3  # the LT_ABI of boundary.h
 LARGE = 1 << 22  # bytes
-NO_MEMORY, BAD_INTERVAL, BAD_LENGTH, STALE = 1, 2, 3, 5  # of boundary.h
+NO_MEMORY, BAD_INTERVAL, BAD_LENGTH, STALE, UNFIT = 1, 2, 3, 5, 6  # of boundary.h
 _TRUSTED, _WRONG = 1, 2  # of `lt_bf16_unit`
 _HOW = "Install a C++17 compiler and CMake, then run `pip install --force-reinstall --no-deps liquidtime` (or `make`)."
 
@@ -82,6 +83,36 @@ def _open(path: Path) -> ctypes.CDLL:
     for name in ("lt_bf16_product", "lt_bf16_outer"):
         getattr(library, name).argtypes = [ctypes.c_int64] * 3 + [ctypes.c_void_p] * 3
     return library
+
+
+@functools.cache
+def held() -> ctypes.PyDLL:
+    """Return the library again, whose functions run without letting other threads of Python run beside them."""
+    load()
+    return ctypes.PyDLL(str(Path(__file__).with_name(FILE_NAME)))
+
+
+@functools.cache
+def sees_tensors() -> bool:
+    """Return whether the library can look at tensors itself, through PyTorch's stable C interface; tried on one."""
+    names = ("device_type", "layout", "dtype", "dim", "sizes", "strides", "storage_offset", "storage_size", "data_ptr")
+    constants = ("device_type_cpu", "layout_strided", "dtype_float32", "dtype_float64")
+    native = load()
+    try:
+        theirs = ctypes.CDLL("torch_cpu.dll" if sys.platform == "win32" else torch._C.__file__)
+        functions = [ctypes.cast(getattr(theirs, f"aoti_torch_get_{name}"), ctypes.c_void_p).value for name in names]
+        table = struct.pack("=9Q4q", *functions, *(getattr(theirs, f"aoti_torch_{name}")() for name in constants))
+    except (OSError, AttributeError):
+        return False
+    native.lt_use_torch.argtypes, native.lt_use_torch.restype = [ctypes.c_char_p], None
+    native.lt_look.argtypes, native.lt_look.restype = (
+        [ctypes.c_void_p] + [ctypes.c_int64] * 2 + [ctypes.c_void_p],
+        ctypes.c_int64,
+    )
+    native.lt_use_torch(table)
+    trial, seen = torch.zeros(4, 6, dtype=torch.float64)[1:, ::2], (ctypes.c_int64 * 5)()
+    dim = native.lt_look(trial._cdata, 1, len(seen), ctypes.addressof(seen))
+    return dim == 2 and [*seen] == [trial.data_ptr(), *trial.shape, *trial.stride()]
 
 
 def is_built() -> bool:
@@ -172,7 +203,7 @@ def raise_for(code: int, dt: Tensor, lengths: Tensor | None) -> None:
 
 
 _is_negated, _is_dense, _offset, _pointer = Tensor.is_neg, Tensor.is_contiguous, Tensor.storage_offset, Tensor.data_ptr
-_kind, _size = operator.attrgetter("shape", "dtype"), operator.attrgetter("nbytes")
+_size = operator.attrgetter("nbytes")
 _storage, _stored = Tensor.untyped_storage, torch.UntypedStorage.nbytes
 
 
@@ -203,12 +234,6 @@ def dense_addresses(names: Sequence[str], tensors: Sequence[Tensor], keep: list[
         keep.append(dense)
         pointers[index] = dense.data_ptr()
     return pointers
-
-
-def fingerprint(tensors: Sequence[Tensor]) -> tuple[object, ...]:
-    """Return all about tensors that decides where and how their numbers lie."""
-    kinds = [*map(_kind, tensors)], [*map(_is_dense, tensors)], [*map(_is_negated, tensors)]
-    return *kinds, [*map(_offset, tensors)], [*map(_pointer, tensors)], [*map(_stored, map(_storage, tensors))]
 
 
 def dense_address(name: str, tensor: Tensor, keep: list[Tensor]) -> int:

@@ -1,6 +1,5 @@
 // The C boundary of the scan: refuses what is not a problem, divides the batch and calls the kernel of the build target.
 #include <algorithm>
-#include <cstring>
 
 #include "../../native/boundary.h"
 #include "../../native/division.h"
@@ -150,33 +149,4 @@ LT_EXPORT int lt_bf16_outer(int64_t samples, int64_t units, int64_t width, const
                             float* g) {
   if (samples < 1 || units < 1 || width < 1 || !upper || !lower || !g) return bad_problem;
   return bf16_target(current()).outer(samples, units, width, upper, lower, g);
-}
-
-// One step of every layer of a stack, with weights packed before: state (layers,B,H) to the next one, and the output.
-// The weights that they were packed from are compared byte by byte first.
-LT_EXPORT int lt_cfc_step(const CfcStep* step) {
-  if (!step) return bad_problem;
-  const CfcStep s = *step;
-  if (s.count < 1 || s.B < 0 || s.source_count < 0 || !s.layers || (s.source_count && !s.sources)) return bad_problem;
-  if (s.B && (!s.x || !s.h || !s.y || !s.hn)) return bad_problem;
-  for (int64_t k = 0; k < s.source_count; ++k)
-    if (std::memcmp(s.sources[k].now, s.sources[k].then, s.sources[k].bytes)) return stale;
-  const float narrow_dt = static_cast<float>(s.every_dt);
-  if (!s.dt && (is_bad(s.every_dt) || (!s.wide && is_bad(narrow_dt)))) return bad_interval;
-  const char* from = static_cast<const char*>(s.x);
-  for (int64_t k = 0; k < s.count; ++k) {
-    if (!s.layers[k] || !s.layers[k]->packed) return bad_problem;
-    CfcProblem p = *s.layers[k];
-    const int64_t bytes = s.B * p.H * (s.wide ? 8 : 4);
-    p.B = s.B, p.T = 1, p.save = 0, p.need_ddt = 0, p.threads = 1, p.lengths = nullptr;
-    p.x = from, p.x_row = p.D, p.x_step = 0;
-    p.dt = s.dt ? s.dt : s.wide ? static_cast<const void*>(&s.every_dt) : &narrow_dt;
-    p.dt_row = s.dt ? 1 : 0, p.dt_step = 0;
-    p.h0 = static_cast<const char*>(s.h) + k * bytes, p.hn = static_cast<char*>(s.hn) + k * bytes;
-    if (s.m) p.m0 = static_cast<const char*>(s.m) + k * bytes, p.mn = static_cast<char*>(s.mn) + k * bytes;
-    p.y = s.y;
-    if (const int code = lt_cfc_forward(&p, s.wide)) return code;
-    from = static_cast<const char*>(p.hn);
-  }
-  return done;
 }

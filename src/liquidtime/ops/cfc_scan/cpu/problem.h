@@ -48,21 +48,25 @@ struct CfcProblem {
   void *dA, *drate, *dB;                 // (H,), or null
 };
 
-// One sample for every layer of a stack: eight bytes a field, in the order in which step.py packs them.
+// One sample for every layer of a stack: eight bytes a field, in the order in which step.py packs them. Tensors are
+// given as tensors.h takes them, of any strides if they are read and dense if they are written.
 struct CfcStep {
   const CfcProblem* const* layers;
   const struct CfcSource* sources;
-  int64_t count, source_count, wide, B;
-  const void *x, *h, *m;   // (B,D) (layers,B,H), and the memory likewise or null
-  const void* dt;          // (B,), or null where every row has `every_dt`
+  int64_t count, source_count, wide;
+  const void *x, *h, *m;    // (B,D) (layers,B,H), and the memory likewise or null
+  const void* dt;           // (), (B,) or (B,1), or null where every row has `every_dt`
   double every_dt;
-  void *y, *hn, *mn;       // (B,H) (layers,B,H)
+  const void *y, *hn, *mn;  // (B,H) (layers,B,H)
+  const void* now[1];       // the weights, as many as there are sources
 };
 
-// A weight that a step was packed from: its bytes now, and as they were then.
+constexpr int64_t source_axes = 4;
+
+// A weight that a step was packed from: its shape and bytes as they were.
 struct CfcSource {
-  const void *now, *then;
-  int64_t bytes;
+  const void* then;
+  int64_t bytes, dim, sizes[source_axes];
 };
 
 // One build target's functions, for float32, float64, and float32 with bf16 operands.

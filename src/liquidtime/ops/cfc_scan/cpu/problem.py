@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Sequence
-from ctypes import c_char_p, c_double, c_int64, c_void_p
+from ctypes import c_double, c_int64, c_void_p
 from typing import NamedTuple
 
 import torch
@@ -51,7 +51,6 @@ def kernel() -> ctypes.CDLL:
         getattr(lib, name).argtypes = [c_void_p, c_int64]
     lib.lt_cfc_packed_size.argtypes = lib.lt_cfc_pack.argtypes = [c_void_p, c_int64]
     lib.lt_cfc_packed_size.restype = c_int64
-    lib.lt_cfc_step.argtypes = [c_char_p]
     lib.lt_cfc_problem_size.restype = c_int64
     if lib.lt_cfc_problem_size() != ctypes.sizeof(Problem):
         raise library.NativeMissingError("the native kernels are of another version of the package. Build them again.")

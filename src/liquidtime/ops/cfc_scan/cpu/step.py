@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import struct
 from collections.abc import Sequence
-from ctypes import c_int64, c_void_p
+from ctypes import c_char_p, c_int64, c_void_p
 
 import torch
 from torch import Tensor
@@ -17,16 +18,15 @@ from liquidtime.ops.dispatch import runs_unwatched
 from liquidtime.ops.native import library
 from liquidtime.ops.storage import check_stored
 
-_pack = struct.Struct("=QQqqqqQQQQdQQQ").pack  # `CfcStep` of problem.h; one argument instead of twelve is a microsecond
-
-
-_NAMES, _WITH_MEMORY = ("x", "h", "dt"), ("x", "h", "h", "dt")
+_HELD = 1 << 20  # bytes of weights up to which other threads of Python wait: letting them in takes longer
+_AXES = 4  # `source_axes` of problem.h
+_address, _is_negated = operator.attrgetter("_cdata"), Tensor.is_neg
 
 
 class _Source(ctypes.Structure):
     """`CfcSource` of problem.h, field by field."""
 
-    _fields_ = (("now", c_void_p), ("then", c_void_p), ("bytes", c_int64))
+    _fields_ = (("then", c_void_p), ("bytes", c_int64), ("dim", c_int64), ("sizes", c_int64 * _AXES))
 
 
 class CpuStepper(Stepper):
@@ -37,14 +37,12 @@ class CpuStepper(Stepper):
     ) -> None:
         first = weights[0][0]
         self._generation = library.generation()
-        for source in sources:
-            check_stored("weights", source)
-        self._sources, self._fingerprint = list(sources), library.fingerprint(sources)
+        self._sources = list(sources)
         then = [t.detach().clone() for t in sources]  # before the weights are read: what changes later is seen
         self._compared = (_Source * len(then))(
-            *(_Source(t.data_ptr(), copy.data_ptr(), copy.nbytes) for t, copy in zip(sources, then, strict=True))
+            *(_Source(copy.data_ptr(), copy.nbytes, copy.dim(), (c_int64 * _AXES)(*copy.shape)) for copy in then)
         )
-        self._keep: list[Tensor] = then
+        self._keep = [*then]
         self._problems = []
         for layer, D in zip(weights, inputs, strict=True):
             p = described(form, [w.detach() for w in layer], self._keep)
@@ -55,14 +53,22 @@ class CpuStepper(Stepper):
         self._D, self._H, self._layers = inputs[0], int(self._problems[0].H), len(self._problems)
         self._remembers = form.remembers
         self._pointers = (c_void_p * self._layers)(*(ctypes.addressof(p) for p in self._problems))
-        self._addresses = ctypes.addressof(self._pointers), ctypes.addressof(self._compared)
-        self._run = kernel().lt_cfc_step
+        fixed = ctypes.addressof(self._pointers), ctypes.addressof(self._compared)
+        self._fixed = *fixed, self._layers, len(then), self._wide
+        self._pack = struct.Struct(f"=QQqqqQQQQdQQQ{len(then)}Q").pack  # `CfcStep` of problem.h
+        small = sum(copy.nbytes for copy in then) <= _HELD
+        self._run = (library.held() if small else kernel()).lt_cfc_step
+        self._run.argtypes = [c_char_p]
 
     @classmethod
     def of(cls, form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> CpuStepper | None:
         """Return what takes single samples; None where the layers do not fit or sources are not dense."""
-        if not all(t.is_contiguous() and not t.is_neg() and t.dtype is weights[0][0].dtype for t in sources):
+        if not library.sees_tensors():
             return None
+        for t in sources:
+            check_stored("weights", t)
+            if not t.is_contiguous() or t.is_neg() or t.dtype is not weights[0][0].dtype or t.dim() > _AXES:
+                return None
         H = weights[0][2 * form.layers].shape[0] // form.heads
         inputs = [(layer[-2] if form.remembers else layer[0]).shape[-1] - H for layer in weights]
         if inputs[0] < 1 or any(width != H for width in inputs[1:]):
@@ -80,41 +86,34 @@ class CpuStepper(Stepper):
         """Take one sample; see `Stepper.step`."""
         if not runs_unwatched() or library.generation() != self._generation:
             return None
-        if library.fingerprint(self._sources) != self._fingerprint:
-            return None
-        B, H, layers = x.shape[0], self._H, self._layers
         if h is None:
-            h = x.new_zeros(layers, B, H)
+            h = x.new_zeros(self._layers, x.shape[0], self._H)
             m = h if self._remembers else None
+        y, hn = x.new_empty(x.shape[0], self._H), x.new_empty(h.shape)
+        mn = None if m is None else x.new_empty(h.shape)
         number = type(dt) is float
-        inputs = [x, h]
+        read = [x, h]
         if m is not None:
-            inputs.append(m)
+            read.append(m)
         if not number:
-            inputs.append(dt)  # type: ignore[arg-type]
-        keep: list[Tensor] = []
-        pointers = library.dense_addresses(_NAMES if m is None else _WITH_MEMORY, inputs, keep)
-        hn = x.new_empty(layers, B, H)
-        y = x.new_empty(B, H)
-        mn = None if m is None else x.new_empty(layers, B, H)
+            read.append(dt)  # type: ignore[arg-type]
+        if any(map(_is_negated, read)) or any(map(_is_negated, self._sources)):
+            return None
         code = self._run(
-            _pack(
-                *self._addresses,
-                layers,
-                len(self._sources),
-                self._wide,
-                B,
-                pointers[0],
-                pointers[1],
-                0 if m is None else pointers[2],
-                0 if number else pointers[-1],
+            self._pack(
+                *self._fixed,
+                x._cdata,
+                h._cdata,
+                0 if m is None else m._cdata,
+                0 if number else dt._cdata,  # type: ignore[union-attr]
                 dt if number else 0.0,
-                y.data_ptr(),
-                hn.data_ptr(),
-                0 if mn is None else mn.data_ptr(),
+                y._cdata,
+                hn._cdata,
+                0 if mn is None else mn._cdata,
+                *map(_address, self._sources),
             )
         )
-        if code in (library.STALE, library.BAD_INTERVAL):
+        if code in (library.STALE, library.UNFIT, library.BAD_INTERVAL):
             return None
         library.raise_for(code, x, None)
         return y, hn, mn

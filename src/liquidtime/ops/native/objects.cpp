@@ -1,0 +1,42 @@
+// Whether objects of Python are as they were. Called with the interpreter's lock held.
+#include <cstdint>
+
+#include "boundary.h"
+
+namespace {
+
+// Functions of Python's stable interface, which objects.py fills in.
+struct Python {
+  int (*next)(void* dict, intptr_t* position, void** key, void** value);  // PyDict_Next
+  void* (*type)(void* object);                                            // PyObject_Type, a new reference
+  void* (*dict)(void* object, void*);                                     // PyObject_GenericGetDict, a new reference
+  void (*release)(void* object);                                          // Py_DecRef
+};
+
+bool is(const Python& python, void* reference, int64_t expected) {
+  if (!reference) return false;
+  python.release(reference);
+  return reinterpret_cast<int64_t>(reference) == expected;
+}
+
+}  // namespace
+
+// Whether instances have the types and dictionaries, and dictionaries the very keys and values, that they had: for each
+// instance three words, itself, its type and its dictionary; for each dictionary itself, its size, keys and values.
+LT_EXPORT int lt_same(const Python* python, const int64_t* words, int64_t instances, int64_t dicts) {
+  for (int64_t k = 0; k < instances; ++k, words += 3) {
+    void* object = reinterpret_cast<void*>(words[0]);
+    if (!is(*python, python->type(object), words[1]) || !is(*python, python->dict(object, nullptr), words[2])) return 0;
+  }
+  for (int64_t k = 0; k < dicts; ++k) {
+    void *dict = reinterpret_cast<void*>(words[0]), *key, *value;
+    const int64_t count = words[1];
+    intptr_t position = 0;
+    int64_t at = 0;
+    for (words += 2; python->next(dict, &position, &key, &value); ++at, words += 2)
+      if (at == count || reinterpret_cast<int64_t>(key) != words[0] || reinterpret_cast<int64_t>(value) != words[1])
+        return 0;
+    if (at != count) return 0;
+  }
+  return 1;
+}

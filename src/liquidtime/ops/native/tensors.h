@@ -1,0 +1,21 @@
+// Tensors as PyTorch's stable C interface shows them, given by the address of their implementation.
+#pragma once
+
+#include <cstdint>
+
+namespace liquidtime {
+
+struct View {
+  int64_t dim;
+  const int64_t *sizes, *strides;  // in numbers
+  char* data;
+
+  bool has_shape(int64_t axes, const int64_t* shape) const;
+  bool is_dense() const;
+};
+
+// Look at a tensor of float32, or float64 if it is `wide`, on the CPU. False where it is another kind of tensor, or has
+// no memory for all its numbers.
+bool look(const void* tensor, int64_t wide, View& view);
+
+}  // namespace liquidtime
