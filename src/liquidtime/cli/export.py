@@ -70,7 +70,7 @@ def export(
     series = y = None
     if data is not None:
         columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-        table, encoder = read_table([data], reading.reading(columns.reading)), estimator.encoder_
+        table, encoder = read_table(data, reading.reading(columns.reading)), estimator.encoder_
         series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
         if int8 and (labels is not None or target is not None):
             truth = target or (record.target if record else None)
