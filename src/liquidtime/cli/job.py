@@ -98,6 +98,8 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     data, target, auxiliary = _read(job)
     about = data.describe()
     printer.data(about, f"{job.data.name}, as understood:")
+    if job.task == "classify" and target is not None and getattr(target, "ndim", 0) == 1:
+        printer.classes(target.tolist())
     result = lt.train_and_test(
         data,
         target,
@@ -123,6 +125,8 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     )
     report = job.out / REPORT
     printer.scores(result.figures, result.caption)
+    if result.contents is not None and result.contents.verdict:
+        printer.line(result.contents.verdict)
     printer.line(f"model   {job.out}")
     if report.is_file():
         printer.line(f"report  {report}")
