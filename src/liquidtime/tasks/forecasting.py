@@ -59,7 +59,7 @@ class Forecasting(Task):
     in_time: ClassVar = True
     unnamed_target: ClassVar = "every channel"
     unit: ClassVar = "in standard deviations"
-    plots: ClassVar = ("residuals", "value_calibration")
+    plots: ClassVar = ("errors_by_gap",)
     options: ClassVar = ("horizons", "intervals")
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102

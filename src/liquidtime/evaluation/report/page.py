@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from liquidtime.evaluation.report.class_tables import confusion, thresholds
 from liquidtime.evaluation.report.contents import ReportData
 from liquidtime.evaluation.templates import fill, number
 from liquidtime.tasks.figure_table import best_of, heading, metrics_of
@@ -55,8 +56,23 @@ def render(data: ReportData) -> str:
         facts=_facts(data),
         settings={name: _setting(value) for name, value in data.settings.items()},
         cell=cell,
+        confusion=confusion(data),
+        thresholds=thresholds(data),
+        errors=_errors(data),
         insight=data.insight.sections() if data.insight is not None else [],
     )
+
+
+def _errors(data: ReportData) -> list[tuple[str, str, int, list[tuple[str, str]], str]]:
+    """Return channel, span of gaps, values, (mean absolute, root mean squared) error by model, and coverage."""
+    whole, rows = set(), []
+    for skill in data.errors:
+        span = "all" if skill.channel not in whole else f"{number(skill.low)} … {number(skill.high)}"
+        whole.add(skill.channel)
+        both = [(number(error), number(skill.rmse[name])) for name, error in skill.mae.items()]
+        held = "–" if skill.coverage is None else f"{100 * skill.coverage:.0f} %"
+        rows.append((skill.channel, span, skill.count, both, held))
+    return rows
 
 
 def _skewed(lengths: Any) -> bool:
