@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.budget import (
@@ -41,6 +42,7 @@ from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings
 from liquidtime.training.seeds import derive_seed
+from liquidtime.training.stages import stage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +99,7 @@ class Fitting:
         S, members = len(self.part.prepared), model.n_estimators
         best = min(model.trials_, key=lambda trial: trial.loss, default=None)
         chosen = best.choice if best is not None and math.isfinite(best.loss) else None
-        model._calibrate(1.0 if best is None else best.temperature)
+        model._calibrate(Calibration() if best is None else best.calibration)
         model.choice_ = chosen or self._quick(np.arange(S))
         if model.choice_.front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
@@ -109,7 +111,8 @@ class Fitting:
             if self.validation is not None:
                 judged = (self.validation, np.arange(len(self.validation.prepared)))
             folder = member_folder(problem.run.get("folder"), member, members)
-            network, result = self._trained(member, np.arange(S), judged, model.choice_, folder)
+            with stage(f"network {member + 1} of {members}", member, members):
+                network, result = self._trained(member, np.arange(S), judged, model.choice_, folder)
             model.networks_.append(network)
             model.results_.append(result)
 
@@ -147,12 +150,13 @@ class Fitting:
         def attempt(number: int, choice: Choice) -> Trial:
             folder = trial_folder(problem.run.get("folder"), number)
             try:
-                network, _ = self._trained(0, rows, None, choice, folder)
+                with stage(f"trial {number + 1}", number, 0):
+                    network, _ = self._trained(0, rows, None, choice, folder)
             except TrainingDiverged:
                 return Trial(choice, math.inf)
             with torch.inference_mode():
-                loss, temperature = model._judged(network, self.part, held, problem)
-            return Trial(choice, loss if math.isfinite(loss) else math.inf, temperature)
+                loss, calibration = model._judged(network, self.part, held, problem)
+            return Trial(choice, loss if math.isfinite(loss) else math.inf, calibration)
 
         quick = self._quick(np.arange(S)).epochs
         return search(quick, samples, model.n_estimators, self._front_ends(), attempt)

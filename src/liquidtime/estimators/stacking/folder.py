@@ -7,6 +7,7 @@ compared with the other and with the networks before it is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +15,55 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_config import LATER
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
 from liquidtime.estimators.stacking import STACKED
 from liquidtime.estimators.stacking.base import StackedEstimator
-from liquidtime.estimators.stacking.fitting import CONVOLUTIONS, NETWORKS, RICH, TABLES, FeaturePart, StackPart
+from liquidtime.estimators.stacking.fitting import (
+    CONVOLUTIONS,
+    NETWORKS,
+    RICH,
+    RUNNING,
+    TABLES,
+    FeaturePart,
+    StackPart,
+)
 from liquidtime.estimators.stacking.forecast_folder import restored
 from liquidtime.estimators.stacking.forecaster import StackedForecaster
 from liquidtime.estimators.stacking.linear_part import LinearPart
+from liquidtime.estimators.stacking.regressor import StackedRegressor
 from liquidtime.estimators.stacking.stored_features import (
     restored_convolutions,
     restored_rich,
+    restored_running,
     stored_convolutions,
     stored_rich,
 )
 from liquidtime.estimators.stacking.stored_numbers import figures_of, inputs_of, number_of, set_inputs
+from liquidtime.estimators.stacking.target_scale import TargetScale
 from liquidtime.estimators.stacking.tree_part import TreePart
 from liquidtime.training.artifact import json_to_bytes, tensors_from_bytes, tensors_to_bytes
 from liquidtime.training.bounded import json_from_bytes
 from liquidtime.training.sealed import SealedFolder
 
-FORMAT = 1
+FORMAT = 2
 _LARGEST, _LARGEST_ARRAYS, _MOST_VALUES = 1 << 24, 1 << 32, 1_000_000
-_FIELDS = ("format", "kind", "params", "seed", "temperature", "figures", "parts", "features", "learners", "inputs")
+_FIELDS = (
+    "format",
+    "kind",
+    "params",
+    "seed",
+    "calibration",
+    "scale",
+    "figures",
+    "parts",
+    "features",
+    "learners",
+    "inputs",
+)
 _LATER: dict[str, Any] = {"learned": {}}
 """Fields that came later, and what models have that were made before."""
 Arrays = dict[str, npt.NDArray[Any]]
@@ -54,7 +79,8 @@ def save(
         "kind": type(model).__name__,
         "params": model.get_params(deep=False) | {"random_state": int(seed) if isinstance(seed, int) else None},
         "seed": model.seed_,
-        "temperature": model.temperature_,
+        "calibration": {**asdict(model.calibration_), "shares": model._shares.tolist()},
+        "scale": list(model.scale_.offsets) if isinstance(model, StackedRegressor) else [],
         "figures": model.figures_,
         "parts": [{"name": part.name, "weight": part.weight, "figures": dict(part.figures)} for part in model.parts_],
         "features": {},
@@ -68,6 +94,8 @@ def save(
     if CONVOLUTIONS in model._features:
         facts["features"][CONVOLUTIONS], kernels = stored_convolutions(model._features[CONVOLUTIONS])
         arrays |= {f"kernels/{name}": array for name, array in kernels.items()}
+    if RUNNING in model._features:
+        facts["features"][RUNNING] = {}  # it learns nothing but the channels, which the networks know
     for name, part in model._feature_parts.items():
         facts["learners"][name] = []
         for place, learner in enumerate(part.learners):
@@ -76,7 +104,15 @@ def save(
             arrays |= {f"{name}/{place}/{key}": array for key, array in own.items()}
     tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
     stack = {STACK: json_to_bytes(facts), STACK_ARRAYS: tensors_to_bytes(tensors)}
-    save_networks(model.cfc_, path, metrics, files, stack=stack, parts=model._facts()["parts"])
+    save_networks(
+        model.cfc_,
+        path,
+        metrics,
+        files,
+        stack=stack,
+        parts=model._facts()["parts"],
+        seed=facts["params"]["random_state"],
+    )
 
 
 def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForecaster:
@@ -98,6 +134,8 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForec
         raise ValueError(f"{STACK} has format {facts['format']}; this version reads up to {FORMAT}. Update liquidtime.")
     if facts.get("kind") == StackedForecaster.__name__:
         return _forecaster(networks, facts, sealed)
+    if facts["format"] < FORMAT:
+        raise ValueError(f"{STACK} has format {facts['format']}, with other temperatures; train the model again")
     facts = {**_LATER, **facts}
     if set(facts) != {*_FIELDS, *_LATER}:
         raise ValueError(f"{STACK} must have {', '.join(_FIELDS)}; got {', '.join(facts)}")
@@ -111,7 +149,9 @@ def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForec
     model._restore(networks)
     model._relearn(facts["learned"])
     model.seed_ = facts["seed"]
-    model.temperature_ = number_of("temperature", facts["temperature"], 1e3)
+    _set_calibration(model, facts["calibration"], networks)
+    if isinstance(model, StackedRegressor):
+        model.scale_ = _scale(facts["scale"], max(1, networks.n_outputs_))
     model.figures_ = figures_of(facts["figures"])
     model.parts_ = [
         StackPart(str(part["name"]), number_of("weight", part["weight"], 1.0), figures_of(part["figures"]))
@@ -159,11 +199,13 @@ def _params(params: Any, kind: type[StackedEstimator]) -> dict[str, Any]:
 
 def _features(stored: Any, arrays: Arrays, networks: Any) -> dict[str, Any]:
     """Return the fitted features by table; their arrays are taken out."""
-    if not isinstance(stored, dict) or not set(stored) <= {RICH, CONVOLUTIONS}:
-        raise ValueError(f"`features` must be {RICH} or {CONVOLUTIONS}")
+    if not isinstance(stored, dict) or not set(stored) <= {RICH, CONVOLUTIONS, RUNNING}:
+        raise ValueError(f"`features` must be {RICH}, {CONVOLUTIONS} or {RUNNING}")
     features: dict[str, Any] = {}
     if RICH in stored:
         features[RICH] = restored_rich(stored[RICH], networks.encoder_)
+    if RUNNING in stored:
+        features[RUNNING] = restored_running(networks.encoder_)
     if CONVOLUTIONS in stored:
         own = _taken(arrays, "kernels/")
         features[CONVOLUTIONS] = restored_convolutions(stored[CONVOLUTIONS], own, networks.encoder_)
@@ -207,3 +249,24 @@ def _check_weights(model: StackedEstimator) -> None:
         raise ValueError("`parts` must be different ones, the networks among them, and those with weight be stored")
     if abs(sum(weights.values()) - 1.0) > 1e-6:
         raise ValueError("the weights of `parts` must sum to one")
+
+
+def _set_calibration(model: StackedEstimator, stored: Any, networks: Any) -> None:
+    """Set how sure the model is, of what a stranger may have written."""
+    if not isinstance(stored, dict) or set(stored) != {"temperature", "trust", "shares"}:
+        raise ValueError("`calibration` must have temperature, trust and shares")
+    temperature, trust = number_of("temperature", stored["temperature"], 1e3), number_of("trust", stored["trust"], 1.0)
+    K = len(networks.classes_) if hasattr(networks, "classes_") else 0
+    shares = [number_of("shares", share, 1.0) for share in stored["shares"]]
+    if not temperature > 1e-6 or not trust > 0 or len(shares) != K or (K and abs(sum(shares) - 1.0) > 1e-6):
+        raise ValueError("`calibration` must have a temperature and a trust over 0, and shares of all classes")
+    model.calibration_, model._shares = Calibration(temperature, trust), np.array(shares)
+
+
+def _scale(stored: Any, W: int) -> TargetScale:
+    if not isinstance(stored, list) or len(stored) != W:
+        raise ValueError(f"`scale` must have one entry per target, {W}")
+    offsets = tuple(None if offset is None else number_of("scale", offset, 1e300) for offset in stored)
+    if any(offset is not None and offset <= 0 for offset in offsets):
+        raise ValueError("`scale` must have offsets over 0, or none")
+    return TargetScale(offsets)
