@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import StackedClassifier as StackedClassifier
     from liquidtime.estimators import StackedForecaster as StackedForecaster
     from liquidtime.estimators import StackedRegressor as StackedRegressor
+    from liquidtime.estimators import StackedStepClassifier as StackedStepClassifier
     from liquidtime.estimators import load as load
     from liquidtime.evaluation import insight as insight
     from liquidtime.evaluation.insight import explain as explain
@@ -70,6 +71,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "StackedClassifier",
         "StackedForecaster",
         "StackedRegressor",
+        "StackedStepClassifier",
         "load",
     ),
     "evaluation": ("explain", "insight", "train_and_test"),

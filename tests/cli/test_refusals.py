@@ -141,4 +141,5 @@ def test_a_model_from_python_needs_its_columns_said(home, tmp_path):
     assert (code, "give --id and --time" in err) == (2, True)
     code, _, err = lt("predict", tmp_path / "m", home / "wide.csv", "--out", tmp_path / "p.csv", *WIDE)
     assert code == 0, err
-    assert pl.read_csv(tmp_path / "p.csv").columns == ["patient", "prediction", "probability_0", "probability_1"]
+    columns = pl.read_csv(tmp_path / "p.csv").columns
+    assert columns == ["patient", "time", "prediction", "probability_0", "probability_1"]

@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 import liquidtime as lt
 from estimators.small import TINY, series
+from liquidtime.data import SeriesEncoder
+from liquidtime.estimators.forecast.carried import CarriedForecast
+from liquidtime.estimators.forecast.lesson import Draw, answers_of
+from liquidtime.estimators.network.inputs import SeriesBatches
 from liquidtime.estimators.network.members import held_back
 
 HELD = TINY | {"epochs": 3, "validation_fraction": 0.25, "n_estimators": 2, "learning_rate": 0.01}
@@ -64,3 +69,53 @@ def _without_clock(result):
 
 def _rows(rows, face):
     return np.flatnonzero(np.repeat(np.isin(np.arange(24), rows), _DATA.lengths)) if face == "values per step" else rows
+
+
+def _swings(S):
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(S):
+        t = np.sort(rng.choice(300, 18, replace=False)) / 10.0
+        values = np.stack([np.sin(t + rng.uniform(0, 6)), np.cos(t)], axis=1)
+        values[rng.random(values.shape) < 0.3] = np.nan
+        rows.append((t, values))
+    return lt.SeriesSet.from_arrays(rows)
+
+
+def test_training_asks_from_a_cut_what_a_series_that_ends_there_is_asked():
+    """State, history, last values and gap of every cut are those of `predict`, which cannot see what comes after."""
+    data = _swings(12)
+    model = lt.CfCForecaster(**TINY | {"epochs": 2, "learning_rate": 0.05, "dropout": 0.0}).fit(data)
+    network, part = model.networks_[0], model._part(data)
+    (sample,) = SeriesBatches(part.prepared, 64)
+    draw = Draw.of(sample, 5, 3, np.inf, random=False)
+    assert bool((draw.asked > draw.cut.unsqueeze(-1)).all())
+    anchors, asked, truth, _ = answers_of(draw, sample, part.target, model._scene)
+    with torch.no_grad():
+        said = network.decode(network.contexts(*sample[:5], draw.cut).flatten(0, 1), anchors, asked)
+    said, truth = (each.reshape(*draw.asked.shape, 2).double().numpy() for each in (said, truth))
+    for k in range(draw.cut.shape[1]):
+        for place, row in enumerate(sample.rows.tolist()):
+            cut, later = int(draw.cut[place, k]), draw.asked[place, k].numpy()
+            ended = data[row : row + 1].head(cut + 1)
+            wanted, _ = model.parts(ended, [data[row].times[later]])["network"]
+            np.testing.assert_allclose(
+                model._scene.standard.back(said[place, k]), wanted[0], rtol=1e-4, atol=1e-4, err_msg=f"{k} {place}"
+            )
+            np.testing.assert_allclose(
+                model._scene.standard.to(data[row].values[later]), truth[place, k], rtol=1e-5, atol=1e-5
+            )
+
+
+def test_a_state_is_carried_by_a_sample_in_which_nothing_is_observed():
+    """The forecast of folders of the first form: mask, time since and value as a sample without values has them."""
+    data = _swings(8)
+    encoder = SeriesEncoder().fit(data)
+    carried = CarriedForecast(encoder, [0, 1])
+    for row in range(3):
+        stream = encoder.stream()
+        for t, values in zip(data[row].times, data[row].values, strict=True):
+            x, _ = stream.update(t, values)
+        found = carried.input_after(torch.from_numpy(x)[None], torch.tensor([2.5 / encoder.time_scale_]))
+        wanted, _ = stream.update(data[row].times[-1] + 2.5, {})
+        np.testing.assert_allclose(found[0].numpy(), wanted, rtol=1e-5, atol=1e-6)

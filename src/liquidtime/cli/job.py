@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,16 @@ from liquidtime.cli.printing import Printer
 from liquidtime.cli.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
+    import polars
+
     from liquidtime.data import SeriesSet
+    from liquidtime.data.reading import Table
 
 
 _OPTIONS = {
     "class_weight": "--balanced",
     "threshold": "--threshold",
+    "intervals": "--intervals",
     "horizon": "--horizon",
     "targets": "--targets",
     "known": "--known",
@@ -42,6 +47,7 @@ class Job:
         seed: random seed.
         test_share: share of the series that are tested on.
         group: column that says which series belong together; None for none.
+        each_sample: the target is a class of every sample.
         weight: column that says how much each series counts in training; None for none.
         test: a table of other series to test on; None for a part of `data`.
         test_after: series that end at this time or later are tested on; None for none.
@@ -70,6 +76,7 @@ class Job:
     seed: int = 0
     test_share: float = 0.2
     group: str | None = None
+    each_sample: bool = False
     weight: str | None = None
     test: Path | None = None
     test_after: str | None = None
@@ -123,12 +130,14 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
 
     started = time.monotonic()
     check_place(job.out, resume=job.resume, restart=job.force)
-    read = _read(job, job.data)
+    tables = _tables(job, job.data)
+    job = _with_samples(job, tables, printer)
+    read = _read(job, tables)
     about = read.data.describe()
     printer.data(about, f"{_named(job.data)}, as understood:")
     test = None
     if job.test is not None:
-        other = _read(job, [job.test])
+        other = _read(job, _tables(job, [job.test], read.data.reading))
         printer.data(other.data.describe(), f"{_named([job.test])}, to test on, as understood:")
         test = other.data if other.target is None else (other.data, other.target)
     result = lt.train_and_test(
@@ -188,6 +197,66 @@ def _named(data: Sequence[str | Path]) -> str:
 
 
 @dataclass(frozen=True)
+class _Tables:
+    """The tables of a job, before they are taken apart.
+
+    Args:
+        measurements: one row per measurement or sample.
+        labels: the table of labels, or None.
+        columns: what the columns of the measurements mean.
+        missing: numbers and words that mean "not observed".
+    """
+
+    measurements: Table
+    labels: polars.DataFrame | None
+    columns: Columns
+    missing: Sequence[float | str]
+
+
+def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | None = None) -> _Tables:
+    """Read the table of measurements and that of labels.
+
+    Args:
+        job: what to do.
+        source: where the table of measurements is.
+        usual: how the table of training was written, where this is another one.
+    """
+    from liquidtime.data.reading import read_table
+
+    reading, columns = job.reading.reading(usual), dataclasses.replace(job.columns, reading=dict(usual or {}))
+    measurements = read_table(source, reading)
+    labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
+    return _Tables(measurements, labels, columns, reading.missing)
+
+
+def _with_samples(job: Job, tables: _Tables, printer: Printer) -> Job:
+    """Return the job with the task of samples where the target is of every sample, and say so where it was noticed."""
+    from liquidtime.cli.sample_targets import varies
+    from liquidtime.tasks import TASKS, find_task
+
+    task = find_task(job.task, "--task")
+    per_sample = next(other for other in TASKS.values() if other.per_sample)
+    if task.per_sample or job.target is None:
+        return dataclasses.replace(job, each_sample=task.per_sample)
+    if job.each_sample:
+        if task.name != "classify":
+            raise ValueError(f"--each-sample is for --task classify; got {task.name!r}")
+        return dataclasses.replace(job, task=per_sample.name)
+    if task.name != "classify" or job.target in job.columns.static:
+        return job
+    table, id = tables.measurements.frame, job.columns.id
+    if tables.labels is not None:
+        table, id = tables.labels, job.labels_id or id
+        if job.columns.time not in table.columns:
+            return job
+    count = varies(table, id, job.target, tables.missing)
+    if not count:
+        return job
+    printer.line(f"--target {job.target!r} varies within {count:,} series: every sample is classified (--each-sample)")
+    return dataclasses.replace(job, task=per_sample.name, each_sample=True)
+
+
+@dataclass(frozen=True)
 class _Read:
     """What the tables tell.
 
@@ -206,41 +275,41 @@ class _Read:
     weights: Any = None
 
 
-def _read(job: Job, sources: Sequence[str | Path]) -> _Read:
-    """Read a table of measurements and, from it or the table of labels, what belongs to each series."""
+def _read(job: Job, tables: _Tables) -> _Read:
+    """Return the series and, from the table of measurements or that of labels, what belongs to each of them."""
     import narwhals as nw
 
+    from liquidtime.cli.sample_targets import sample_target
     from liquidtime.cli.series_facts import fact_of_series
     from liquidtime.data import align_labels, align_outcomes
-    from liquidtime.data.reading import read_table
     from liquidtime.data.reading.columns import check_column
 
-    reading = job.reading.reading()
-    measurements = read_table(sources, reading)
-    missing = reading.missing
-    labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
-    named = [name for name in (job.group, job.weight) if name is not None and name not in job.columns.static]
-    table, id = measurements.frame, job.columns.id
-    target = auxiliary = None
+    frame, labels, columns, missing = tables.measurements.frame, tables.labels, tables.columns, tables.missing
+    named = [name for name in (job.group, job.weight) if name is not None and name not in columns.static]
+    table, id = frame, columns.id
+    target: Any = None
+    auxiliary = None
     if job.target is None:
-        data = job.columns.read(measurements, job.reading, leave=named, strict=job.strict)
+        data = columns.read(tables.measurements, job.reading, leave=named, strict=job.strict)
+    elif job.each_sample:
+        samples = sample_target(frame, columns, job.target, labels, job.labels_id, missing)
+        whole = dataclasses.replace(tables.measurements, frame=samples.frame)
+        data, target = samples.split(samples.columns.read(whole, job.reading, leave=named, strict=job.strict))
     else:
         if labels is None:
-            table = labels_of(measurements.frame, job.columns, job.target, job.auxiliary, missing)
+            table = labels_of(frame, columns, job.target, job.auxiliary, missing)
         else:
-            table, id = labels, job.labels_id or job.columns.id
+            table, id = labels, job.labels_id or columns.id
         for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
             check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
         leave = (job.target, *job.auxiliary, *named)
-        data = job.columns.read(measurements, job.reading, leave=leave, strict=job.strict)
+        data = columns.read(tables.measurements, job.reading, leave=leave, strict=job.strict)
         data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict, missing=missing)
         if job.auxiliary:
             auxiliary = align_outcomes(data, table, id=id, columns=job.auxiliary, missing=missing)
-    tables = [(measurements.frame, job.columns.id)]
-    if labels is not None:
-        tables.insert(0, (labels, id))
+    sources = [(frame, columns.id)] if labels is None else [(labels, id), (frame, columns.id)]
     facts = {
-        option: None if name is None else fact_of_series(option, name, data, tables)
+        option: None if name is None else fact_of_series(option, name, data, sources)
         for option, name in (("--group", job.group), ("--weight", job.weight))
     }
     return _Read(data, target, auxiliary, facts["--group"], facts["--weight"])

@@ -30,7 +30,19 @@ def predict(
     ] = None,
     intervals: Annotated[
         float | None,
-        typer.Option("--intervals", help="Forecasts: share of values that prediction intervals hold (default: 0.9)."),
+        typer.Option("--intervals", help="Values and forecasts: share of truths that intervals hold (default: 0.9)."),
+    ] = None,
+    each_sample: Annotated[
+        bool, typer.Option("--each-sample", help="Write one row per sample: the prediction from the samples up to it.")
+    ] = False,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            min=0.0,
+            max=1.0,
+            help="Two classes: probability of the second from which it is predicted (default: the model's).",
+        ),
     ] = None,
     id: OldId = None,
     time: OldTime = None,
@@ -44,9 +56,11 @@ def predict(
 ) -> None:
     """Predict new series with a trained model.
 
-    Writes one row per series with its id, `prediction`, and for classes `probability_<class>`; of forecasts one row per
-    series, horizon and channel, with the ends of its prediction interval. Samples at the end of a series that hold
-    `--known` channels of training alone are its future. The columns are those of training unless others are named.
+    Writes one row per series with its id, the `time` of its last sample, `prediction`, for classes
+    `probability_<class>`, and for values the ends of their intervals, `low` and `high`; with --each-sample, and for
+    models of samples, one such row per sample; of forecasts one row per series, horizon and channel, with the ends of
+    its prediction interval. Samples at the end of a series that hold `--known` channels of training alone are its
+    future. The columns are those of training unless others are named.
     """
     from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
@@ -57,16 +71,20 @@ def predict(
     printer = Printer(as_json)
     estimator, record = load(model)
     task = task_of(estimator)
-    asked = {"horizons": ("--horizon", horizon or None), "intervals": ("--intervals", intervals)}
-    options = {name: value for name, (_, value) in asked.items() if value is not None}
-    check_options(task, {name: asked[name][0] for name in options})
+    typed = {
+        "horizons": ("--horizon", horizon or None),
+        "intervals": ("--intervals", intervals),
+        "threshold": ("--threshold", threshold),
+    }
+    options = {name: value for name, (_, value) in typed.items() if value is not None}
+    check_options(task, {name: typed[name][0] for name in options})
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
     encoder = estimator.encoder_
     table = read_table(data, reading.reading(columns.reading))
     series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
     for note in series.notes:
         printer.line(str(note))
-    predictions = task.table(estimator, series, columns.id, **options)
+    predictions = task.table(estimator, series, columns.id, each_sample=each_sample, **options)
     write(predictions, out, replace=force)
     printer.line(f"{len(series):,} series predicted, written to {out}")
     printer.result(

@@ -43,7 +43,9 @@ def train(
     ] = None,
     categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
-    task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
+    task: Annotated[
+        str, typer.Option("--task", help="What to predict: classify, classify-samples, regress or forecast.")
+    ] = "classify",
     horizon: Annotated[
         float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked, in the time unit.")
     ] = None,
@@ -93,6 +95,10 @@ def train(
     refit: Annotated[
         bool, typer.Option("--refit/--no-refit", help="Train the saved model on all series after the test.")
     ] = True,
+    each_sample: Annotated[
+        bool,
+        typer.Option("--each-sample", help="--target is a class of every sample; noticed where it varies in a series."),
+    ] = False,
     weight: Annotated[
         str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
     ] = None,
@@ -104,6 +110,9 @@ def train(
             "balanced_accuracy, f1, specificity=0.9, sensitivity=0.9, cost=1:5 (false alarm : miss).",
         ),
     ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="To regress by networks alone: measure intervals; stacks always do.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
@@ -140,7 +149,7 @@ def train(
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
         "validation_fraction": validation_share,
-        "class_weight": "balanced" if balanced else None, "threshold": threshold,
+        "class_weight": "balanced" if balanced else None, "threshold": threshold, "intervals": intervals or None,
         "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip
     job = Job(
@@ -159,6 +168,7 @@ def train(
         seed=seed,
         test_share=test_share,
         group=group,
+        each_sample=each_sample,
         weight=weight,
         test=test,
         test_after=test_after,

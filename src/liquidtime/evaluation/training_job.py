@@ -142,8 +142,9 @@ class TrainingJob:
         if rows is not None:
             part = self._part(rows)
             return model.fit(*part, **{name: array[rows] for name, array in known.items()}, **run)
-        again = hasattr(model, "refit") and hasattr(model, "n_series_")
-        return (model.refit if again else model.fit)(self.data, inputs.target, **known, **run)
+        if hasattr(model, "refit") and hasattr(model, "n_series_") and not self.task.in_time:
+            return model.refit(self.data, inputs.target, **known, **run)
+        return self.unfitted().fit(self.data, inputs.target, **known, **run)
 
     def neighbours(self, model: Any, rows: Rows | None) -> Neighbours:
         """Return series as points of a model that was fitted to them, with their targets where each has one.

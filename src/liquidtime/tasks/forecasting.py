@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.future_times import absolute_times, last_times
+from liquidtime.data.container import absolute_times
+from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators import CfCForecaster, StackedForecaster
 from liquidtime.estimators.faces.forecast_test import INTERVAL, ChannelSkill, ForecastTest, forecast_test
 from liquidtime.tasks.comparison import ALONE, Comparison

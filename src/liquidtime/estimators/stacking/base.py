@@ -311,7 +311,8 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
             if self._feature_parts:
                 samples = self._live.add(id, self.cfc_, static)
                 for name, part in self._feature_parts.items():
-                    said[name] = self._unscaled(part.predict(self._features[part.table].transform(samples)))
+                    table = self._features[part.table].transform(samples)  # of one series, or of all its samples
+                    said[name] = self._unscaled(part.predict(table[-1:]))
             answer: Floats = self._answer(said)[0]
             return answer
 

@@ -17,9 +17,10 @@ from liquidtime.estimators.stacking.linear_part import LinearPart
 from liquidtime.estimators.stacking.tree_part import TreePart
 
 Floats = npt.NDArray[np.float64]
-RICH, CONVOLUTIONS = "rich", "convolutions"
+RICH, CONVOLUTIONS, RUNNING = "rich", "convolutions", "running"
+RUNNING_BOOSTING = "boosting on running features"
 NETWORKS = "CfC networks"
-TABLES = {"boosting": RICH, "extra trees": RICH, "convolutions": CONVOLUTIONS}
+TABLES = {"boosting": RICH, "extra trees": RICH, "convolutions": CONVOLUTIONS, RUNNING_BOOSTING: RUNNING}
 """Every part that reads features, and the table it reads."""
 _MOST_TREES = 2e6
 """Series times features up to which extra trees are grown; beyond, boosting alone is worth its time."""
