@@ -44,7 +44,10 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import StackedClassifier as StackedClassifier
     from liquidtime.estimators import StackedForecaster as StackedForecaster
     from liquidtime.estimators import StackedRegressor as StackedRegressor
+    from liquidtime.estimators import StackedStepClassifier as StackedStepClassifier
     from liquidtime.estimators import load as load
+    from liquidtime.evaluation import insight as insight
+    from liquidtime.evaluation.insight import explain as explain
     from liquidtime.evaluation.train_and_test import train_and_test as train_and_test
     from liquidtime.layers import LTC as LTC
     from liquidtime.layers import CfC as CfC
@@ -68,9 +71,10 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "StackedClassifier",
         "StackedForecaster",
         "StackedRegressor",
+        "StackedStepClassifier",
         "load",
     ),
-    "evaluation": ("train_and_test",),
+    "evaluation": ("explain", "insight", "train_and_test"),
     "export": (),
     "layers": ("LTC", "CfC", "Recurrent"),
     "networks": (),

@@ -151,7 +151,7 @@ def test_wide_parquet_with_its_own_target_regresses(home):
     assert pl.read_csv(home / "wide_out.csv").columns == ["patient", "time", "prediction"]
     code, out, err = lt("evaluate", home / "wide", home / "wide.csv", "--json")
     assert code == 0, err
-    assert set(json.loads(out)["figures"]) == {"mae", "mse", "r2"}
+    assert set(json.loads(out)["figures"]) == {"mae", "rmse", "mse", "r2"}
 
 
 def test_a_target_in_the_table_is_no_channel(home):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,10 +35,8 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
-    from liquidtime.cli.columns import labels_of
-    from liquidtime.cli.model_files import columns_to_read, load
+    from liquidtime.cli.model_files import columns_to_read, labelled, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.data import align_labels
     from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
@@ -49,20 +47,16 @@ def evaluate(
     table = read_table(data, how)
     encoder = estimator.encoder_
     series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
-    task, y = task_of(estimator), None
+    task = task_of(estimator)
+    y: Any = None
     if not task.has_target:
         if labels is not None or target is not None:
             raise ValueError(f"--task {task.name} is tested on the series themselves; leave out --labels and --target")
     else:
         truth = target or (record.target if record else None)
-        if truth is None:
-            raise ValueError("the model remembers no target; give --target")
-        if labels is None:
-            truths, column = labels_of(table.frame, columns, truth, missing=how.missing), columns.id
-        else:
-            truths = read_table(labels, how.hints()).frame
-            column = labels_id or (record and id is None and record.labels_id) or columns.id
-        series, y = align_labels(series, truths, id=column, target=truth, strict=strict, missing=how.missing)
+        series, y = labelled(
+            estimator, series, table, columns, reading, record, truth, labels, labels_id, strict, id is not None
+        )
     comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))
@@ -73,6 +67,7 @@ def evaluate(
             "model": str(model),
             "series": len(series),
             "figures": comparison.to_dict()["model"],
+            "details": comparison.details(),
             "notes": [str(note) for note in series.notes],
         }
     )

@@ -28,6 +28,10 @@ def predict(
         list[float] | None,
         typer.Option("--horizon", help="Forecasts: time after the last sample of a series; may be repeated."),
     ] = None,
+    intervals: Annotated[
+        float | None,
+        typer.Option("--intervals", help="Values and forecasts: share of truths that intervals hold (default: 0.9)."),
+    ] = None,
     each_sample: Annotated[
         bool, typer.Option("--each-sample", help="Write one row per sample: the prediction from the samples up to it.")
     ] = False,
@@ -52,9 +56,11 @@ def predict(
 ) -> None:
     """Predict new series with a trained model.
 
-    Writes one row per series with its id, the `time` of its last sample, `prediction`, and for classes
-    `probability_<class>`; with --each-sample one such row per sample; of forecasts one row per series, horizon and
-    channel. The columns are those of training unless others are named.
+    Writes one row per series with its id, the `time` of its last sample, `prediction`, for classes
+    `probability_<class>`, and for values the ends of their intervals, `low` and `high`; with --each-sample, and for
+    models of samples, one such row per sample; of forecasts one row per series, horizon and channel, with the ends of
+    its prediction interval. Samples at the end of a series that hold `--known` channels of training alone are its
+    future. The columns are those of training unless others are named.
     """
     from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
@@ -65,7 +71,11 @@ def predict(
     printer = Printer(as_json)
     estimator, record = load(model)
     task = task_of(estimator)
-    typed = {"horizons": ("--horizon", horizon or None), "threshold": ("--threshold", threshold)}
+    typed = {
+        "horizons": ("--horizon", horizon or None),
+        "intervals": ("--intervals", intervals),
+        "threshold": ("--threshold", threshold),
+    }
     options = {name: value for name, (_, value) in typed.items() if value is not None}
     check_options(task, {name: typed[name][0] for name in options})
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)

@@ -43,7 +43,19 @@ def train(
     ] = None,
     categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
-    task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
+    task: Annotated[
+        str, typer.Option("--task", help="What to predict: classify, classify-samples, regress or forecast.")
+    ] = "classify",
+    horizon: Annotated[
+        float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked, in the time unit.")
+    ] = None,
+    targets: Annotated[
+        list[str] | None, typer.Option("--targets", help="Forecasts: the channels to forecast (default: all numbers).")
+    ] = None,
+    known: Annotated[
+        list[str] | None,
+        typer.Option("--known", help="Forecasts: channels whose future values are given, such as a timetable."),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A CfC network alone, in seconds; so does any setting of networks below.")
     ] = False,
@@ -83,6 +95,10 @@ def train(
     refit: Annotated[
         bool, typer.Option("--refit/--no-refit", help="Train the saved model on all series after the test.")
     ] = True,
+    each_sample: Annotated[
+        bool,
+        typer.Option("--each-sample", help="--target is a class of every sample; noticed where it varies in a series."),
+    ] = False,
     weight: Annotated[
         str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
     ] = None,
@@ -94,9 +110,19 @@ def train(
             "balanced_accuracy, f1, specificity=0.9, sensitivity=0.9, cost=1:5 (false alarm : miss).",
         ),
     ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="To regress by networks alone: measure intervals; stacks always do.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
+    ] = False,
+    keep_neighbours: Annotated[
+        bool,
+        typer.Option(
+            "--keep-neighbours",
+            help="Keep ids and outcomes of training series with the model, for `explain` to name similar ones.",
+        ),
     ] = False,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -105,10 +131,11 @@ def train(
     """Train, test and save a model on your own irregular series, and write a report.
 
     Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
-    gradient boosting and a guess, all with 95 % confidence intervals. To classify and to regress, the model is a stack:
-    CfC networks, trees and convolutions, weighted by how well they predict training series held out from them; --quick
-    trains a network alone. The saved model is then trained on all series, by the same choices. A run that was stopped
-    continues with --resume. What was typed is written beside the model, as <out>.run.yaml, which --config takes.
+    gradient boosting and a guess, or the naive forecasts, all with 95 % confidence intervals. The model is a stack: CfC
+    networks, trees and convolutions or linear models, weighted by how well they predict training series held out from
+    them; --quick trains a network alone. The saved model is then trained on all series, by the same choices. A run that
+    was stopped continues with --resume.
+    What was typed is written beside the model, as <out>.run.yaml, which --config takes.
     A model at --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
 
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
@@ -122,7 +149,8 @@ def train(
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
         "validation_fraction": validation_share,
-        "class_weight": "balanced" if balanced else None, "threshold": threshold,
+        "class_weight": "balanced" if balanced else None, "threshold": threshold, "intervals": intervals or None,
+        "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip
     job = Job(
         data=data,
@@ -140,6 +168,7 @@ def train(
         seed=seed,
         test_share=test_share,
         group=group,
+        each_sample=each_sample,
         weight=weight,
         test=test,
         test_after=test_after,
@@ -149,6 +178,7 @@ def train(
         force=force,
         quick=quick,
         strict=strict,
+        keep_neighbours=keep_neighbours,
         settings={name: setting for name, setting in given.items() if setting is not None},
         command=typed(),
     )  # fmt: skip

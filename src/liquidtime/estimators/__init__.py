@@ -3,7 +3,12 @@
 from liquidtime.estimators.faces import CfCClassifier, CfCForecaster, CfCRegressor
 from liquidtime.estimators.files.model_config import ModelFolderError
 from liquidtime.estimators.files.model_folder import load
-from liquidtime.estimators.stacking import StackedClassifier, StackedForecaster, StackedRegressor
+from liquidtime.estimators.stacking import (
+    StackedClassifier,
+    StackedForecaster,
+    StackedRegressor,
+    StackedStepClassifier,
+)
 from liquidtime.networks import NETWORKS
 
 __all__ = [
@@ -15,5 +20,6 @@ __all__ = [
     "StackedClassifier",
     "StackedForecaster",
     "StackedRegressor",
+    "StackedStepClassifier",
     "load",
 ]

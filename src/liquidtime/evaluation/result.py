@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from liquidtime.evaluation.insight import Neighbours
 from liquidtime.evaluation.job_record import JOB, REPORT, JobRecord
 from liquidtime.evaluation.report import ReportData, render
 from liquidtime.tasks import Comparison, Task
@@ -39,6 +40,7 @@ class Result:
         predictions: of the test part, with the truth: a polars data frame.
         contents: what the report shows; None where nothing was tested.
         record: what the model folder remembers of the job.
+        neighbours: training series to find similar ones in, which the model folder keeps; None for none.
     """
 
     task: Task
@@ -49,6 +51,7 @@ class Result:
     predictions: polars.DataFrame
     contents: ReportData | None
     record: JobRecord
+    neighbours: Neighbours | None = None
 
     @property
     def figures(self) -> Figures:
@@ -94,7 +97,7 @@ class Result:
             SaveFailed: the disk is full or refuses.
 
         """
-        files = {JOB: self.record.to_bytes()}
+        files = {JOB: self.record.to_bytes(), **({} if self.neighbours is None else self.neighbours.files())}
         if report and self.contents is not None:
             files[REPORT] = self.page().encode()
         own: Mapping[str, Any] = next(iter(self.record.test.values()), {})
@@ -125,7 +128,9 @@ class Result:
 
     def _below(self) -> str:
         saved = self.record.split.get("saved model")
-        return f"{self.caption}; ↓: lower is better" + (f"\nthe model is {saved}" if saved else "")
+        told = self.contents.verdict if self.contents is not None else ""
+        lines = [f"{self.caption}; ↓: lower is better", told, f"the model is {saved}" if saved else ""]
+        return "\n".join(line for line in lines if line)
 
     def _repr_html_(self) -> str:
         table = as_html(self.figures, self._below()) if self.contents is not None else ""

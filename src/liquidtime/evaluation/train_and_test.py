@@ -21,6 +21,7 @@ from liquidtime.evaluation.training_job import TrainingJob
 from liquidtime.tasks import Comparison, Task
 from liquidtime.tasks.prediction_table import prediction_table
 from liquidtime.training.run_folder import RunFolder, marked_folder
+from liquidtime.training.stages import stage
 
 Log = Callable[[str], None]
 
@@ -52,6 +53,7 @@ def train_and_test(
     command: str = "",
     attribution: str = "",
     log: Log | None = None,
+    keep_neighbours: bool = False,
     **settings: Any,
 ) -> Result:
     """Train a model on one part of the series and test it on the rest, beside the rivals of its task.
@@ -101,6 +103,8 @@ def train_and_test(
         command: what was typed to make the result, for the report.
         attribution: whose data it is, for the report.
         log: called with one line of text per stage.
+        keep_neighbours: keep the ids and outcomes of training series with the model, so that `lt.explain` can name
+            those most similar to a new one.
         **settings: arguments of the task's estimator, such as `epochs` or `n_estimators`.
 
     Raises:
@@ -135,13 +139,13 @@ def train_and_test(
         split={"test": job.split.words, "saved model": _saved(job)},
     )
     if folder is None:
-        return _run(job, record, texts, say, None, False)
+        return _run(job, record, texts, say, None, False, keep_neighbours)
     run = RunFolder(Path(folder))
     if resume and not run.path.exists():
         say(f"there is no {run.path.name} to resume; starting over")
     with run.held(job.fingerprint(), resume=resume, discard=restart):
         try:
-            result = _run(job, record, texts, say, run.path, resume)
+            result = _run(job, record, texts, say, run.path, resume, keep_neighbours)
         except Exception:
             if not run.has_checkpoint():  # nothing to resume
                 run.clear()
@@ -178,34 +182,56 @@ def _saved(job: TrainingJob) -> str:
 
 
 def _run(
-    job: TrainingJob, record: JobRecord, texts: Mapping[str, str], say: Log, folder: Path | None, resume: bool
+    job: TrainingJob,
+    record: JobRecord,
+    texts: Mapping[str, str],
+    say: Log,
+    folder: Path | None,
+    resume: bool,
+    keep: bool,
 ) -> Result:
     """Train, test and, where asked for, train on all series."""
     places = _places(folder, len(job.split.folds))
     if not job.split.folds:
         model = job.fit(job.unfitted(), None, **_run_of(folder, resume))
         empty = Comparison(np.empty(0), {}, {})
-        return Result(job.task, job.reason, model, job.parts, empty, polars.DataFrame(), None, record)
-    comparisons, tables, first, contents = [], [], None, None
+        near = job.neighbours(model, None) if keep else None
+        return Result(job.task, job.reason, model, job.parts, empty, polars.DataFrame(), None, record, near)
+    comparisons, tables, first, contents, near = [], [], None, None, None
     for number, ((train, test), place) in enumerate(zip(job.split.folds, places, strict=False), 1):
         if len(job.split.folds) > 1:
             say(f"fold {number} of {len(job.split.folds)}")
-        model = job.fit(job.unfitted(), train, **_run_of(place, resume))
+        with stage(f"test {number} of {len(job.split.folds)}", number - 1, len(job.split.folds) + job.refit):
+            model = job.fit(job.unfitted(), train, **_run_of(place, resume))
         if number == 1:
             say("testing, beside baselines from the same training part")
         comparison = job.compare(model, train, test)
         comparisons.append(comparison.plain())
         tables.append(prediction_table("id", job.task.tested(model, comparison)))
         if first is None:
-            first = model
+            first, near = model, job.neighbours(model, train) if keep else None
+            say("looking inside the model")
             contents = report_data(
-                model, job.split.data, job.parts, comparison, task=job.task, seed=job.seed, split=record.split, **texts
+                model,
+                job.split.data,
+                job.parts,
+                comparison,
+                job.split.data[test],
+                task=job.task,
+                target=job.inputs.target,
+                neighbours=near,
+                seed=job.seed,
+                split=record.split,
+                **texts,
             )
     assert contents is not None
     whole = comparisons[0] if len(comparisons) == 1 else job.task.pool(comparisons, job.seed)
     if job.refit:
         say(f"training the model on all {len(job.data):,} series")
-        first = job.fit(first, None, **_run_of(None if folder is None else marked_folder(folder / "refit"), resume))
+        with stage("on all series", len(job.split.folds), len(job.split.folds) + 1):
+            place = None if folder is None else marked_folder(folder / "refit")
+            first = job.fit(first, None, **_run_of(place, resume))
+        near = job.neighbours(first, None) if keep else None
     return Result(
         task=job.task,
         reason=job.reason,
@@ -215,6 +241,7 @@ def _run(
         predictions=polars.concat(tables),
         contents=replace(contents, comparison=whole),
         record=replace(record, test=whole.to_dict()),
+        neighbours=near,
     )
 
 

@@ -9,6 +9,7 @@ from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import SeriesSet, check_values
 from liquidtime.estimators import CfCRegressor, StackedRegressor
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
+from liquidtime.tasks.per_sample import of_samples
 from liquidtime.tasks.prediction_table import Columns
 from liquidtime.tasks.row_times import rows_of_samples
 from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
@@ -26,12 +27,12 @@ class Regression(Task):
     title: ClassVar = "Regression"
     estimators: ClassVar = (CfCRegressor, StackedRegressor)
     stacked: ClassVar = StackedRegressor
-    metrics: ClassVar = ("mae", "mse", "r2")
+    metrics: ClassVar = ("mae", "rmse", "mse", "r2")
     plots: ClassVar = ("residuals", "value_calibration")
     options: ClassVar = ("intervals",)
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102
-        if target is None or np.asarray(target).dtype.kind not in "fiuO":
+        if target is None or of_samples(target) or np.asarray(target).dtype.kind not in "fiuO":
             return ""
         return "the targets are numbers"
 

@@ -156,3 +156,21 @@ def test_bad_settings_and_targets_are_refused(settings, y, text):
     data, labels, _ = series(30)
     with small_parts(), pytest.raises(ValueError, match=text):
         lt.StackedClassifier(**settings).fit(data, labels if y is None else y)
+
+
+def test_on_new_series_the_answer_is_never_far_worse_than_the_best_of_its_parts(fitted):
+    """Which part is the best is known only afterwards; the weights must not have missed it by much."""
+    _, model, numbers = fitted
+    new, labels, level = series(60, seed=7, longest=60, empty=False)
+    codes, rows = np.searchsorted(model.classes_, labels), np.arange(60)
+
+    def log_loss(chances):
+        return float(-np.log(np.maximum(chances[rows, codes], 1e-6)).mean())
+
+    said = {name: log_loss(chances) for name, chances in model.predict_parts(new).items()}
+    assert len(said) >= 2
+    assert log_loss(model.predict_proba(new)) <= min(said.values()) + 0.05, said
+    assert log_loss(model.predict_proba(new)) < np.log(3)  # the guess
+    target = np.stack([level, -10 * level], axis=1)
+    errors = {name: float(((values - target) ** 2).mean()) for name, values in numbers.predict_parts(new).items()}
+    assert float(((numbers.predict(new) - target) ** 2).mean()) <= 1.1 * min(errors.values()), errors

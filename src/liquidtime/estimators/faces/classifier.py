@@ -37,7 +37,7 @@ from liquidtime.estimators.network.auxiliary import standardised
 from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches, as_series
-from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of, order_of
+from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of, order_of, target_rows
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.scales import SCALES
 from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
@@ -77,8 +77,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -199,13 +199,19 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         codes, strata = self._take_classes(y, data)
         if auxiliary is not None and self.per_step:
             raise ValueError("`auxiliary` is of whole series; leave it out with `per_step`")
-        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
         rows = weight_tensor(sample_weight, len(data))
         groups, order = groups_of(groups, len(data)), order_of(order, len(data))
+        train, back = self._hold_back(len(data), strata, groups, order, validation is not None)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data), train)
+        held = None if validation is None else self._held_out(*validation)
+        if len(back):
+            held = data[back], codes[target_rows(data, back, self.per_step)]
+            codes, data = codes[target_rows(data, train, self.per_step)], data[train]
+            strata, rows = strata[train], None if rows is None else rows[train]
+            groups, order = (None if each is None else each[train] for each in (groups, order))
         self._fit_encoders(data)
         check_two_classes(self.threshold, len(self.classes_))
         self._weigh(codes, rows, data)
-        held = None if validation is None else self._held_out(*validation)
 
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
             train = Part(Prepared.of(encoder, data, every_step=self.per_step), self._codes)

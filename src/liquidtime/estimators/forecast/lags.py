@@ -62,13 +62,13 @@ class LagFeatures:
         """Return how many features a table has with so many static ones, and how many are the target's own."""
         season, phases = 3 if self.seasons.period is not None else 0, self.seasons.size
         own = 3 + len(_SLOPES) + 3 * len(_SPANS) + 2 + len(_SLOPES) + season + phases + len(self.known)
-        return own + 1 + phases + static + len(self.known) + 2 * len(self.places), own
+        return own + phases + static + len(self.known) + 2 * len(self.places), own
 
     def at_ends(self, seen: Seen) -> Cuts:
         """Return the ends of series as cuts."""
-        known = self.scene.known.to(seen.known_at(seen.now[:, None])[:, 0])
+        known = self.scene.known.to(seen.known)
         past = seen.past.scaled(self.centre, self.scale)
-        return Cuts(self, past, seen.now, seen.age, seen.starts, seen.static, known)
+        return Cuts(self, past, seen.now, seen.starts, seen.static, known)
 
     def at_steps(self, steps: SeriesSet, rows: Rows, starts: Values, static: Values) -> Cuts:
         """Return cuts after steps of a set.
@@ -83,8 +83,7 @@ class LagFeatures:
         past = Observations.of(steps, self.places).scaled(self.centre, self.scale).up_to(series, rows)
         known = self.scene.known.to(Observations.of(steps, self.known).up_to(series, rows).last)
         now = steps.times[rows]
-        age = now - steps.times[steps.offsets[series]]
-        return Cuts(self, past, now, age, starts[series], static[series], known)
+        return Cuts(self, past, now, starts[series], static[series], known)
 
     def known_later(self, steps: SeriesSet, series: Rows, times: Values) -> Values:
         """Return (n, K) the newest values of known channels of series (n,) by times (n,), in standard deviations."""
@@ -114,7 +113,6 @@ class Cuts:
         features: which.
         past: what was observed of all D channels that are read, in standard deviations.
         now: (R,) the times of the cuts.
-        age: (R,) time since the series' first step.
         starts: (R, cycles) as `Seasons.phases` takes it.
         static: (R, F) encoded static features.
         known: (R, K) the newest values of channels whose future is known, in standard deviations; NaN = none yet.
@@ -123,7 +121,6 @@ class Cuts:
     features: LagFeatures
     past: Past
     now: Values
-    age: Values
     starts: Values
     static: Values
     known: Values
@@ -150,9 +147,8 @@ class Cuts:
     @functools.cached_property
     def _everywhere(self) -> Values:
         """(R, …) what the rows of all targets share."""
-        age = np.log1p(self.age / self.features.time_scale)[:, None]
         phases = self.features.seasons.phases(self.now, self.starts)
-        return np.concatenate([age, phases, self.static, self.known, self._last, self._slopes[1]], axis=1)
+        return np.concatenate([phases, self.static, self.known, self._last, self._slopes[1]], axis=1)
 
     def last(self, target: int) -> Values:
         """Return (R,) the newest values of a target, in standard deviations; 0 where there is none."""

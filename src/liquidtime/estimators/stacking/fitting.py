@@ -15,11 +15,13 @@ from liquidtime.estimators.stacking.folds import Folds
 from liquidtime.estimators.stacking.goal import Goal
 from liquidtime.estimators.stacking.linear_part import LinearPart
 from liquidtime.estimators.stacking.tree_part import TreePart
+from liquidtime.training.stages import stage
 
 Floats = npt.NDArray[np.float64]
-RICH, CONVOLUTIONS = "rich", "convolutions"
+RICH, CONVOLUTIONS, RUNNING = "rich", "convolutions", "running"
+RUNNING_BOOSTING = "boosting on running features"
 NETWORKS = "CfC networks"
-TABLES = {"boosting": RICH, "extra trees": RICH, "convolutions": CONVOLUTIONS}
+TABLES = {"boosting": RICH, "extra trees": RICH, "convolutions": CONVOLUTIONS, RUNNING_BOOSTING: RUNNING}
 """Every part that reads features, and the table it reads."""
 _MOST_TREES = 2e6
 """Series times features up to which extra trees are grown; beyond, boosting alone is worth its time."""
@@ -144,7 +146,8 @@ def networks_held_out(
     predictions = np.full((len(data), width), np.nan)
     for number, (train, held) in enumerate(folds):
         network = make(number)
-        network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
+        with stage(f"held-out fold {number + 1} of {len(folds)}", number + 1, len(folds) + 1):
+            network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
         predictions[held] = goal.outputs(network, data[held])
         if number == 0 and _hopeless(goal, predictions, others, held):
             predictions[:] = np.nan

@@ -22,7 +22,15 @@ from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
 from liquidtime.estimators.stacking import STACKED
 from liquidtime.estimators.stacking.base import StackedEstimator
-from liquidtime.estimators.stacking.fitting import CONVOLUTIONS, NETWORKS, RICH, TABLES, FeaturePart, StackPart
+from liquidtime.estimators.stacking.fitting import (
+    CONVOLUTIONS,
+    NETWORKS,
+    RICH,
+    RUNNING,
+    TABLES,
+    FeaturePart,
+    StackPart,
+)
 from liquidtime.estimators.stacking.forecast_folder import restored
 from liquidtime.estimators.stacking.forecaster import StackedForecaster
 from liquidtime.estimators.stacking.linear_part import LinearPart
@@ -30,6 +38,7 @@ from liquidtime.estimators.stacking.regressor import StackedRegressor
 from liquidtime.estimators.stacking.stored_features import (
     restored_convolutions,
     restored_rich,
+    restored_running,
     stored_convolutions,
     stored_rich,
 )
@@ -85,6 +94,8 @@ def save(
     if CONVOLUTIONS in model._features:
         facts["features"][CONVOLUTIONS], kernels = stored_convolutions(model._features[CONVOLUTIONS])
         arrays |= {f"kernels/{name}": array for name, array in kernels.items()}
+    if RUNNING in model._features:
+        facts["features"][RUNNING] = {}  # it learns nothing but the channels, which the networks know
     for name, part in model._feature_parts.items():
         facts["learners"][name] = []
         for place, learner in enumerate(part.learners):
@@ -93,7 +104,15 @@ def save(
             arrays |= {f"{name}/{place}/{key}": array for key, array in own.items()}
     tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
     stack = {STACK: json_to_bytes(facts), STACK_ARRAYS: tensors_to_bytes(tensors)}
-    save_networks(model.cfc_, path, metrics, files, stack=stack, parts=model._facts()["parts"])
+    save_networks(
+        model.cfc_,
+        path,
+        metrics,
+        files,
+        stack=stack,
+        parts=model._facts()["parts"],
+        seed=facts["params"]["random_state"],
+    )
 
 
 def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForecaster:
@@ -180,11 +199,13 @@ def _params(params: Any, kind: type[StackedEstimator]) -> dict[str, Any]:
 
 def _features(stored: Any, arrays: Arrays, networks: Any) -> dict[str, Any]:
     """Return the fitted features by table; their arrays are taken out."""
-    if not isinstance(stored, dict) or not set(stored) <= {RICH, CONVOLUTIONS}:
-        raise ValueError(f"`features` must be {RICH} or {CONVOLUTIONS}")
+    if not isinstance(stored, dict) or not set(stored) <= {RICH, CONVOLUTIONS, RUNNING}:
+        raise ValueError(f"`features` must be {RICH}, {CONVOLUTIONS} or {RUNNING}")
     features: dict[str, Any] = {}
     if RICH in stored:
         features[RICH] = restored_rich(stored[RICH], networks.encoder_)
+    if RUNNING in stored:
+        features[RUNNING] = restored_running(networks.encoder_)
     if CONVOLUTIONS in stored:
         own = _taken(arrays, "kernels/")
         features[CONVOLUTIONS] = restored_convolutions(stored[CONVOLUTIONS], own, networks.encoder_)

@@ -23,7 +23,7 @@ from liquidtime.estimators.forecast.calibration import Judged, windows
 from liquidtime.estimators.forecast.lags import LagFeatures
 from liquidtime.estimators.network.inputs import as_series
 from liquidtime.estimators.stacking.fitting import NETWORKS, StackPart
-from liquidtime.estimators.stacking.lag_fitting import Pairs, Questions, fit_lags
+from liquidtime.estimators.stacking.lag_fitting import Pairs, Questions, fit_lags, refit_lags
 from liquidtime.estimators.stacking.lag_models import LAG_PARTS
 from liquidtime.training.seeds import derive_seed
 
@@ -70,7 +70,7 @@ class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
         seed_: the seed that everything random followed from.
     """
 
-    _face: ClassVar = CfCForecaster
+    stacked: ClassVar[bool] = True
     cfc_: CfCForecaster
 
     def __init__(
@@ -123,10 +123,7 @@ class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
         if self.n_splits is not None:
             check_size("n_splits", self.n_splits, 2)
         data = as_series(self, X, reset=True)
-        cfc = CfCForecaster(
-            n_estimators=self.n_networks, horizon=self.horizon, targets=self.targets, known=self.known,
-            random_state=self.random_state, verbose=self.verbose,
-        )  # fmt: skip
+        cfc = self._networks()
         cfc._prepare(data)
         self.seed_ = cfc.seed_
         count = self.n_splits or (3 if len(data) < _MANY else 2)
@@ -135,16 +132,53 @@ class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
         choice = min(cfc._tried, key=lambda trial: trial.loss).choice
         judged = [*(probed(cfc, fold, choice, 1 + place) for place, fold in enumerate(folds[:-1])), first]
         cfc._train(data, None, {"folder": folder, "resume": resume})
-        features = _features(cfc, data)
+        features, pairs, seed = self._taught(cfc, data)
         questions = [_asked(cfc, features, fold, one) for fold, one in zip(folds, judged, strict=True)]
-        steps = cfc.encoder_.steps(data)
-        static = cfc.encoder_.encode_static(steps.static).astype(np.float64)
-        seed = derive_seed(self.seed_, 17) % 2**31
-        pairs = Pairs.drawn(features, steps, cfc._starts(data), static, cfc.horizon_, seed)
         self._lags, said = fit_lags(pairs, questions, seed)
         self._weigh(cfc, folds, judged, said)
         self._restore(cfc, features)
         return self
+
+    def refit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        order: Any = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> StackedForecaster:
+        """Fit the parts again to other series, usually more of them, and keep their weights and all other choices.
+
+        Args:
+            X: series like those of `fit`.
+            y: ignored.
+            groups: ignored, as nothing is held out.
+            order: likewise.
+            folder: where to keep checkpoints and the log of the networks.
+            resume: resume the run in `folder`.
+        """
+        check_is_fitted(self, "cfc_")
+        data = as_series(self, X, reset=True)
+        cfc = self.cfc_.refit(data, folder=folder, resume=resume)
+        features, pairs, seed = self._taught(cfc, data)
+        self._lags = refit_lags(pairs, self._lags, seed)
+        self._restore(cfc, features)
+        return self
+
+    def _networks(self) -> CfCForecaster:
+        return CfCForecaster(
+            n_estimators=self.n_networks, horizon=self.horizon, targets=self.targets, known=self.known,
+            random_state=self.random_state, verbose=self.verbose,
+        )  # fmt: skip
+
+    def _taught(self, cfc: CfCForecaster, data: SeriesSet) -> tuple[LagFeatures, Pairs, int]:
+        """Return what lag models read, what training series teach them, and their seed."""
+        steps, seed = cfc.encoder_.steps(data), derive_seed(self.seed_, 17) % 2**31
+        features = lag_features(cfc, Standard.of(steps.values[:, numeric_places(cfc)]))
+        static = cfc.encoder_.encode_static(steps.static).astype(np.float64)
+        return features, Pairs.drawn(features, steps, cfc._starts(data), static, cfc.horizon_, seed), seed
 
     def _weigh(
         self, cfc: CfCForecaster, folds: Sequence[Fold], judged: Sequence[Judged], said: Sequence[Values]
@@ -243,11 +277,6 @@ class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
         """Return what a notebook shows besides what all kinds have: names by title."""
         parts = [f"{part.name} {part.weight:.2f}" for part in self.parts_ if part.weight > 0]
         return {"forecasts": self.channels_, "parts": parts}
-
-
-def _features(cfc: CfCForecaster, data: SeriesSet) -> LagFeatures:
-    """Return the features of the numeric channels of training series."""
-    return lag_features(cfc, Standard.of(cfc.encoder_.steps(data).values[:, numeric_places(cfc)]))
 
 
 def numeric_places(cfc: CfCForecaster) -> list[int]:

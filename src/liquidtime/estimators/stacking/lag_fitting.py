@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +117,52 @@ class Questions:
     latest: Values
 
 
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """What the pairs of one target teach.
+
+    Args:
+        table: (n, p) features.
+        own: how many of the first are the target's own.
+        growth: its usual moves.
+        moves: (n,) how many usual moves it went from its last value.
+        design: (n, p') the terms of a linear model.
+    """
+
+    table: Values
+    own: int
+    growth: Growth
+    moves: Values
+    design: Values
+
+    @staticmethod
+    def by(pairs: Pairs, c: int) -> Taught | None:
+        """Return what pairs teach of one target; None where they are too few."""
+        rows, times = pairs.rows[c], pairs.times[c]
+        if len(rows) < _LEAST_ROWS:
+            return None
+        table, own = pairs.cuts.table(c, rows, times, pairs.known[c])
+        since, off = pairs.cuts.since(c, rows, times), pairs.truth[c] - pairs.cuts.last(c)[rows]
+        growth = Growth.of(since, off)
+        moves = np.clip(off / np.maximum(growth.at(since), 1e-6), -_FARTHEST, _FARTHEST)
+        return Taught(table, own, growth, moves, terms(table, own, hats(growth.knots, since)))
+
+    def models(self, rounds: int, strength: int, seed: int) -> ChannelModels:
+        """Return models fitted to all of it.
+
+        Args:
+            rounds: of boosting.
+            strength: which of the linear model's.
+            seed: of the trees.
+        """
+        columns, trees = _boosting(self.table, self.moves, rounds, seed)
+        member = TreeMember(
+            columns.astype(np.int64), np.empty(0, dtype=np.int64), np.asarray(trees._baseline_prediction).ravel(),
+            boosted(trees, rounds),
+        )  # fmt: skip
+        return ChannelModels(self.growth, member, _ridges(self.design, self.moves)[:, strength], strength)
+
+
 def fit_lags(pairs: Pairs, folds: Sequence[Questions], seed: int) -> tuple[LagModels, list[Values]]:
     """Fit the models of every target.
 
@@ -134,65 +180,88 @@ def fit_lags(pairs: Pairs, folds: Sequence[Questions], seed: int) -> tuple[LagMo
     return LagModels(tuple(channels)), held_out
 
 
+def refit_lags(pairs: Pairs, models: LagModels, seed: int) -> LagModels:
+    """Return models fitted to other pairs, as long and as strongly as before.
+
+    Args:
+        pairs: what they are taught.
+        models: from before.
+        seed: of the trees.
+    """
+    channels: list[ChannelModels | None] = []
+    for c, before in enumerate(models.channels):
+        taught = None if before is None else Taught.by(pairs, c)
+        if before is None or taught is None:
+            channels.append(None)
+        else:
+            channels.append(taught.models(len(before.trees.trees.roots), before.strength, seed))
+    return LagModels(tuple(channels))
+
+
 def _fit_channel(
     pairs: Pairs, folds: Sequence[Questions], held_out: list[Values], c: int, seed: int
 ) -> ChannelModels | None:
     """Return the models of one target, and fill in what those of folds say."""
-    rows, times, truth = pairs.rows[c], pairs.times[c], pairs.truth[c]
     asked = [np.nonzero(~np.isnan(fold.truth[..., c])) for fold in folds]
     for fold, said, (r, q) in zip(folds, held_out, asked, strict=True):
         said[r, q, c] = fold.cuts.last(c)[r][:, None]
-    if len(rows) < _LEAST_ROWS:
+    taught = Taught.by(pairs, c)
+    if taught is None:
         return None
-    table, own = pairs.cuts.table(c, rows, times, pairs.known[c])
-    since, last = pairs.cuts.since(c, rows, times), pairs.cuts.last(c)[rows]
-    growth = Growth.of(since, truth - last)
-    usual, near = growth.at(since), hats(growth.knots, since)
-    moves = np.clip((truth - last) / np.maximum(usual, 1e-6), -_FARTHEST, _FARTHEST)
-    design = terms(table, own, near)
-    paths: list[tuple[int, Values, Values, Values]] = []  # of each fold: its number, boosting, linear, errors to meet
+    paths: list[Path] = []
     most = _CHECKPOINTS[-1]
     for number, (fold, (r, q)) in enumerate(zip(folds, asked, strict=True)):
-        use = times <= fold.latest[pairs.series[rows]]
+        use = pairs.times[c] <= fold.latest[pairs.series[pairs.rows[c]]]
         if use.sum() < _LEAST_ROWS or len(r) == 0:
             continue
         at = fold.times[r, q]
-        tried, _ = fold.cuts.table(c, r, at, fold.known[r, q])
-        gone = fold.cuts.since(c, r, at)
-        size = growth.at(gone)[:, None]
-        columns, trees = _boosting(table[use], moves[use], most, seed)
+        table, _ = fold.cuts.table(c, r, at, fold.known[r, q])
+        since = fold.cuts.since(c, r, at)
+        size = taught.growth.at(since)[:, None]
+        columns, trees = _boosting(taught.table[use], taught.moves[use], most, seed)
         stages = [
-            stage for done, stage in enumerate(trees.staged_predict(tried[:, columns]), 1) if done in _CHECKPOINTS
+            stage for done, stage in enumerate(trees.staged_predict(table[:, columns]), 1) if done in _CHECKPOINTS
         ]
-        linear = terms(tried, own, hats(growth.knots, gone)) @ _ridges(design[use], moves[use])
+        linear = terms(table, taught.own, hats(taught.growth.knots, since)) @ _ridges(
+            taught.design[use], taught.moves[use]
+        )
         off = fold.truth[r, q, c] - fold.cuts.last(c)[r]
-        paths.append((number, np.stack(stages, axis=1) * size, linear * size, off))
+        paths.append(Path(number, np.stack(stages, axis=1) * size, linear * size, off))
         if len(paths) == 1:  # later folds need not go far beyond what is best here
-            best = int(_losses([paths[0][1]], [off]).argmin())
+            best = int(_losses([paths[0].boosting], [off]).argmin())
             most = _CHECKPOINTS[min(best + 1, len(_CHECKPOINTS) - 1)]
     checkpoint, strength = _chosen(paths)
-    for number, path, linear, _ in paths:
-        r, q = asked[number]
-        last_value = folds[number].cuts.last(c)[r]
-        held_out[number][r, q, c, 0] = last_value + path[:, min(checkpoint, path.shape[1] - 1)]
-        held_out[number][r, q, c, 1] = last_value + linear[:, strength]
-    columns, trees = _boosting(table, moves, _CHECKPOINTS[checkpoint], seed)
-    member = TreeMember(
-        columns.astype(np.int64), np.empty(0, dtype=np.int64), np.asarray(trees._baseline_prediction).ravel(),
-        boosted(trees, _CHECKPOINTS[checkpoint]),
-    )  # fmt: skip
-    return ChannelModels(growth, member, _ridges(design, moves)[:, strength])
+    for path in paths:
+        r, q = asked[path.fold]
+        said, last = held_out[path.fold], folds[path.fold].cuts.last(c)[r]
+        said[r, q, c, 0] = last + path.boosting[:, checkpoint]
+        said[r, q, c, 1] = last + path.linear[:, strength]
+    return taught.models(_CHECKPOINTS[checkpoint], strength, seed)
 
 
-def _chosen(paths: Sequence[tuple[int, Values, Values, Values]]) -> tuple[int, int]:
+class Path(NamedTuple):
+    """What models of one target, fitted without a fold, say of it: moves from the last value.
+
+    Args:
+        fold: its number.
+        boosting: (n, checkpoints).
+        linear: (n, strengths).
+        truth: (n,).
+    """
+
+    fold: int
+    boosting: Values
+    linear: Values
+    truth: Values
+
+
+def _chosen(paths: Sequence[Path]) -> tuple[int, int]:
     """Return which checkpoint and which strength have the least error out of fold."""
     if not paths:
         return 2, 2
-    stages = min(path.shape[1] for _, path, _, _ in paths)
-    truths = [off for *_, off in paths]
-    boosting = _losses([path[:, :stages] for _, path, _, _ in paths], truths)
-    linear = _losses([one for _, _, one, _ in paths], truths)
-    return int(boosting.argmin()), int(linear.argmin())
+    stages, truths = min(path.boosting.shape[1] for path in paths), [path.truth for path in paths]
+    boosting = _losses([path.boosting[:, :stages] for path in paths], truths)
+    return int(boosting.argmin()), int(_losses([path.linear for path in paths], truths).argmin())
 
 
 def _losses(said: Sequence[Values], truths: Sequence[Values]) -> Values:

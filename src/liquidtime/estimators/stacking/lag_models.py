@@ -18,6 +18,8 @@ Arrays = dict[str, npt.NDArray[Any]]
 BOOSTING, LINEAR = "boosting", "linear"
 LAG_PARTS = (BOOSTING, LINEAR)
 """The parts that forecast from features of the past."""
+STRENGTHS = 4
+"""Penalties of linear models to choose from."""
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.97)
 """Quantiles of the gaps at which usual moves are measured, besides the gap 0."""
 _WIDEST = 10.0
@@ -66,11 +68,13 @@ class ChannelModels:
         growth: the usual moves.
         trees: boosting.
         weights: (p',) of the linear model's terms.
+        strength: which penalty was chosen for them.
     """
 
     growth: Growth
     trees: TreeMember
     weights: Values
+    strength: int
 
     def predict(self, table: Values, own: int, since: Values) -> Values:
         """Return (n, 2) the moves that boosting and the linear model forecast, in standard deviations."""
@@ -130,22 +134,22 @@ class LagModels:
         table, own = cuts.table(c, rows, times, known)
         return last + models.predict(table, own, cuts.since(c, rows, times))
 
-    def stored(self) -> tuple[list[bool], Arrays]:
-        """Return which targets have models, and all arrays by name."""
+    def stored(self) -> tuple[list[int | None], Arrays]:
+        """Return the strengths of the targets, None for those without models, and all arrays by name."""
         arrays: Arrays = {}
         for c, models in enumerate(self.channels):
             if models is not None:
                 own = {"knots": models.growth.knots, "size": models.growth.size, "weights": models.weights}
                 own |= {f"boosting.{name}": array for name, array in models.trees.to_arrays().items()}
                 arrays |= {f"{c}/{name}": array for name, array in own.items()}
-        return [models is not None for models in self.channels], arrays
+        return [None if models is None else models.strength for models in self.channels], arrays
 
     @staticmethod
-    def restored(has: Any, arrays: Arrays, C: int, width: int, own: int) -> LagModels:
+    def restored(strengths: Any, arrays: Arrays, C: int, width: int, own: int) -> LagModels:
         """Return the models of what `stored` returned, which a stranger may have written.
 
         Args:
-            has: which targets have models.
+            strengths: of the targets; None for those without models.
             arrays: by name; they are taken out.
             C: targets.
             width: p of the tables.
@@ -155,18 +159,21 @@ class LagModels:
             ValueError: what does not fit together.
 
         """
-        if not isinstance(has, list) or len(has) != C or not all(isinstance(one, bool) for one in has):
-            raise ValueError(f"`models` must say of each of {C} targets whether there are any; got {has!r}")
+        if not isinstance(strengths, list) or len(strengths) != C:
+            raise ValueError(f"`models` must be one for each of {C} targets; got {strengths!r}")
         channels: list[ChannelModels | None] = []
-        for c, some in enumerate(has):
+        for c, strength in enumerate(strengths):
             taken = {name.removeprefix(f"{c}/"): arrays.pop(name) for name in list(arrays) if name.startswith(f"{c}/")}
-            channels.append(_restored(taken, width, own) if some else None)
-            if taken and not some:
-                raise ValueError(f"target {c} has arrays, but no models")
+            if strength is None and not taken:
+                channels.append(None)
+            elif type(strength) is int and 0 <= strength < STRENGTHS:
+                channels.append(_restored(taken, width, own, strength))
+            else:
+                raise ValueError(f"`models` of target {c} must be a whole number below {STRENGTHS}; got {strength!r}")
         return LagModels(tuple(channels))
 
 
-def _restored(arrays: Mapping[str, npt.NDArray[Any]], width: int, own: int) -> ChannelModels:
+def _restored(arrays: Mapping[str, npt.NDArray[Any]], width: int, own: int, strength: int) -> ChannelModels:
     knots, size, weights = (_numbers(name, arrays.get(name)) for name in ("knots", "size", "weights"))
     if len(knots) < 2 or knots[0] != 0 or not (np.diff(knots) > 0).all() or size.shape != knots.shape:
         raise ValueError("`knots` of a target must be increasing gaps from 0, each with a size")
@@ -178,7 +185,7 @@ def _restored(arrays: Mapping[str, npt.NDArray[Any]], width: int, own: int) -> C
     member = TreeMember.from_arrays(trees, 0, width)
     if len(member.baseline) != 1:
         raise ValueError("`baseline` of a target must be one number")
-    return ChannelModels(Growth(knots, size), member, weights)
+    return ChannelModels(Growth(knots, size), member, weights, strength)
 
 
 def _numbers(name: str, array: Any) -> Values:

@@ -14,9 +14,9 @@ from liquidtime.estimators.stacking.folds import Folds
 Floats = npt.NDArray[np.float64]
 _OFFSET = 0.05
 """Of the logarithm of a target, in parts of its median: what is far below it is alike."""
-_COST, _GAIN = 0.01, 0.03
-"""Logarithms may cost this share of the root mean squared error, and must save that share of the absolute error."""
-_TREES, _MOST = 100, 1500
+_COST, _GAIN = 0.02, 0.02
+"""Logarithms may cost this share of the root mean squared error; the product of both errors must fall by that share."""
+_TREES, _MOST = 200, 1500
 """Extra trees of a trial, and series that it reads."""
 
 
@@ -56,8 +56,8 @@ def choose_scale(X: Floats, table: Floats, folds: Folds, seed: int) -> TargetSca
     """Return the scale on which extra trees predict held-out series better, target by target.
 
     Where errors grow with the target, logarithms weigh all series alike. They are taken for targets that are never
-    negative where the mean absolute error of held-out series falls by 3 % and their root mean squared error does not
-    rise by more than 1 %.
+    negative where the product of mean absolute and root mean squared error of held-out series falls by 2 % and the
+    latter does not rise by as much.
 
     Args:
         X: (S, p) features, NaN where undefined.
@@ -91,6 +91,6 @@ def _offset(X: Floats, y: Floats, folds: Folds, seed: int) -> float | None:
     if not errors[plain]:
         return None
     before, after = (np.concatenate(errors[scale]) for scale in (plain, logarithmic))
-    better = np.abs(after).mean() <= (1.0 - _GAIN) * np.abs(before).mean()
-    close = np.sqrt((after**2).mean()) <= (1.0 + _COST) * np.sqrt((before**2).mean())
-    return offset if better and close else None
+    absolute = np.abs(after).mean() / max(np.abs(before).mean(), np.finfo(float).tiny)
+    squared = np.sqrt((after**2).mean() / max((before**2).mean(), np.finfo(float).tiny))
+    return offset if squared <= 1.0 + _COST and absolute * squared <= 1.0 - _GAIN else None

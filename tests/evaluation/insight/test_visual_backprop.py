@@ -1,10 +1,12 @@
 """The maps equal those of loops over every pixel, and are bright where the layers were active."""
 
 import numpy as np
+import pytest
 import torch
+from torch import nn
 
+from liquidtime.evaluation.insight import visual_backprop
 from liquidtime.paper.models.lane.convolution import Convolutions
-from liquidtime.paper.models.lane.visual_backprop import likeness, visual_backprop
 
 
 def spread_by_hand(mask, side, stride, size):
@@ -51,12 +53,32 @@ def test_attention_is_where_the_layers_were_active():
     assert float(visual_backprop(network, torch.zeros(1, 3, 72, 128)).abs().max()) == 0
 
 
-def test_likeness():
-    a = torch.rand(3, 5, 6)
-    b = a.clone()
-    b[1] = 1 - a[1]
-    b[2] = 0.3
-    torch.testing.assert_close(likeness(a, b), torch.tensor([1.0, -1.0, 0.0]))
-    other = torch.rand(3, 5, 6)
-    expected = [np.corrcoef(x.flatten(), y.flatten())[0, 1] for x, y in zip(a.numpy(), other.numpy(), strict=True)]
-    np.testing.assert_allclose(likeness(a, other).numpy(), expected, atol=1e-5)
+def test_padding_dilation_pooling_and_unequal_sides():
+    torch.manual_seed(0)
+    network = nn.Sequential(
+        nn.Conv2d(1, 4, (3, 5), stride=(1, 2), padding=(1, 2)),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 3, 3, padding="same", dilation=2),
+        nn.ReLU(),
+        nn.Flatten(),
+    )
+    with torch.no_grad():
+        for layer in (network[0], network[3]):
+            layer.weight.fill_(0.1)
+            layer.bias.zero_()
+    images = torch.zeros(1, 1, 24, 40)
+    images[0, 0, 4:8, 30:34] = 1
+    found = visual_backprop(network, images)
+    assert found.shape == (1, 24, 40)
+    row, column = divmod(int(found.argmax()), 40)
+    assert 0 <= row < 14
+    assert 22 <= column < 40
+    assert not network[0]._forward_hooks
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="must have convolutions"):
+        visual_backprop(nn.Linear(4, 2), torch.zeros(1, 1, 4, 4))
+    with pytest.raises(ValueError, match=r"\(N, C, h, w\); got \(4, 4\)"):
+        visual_backprop(nn.Conv2d(1, 1, 2), torch.zeros(4, 4))
