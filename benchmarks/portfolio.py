@@ -6,14 +6,13 @@ Seed s trains on four of five folds and is tested on fold s, so that all seeds t
 keep groups whole, go by time where a set has an order, and share the classes evenly. A set with a test part of its own
 (PhysioNet 2012, a to b) is tested on that. One JSON file per set, model and seed goes to `results/portfolio`, with what
 every test series contributed, and a file that is there is not made again. `liquidtime paper table --all` writes the
-table of RESULTS.md from these files. Forecasts are in `benchmarks/portfolio_forecast.py`, whose `run(model, seed)`
-returns the same kind of record for each of its sets.
+table of RESULTS.md from these files. Forecasts are in `benchmarks/portfolio_forecast.py`, whose `run` returns the same
+kind of record for each of its sets.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import time
 from dataclasses import replace
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from benchmarks import portfolio_forecast
 from benchmarks.portfolio_data import CLASSIFY, FORECAST, SETS, PortfolioSet, load
 from benchmarks.portfolio_models import MODELS, LeftOut, make
 from liquidtime._provenance import PACKAGES, commit, machine, versions
@@ -78,8 +78,8 @@ def figures(table: dict[str, list[Any]]) -> dict[str, float]:
     found = {}
     if "squared_error" in table:
         found["rmse"] = float(np.sqrt(np.mean(table["squared_error"])))
-    if "correct" in table:
-        found |= {"accuracy": float(np.mean(table["correct"])), "log_loss": float(np.mean(table["log_loss"]))}
+    means = {"accuracy": "correct", "log_loss": "log_loss"}
+    found |= {name: float(np.mean(table[column])) for name, column in means.items() if column in table}
     if "probability" in table:
         found["auc"] = METRICS["auc"](np.array(table["truth"]), np.array(table["probability"]))
     return found
@@ -111,15 +111,6 @@ def run(one: PortfolioSet, model: str, seed: int) -> dict[str, Any]:
     }
 
 
-def forecasts(model: str, seed: int) -> dict[str, dict[str, Any]]:
-    """Return the records of the forecasting sets by name; none where there is no such benchmark or model."""
-    if importlib.util.find_spec("benchmarks.portfolio_forecast") is None:
-        return {}
-    module = importlib.import_module("benchmarks.portfolio_forecast")
-    records: dict[str, dict[str, Any]] = module.run(model, seed)
-    return records
-
-
 def write(out: Path, name: str, model: str, seed: int, record: dict[str, Any]) -> None:
     """Write one result whole."""
     content = {
@@ -149,7 +140,7 @@ def main() -> None:
     parser.add_argument("--data-dir")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -160,9 +151,7 @@ def main() -> None:
                 if _path(arguments.out, name, model, seed).exists():
                     continue
                 if one.task == FORECAST:
-                    record = forecasts(model, seed).get(name)
-                elif model not in MODELS:
-                    parser.error(f"unknown model {model!r}; the models are {', '.join(MODELS)}")
+                    record = portfolio_forecast.run(model, seed, (name,), arguments.data_dir).get(name)
                 else:
                     try:
                         record = run(one, model, seed)

@@ -12,12 +12,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from benchmarks.portfolio_data import CLASSIFY, PortfolioSet
 from liquidtime.baselines.classical import Guess
 from liquidtime.baselines.features import RichFeatures
-from liquidtime.baselines.features.segments import Segments
+from liquidtime.baselines.features.resampling import RegularGrid, Resampled
 from liquidtime.data import SeriesSet
 from liquidtime.estimators import CfCClassifier, CfCRegressor, StackedClassifier, StackedRegressor
 
 Floats = npt.NDArray[np.float64]
-MOST_VALUES = 4e6
+MOST_VALUES = 2e7
 """Grid values (series, channels and points) up to which MultiRocket-Hydra is run: beyond it takes hours."""
 
 
@@ -68,32 +68,31 @@ class _OnFeatures:
 
 
 class _MultiRocketHydra:
-    """aeon's MultiRocket-Hydra on series brought to one common length; its probabilities are 0 or 1."""
+    """aeon's MultiRocket-Hydra on series of one length; its probabilities are 0 or 1."""
 
     def __init__(self, seed: int, classify: bool) -> None:
         self.seed, self.classify = seed, classify
 
     def fit(self, train: PortfolioSet) -> _MultiRocketHydra:
-        points = int(np.clip(np.median(train.data.lengths), 16, 1024))
-        size = len(train.data) * len(train.data.channels) * points
-        observed = float(np.isfinite(train.data.values).mean())
-        if size > MOST_VALUES or observed < 0.5:
-            raise LeftOut(
-                f"{size / 1e6:.1f} million values on the grid, {observed:.0%} of the samples' values observed"
-            )
+        grid = RegularGrid.fit(train.data)
+        if grid is None:
+            raise LeftOut("no channel is dense")
+        self.grid, self.points = grid, int(np.quantile(grid.resample(train.data).counts, 0.95))
+        size = len(train.data) * len(grid.channels) * self.points
+        if size > MOST_VALUES:
+            raise LeftOut(f"{size / 1e6:.0f} million values on the grid")
         try:
             from aeon.classification.convolution_based import MultiRocketHydraClassifier
             from aeon.regression.convolution_based import MultiRocketHydraRegressor
         except ImportError as error:
             raise LeftOut(f"{error}: install the `bench` extra") from error
-        self.points = points
         kind = MultiRocketHydraClassifier if self.classify else MultiRocketHydraRegressor
         self.model = kind(random_state=self.seed)
-        self.model.fit(common_length(train.data, points), train.target)
+        self.model.fit(common_length(self.grid.resample(train.data), self.points), train.target)
         return self
 
     def predict(self, data: SeriesSet) -> Floats:
-        table = common_length(data, self.points)
+        table = common_length(self.grid.resample(data), self.points)
         answer: Floats = self.model.predict_proba(table) if self.classify else self.model.predict(table)
         return answer
 
@@ -101,25 +100,18 @@ class _MultiRocketHydra:
         return {}
 
 
-def common_length(data: SeriesSet, points: int) -> Floats:
-    """Return (S, C + 1, points): each channel at equal steps from a series' first to its last sample, and its length.
-
-    Values between samples are interpolated, those of channels that a series never observed are 0. Stretching series to
-    one length loses how long they were, so that the last channel tells it.
+def common_length(series: Resampled, points: int) -> Floats:
+    """Return (S, C, points): series at equal steps of time, cut at their ends or filled up with zeros, the mean.
 
     Args:
-        data: S series.
-        points: of the grid.
+        series: S series on a regular grid.
+        points: of each.
     """
-    table = np.zeros((len(data), len(data.channels) + 1, points))
-    table[:, -1] = data.lengths[:, None]
-    for place in range(len(data.channels)):
-        runs = Segments.of_channel(data, place)
-        for owner, first, count in zip(runs.owner, runs.starts, runs.counts, strict=True):
-            times = data.times[data.offsets[owner] : data.offsets[owner + 1]]
-            own = slice(first, first + count)
-            grid = np.linspace(times[0], times[-1], points)
-            table[owner, place] = np.interp(grid, runs.times[own], runs.values[own])
+    C, ends = len(series.values), np.cumsum(series.counts)
+    table = np.zeros((len(series.counts), C, points))
+    for row, (end, count) in enumerate(zip(ends, series.counts, strict=True)):
+        taken = min(int(count), points)
+        table[row, :, :taken] = series.values[:, end - count : end - count + taken]
     return table
 
 

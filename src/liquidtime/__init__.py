@@ -42,7 +42,9 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import CfCForecaster as CfCForecaster
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import StackedClassifier as StackedClassifier
+    from liquidtime.estimators import StackedForecaster as StackedForecaster
     from liquidtime.estimators import StackedRegressor as StackedRegressor
+    from liquidtime.estimators import StackedStepClassifier as StackedStepClassifier
     from liquidtime.estimators import load as load
     from liquidtime.evaluation import insight as insight
     from liquidtime.evaluation.insight import explain as explain
@@ -62,7 +64,16 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "data": ("SeriesEncoder", "SeriesSet"),
     "datasets": (),
     "errors": (),
-    "estimators": ("CfCClassifier", "CfCForecaster", "CfCRegressor", "StackedClassifier", "StackedRegressor", "load"),
+    "estimators": (
+        "CfCClassifier",
+        "CfCForecaster",
+        "CfCRegressor",
+        "StackedClassifier",
+        "StackedForecaster",
+        "StackedRegressor",
+        "StackedStepClassifier",
+        "load",
+    ),
     "evaluation": ("explain", "insight", "train_and_test"),
     "export": (),
     "layers": ("LTC", "CfC", "Recurrent"),

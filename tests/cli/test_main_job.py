@@ -73,7 +73,7 @@ def test_predict_writes_ids_predictions_and_probabilities(home, trained, ending)
     code, printed, err = lt("predict", home / "model", home / "long.csv", "--out", out, "--json")
     assert code == 0, err
     table = pl.read_csv(out) if ending == "csv" else pl.read_parquet(out)
-    assert table.columns == ["patient", "prediction", "probability_sick", "probability_well"]
+    assert table.columns == ["patient", "time", "prediction", "probability_sick", "probability_well"]
     assert json.loads(printed)["columns"] == table.columns
     assert sorted(table["patient"]) == sorted(pl.read_csv(home / "labels.csv")["patient"])
     chances = table.select("probability_sick", "probability_well").to_numpy()
@@ -151,7 +151,7 @@ def test_wide_parquet_with_its_own_target_regresses(home):
     assert result["test"]["gru"]["mae"]["value"] < result["test"]["guess (mean)"]["mae"]["value"]
     code, _, err = lt("predict", home / "wide", home / "wide.csv", "--out", home / "wide_out.csv")
     assert code == 0, err
-    assert pl.read_csv(home / "wide_out.csv").columns == ["patient", "prediction"]
+    assert pl.read_csv(home / "wide_out.csv").columns == ["patient", "time", "prediction"]
     code, out, err = lt("evaluate", home / "wide", home / "wide.csv", "--json")
     assert code == 0, err
     assert set(json.loads(out)["figures"]) == {"mae", "rmse", "mse", "r2"}
@@ -206,7 +206,7 @@ def test_stamps_whole_ids_static_categories_and_unknown_numbers(home):
     assert code == 0, err
     assert "warning: 1 static features of training are missing" in err
     found = pl.read_csv(home / "robots_out.csv")
-    assert found.columns == ["robot", "prediction", "probability_a", "probability_b", "probability_c"]
+    assert found.columns == ["robot", "time", "prediction", "probability_a", "probability_b", "probability_c"]
     assert found["robot"].to_list() == list(range(30))
     facts = json.loads(lt("info", home / "robots", "--json")[1])
     assert (facts["time unit"], facts["columns"]["missing"], facts["networks"]) == ("min", [-1.0], 2)
@@ -317,7 +317,7 @@ def test_a_job_of_the_first_format_is_read(trained, home, tmp_path):
     }  # fmt: skip
     record = JobRecord.from_bytes(json.dumps(stored).encode())
     assert columns_of(record) == Columns("patient", "minutes", "name", "value", missing=(-1.0,), time_unit="min")
-    assert set(stored["columns"]) == {field.name for field in fields(Columns)}
+    assert {*stored["columns"], "static_id", "reading"} == {field.name for field in fields(Columns)}
     assert json.loads(record.to_bytes()) == stored
     written = json.loads((home / "model" / "job.json").read_text())
     assert set(written) == set(stored)

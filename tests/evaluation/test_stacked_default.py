@@ -43,7 +43,7 @@ def test_the_test_part_changes_nothing():
         other_test = lt.train_and_test(data.replace_unchecked(values=poisoned), labels, n_networks=1, refit=False).model
         no_test = lt.StackedClassifier(n_networks=1, random_state=0).fit(data[rows], wrong[rows])
     for other in (other_test, no_test):
-        assert (other.parts_, other.temperature_) == (result.model.parts_, result.model.temperature_)
+        assert (other.parts_, other.calibration_) == (result.model.parts_, result.model.calibration_)
         np.testing.assert_array_equal(other.predict_proba(data[rows]), result.model.predict_proba(data[rows]))
 
 

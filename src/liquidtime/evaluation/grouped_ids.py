@@ -18,8 +18,8 @@ def grouped_ids(ids: npt.NDArray[Any]) -> str:
     """Return in words why ids look grouped; "" if they do not.
 
     Ids such as `unit3_cut1`, `a-1` and `a/1` have a beginning and, after the last separator, an end. They look grouped
-    where half of all ids share their beginning with another, and at least two different beginnings are shared: one
-    beginning for all, as in `patient-1`, `patient-2`, is no group. Dates are not taken apart.
+    where half of all ids share their beginning with another and there are several beginnings: one for all, as in
+    `patient-1`, `patient-2`, is no group. Dates are not taken apart.
 
     Args:
         ids: (S,).
@@ -30,7 +30,7 @@ def grouped_ids(ids: npt.NDArray[Any]) -> str:
         beginnings.append(None if parted is None else parted[1])
     counts = Counter(beginning for beginning in beginnings if beginning is not None)
     shared = {beginning: count for beginning, count in counts.items() if count > 1}
-    if len(shared) < 2 or sum(shared.values()) < _SHARE * len(beginnings):
+    if len(counts) < 2 or sum(shared.values()) < _SHARE * len(beginnings):
         return ""
     first = next(beginning for beginning in beginnings if beginning in shared)
     alike = [str(id) for id, beginning in zip(ids.tolist(), beginnings, strict=True) if beginning == first]

@@ -14,7 +14,9 @@ from liquidtime.training.bounded import json_from_bytes
 JOB, REPORT = "job.json", "report.html"
 """Files of a model folder besides the model itself."""
 _FORMAT, _MOST_VALUES = 1, 250_000
-_COLUMNS = ("id", "time", "channel", "value", "values", "static", "categorical", "missing", "time_unit")
+_COLUMNS = (
+    "id", "time", "channel", "value", "values", "static", "categorical", "missing", "time_unit", "static_id", "reading",
+)  # fmt: skip
 """What can be said of a table's columns; `id` and `time` must be."""
 
 

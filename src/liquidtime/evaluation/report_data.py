@@ -10,6 +10,7 @@ import numpy as np
 
 from liquidtime._provenance import versions
 from liquidtime.data import SeriesSet
+from liquidtime.estimators.stacking import StackedForecaster
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.insight import Explanation, Neighbours, explain
 from liquidtime.evaluation.report import Curve, ReportData
@@ -21,7 +22,7 @@ _SERIES, _PRESENCE = 64, 6
 
 def _parts(model: Any) -> dict[str, str]:
     """Return the parts of a stacked model with their weights and out-of-fold figures, in words; none of others."""
-    if not isinstance(model, StackedEstimator):
+    if not isinstance(model, StackedEstimator | StackedForecaster):
         return {}
     facts = {}
     for part in model.parts_:

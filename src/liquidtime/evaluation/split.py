@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_size
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.future_times import absolute_times, last_times
+from liquidtime.data.container import absolute_times
+from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.stacking.folds import make_folds
 from liquidtime.evaluation.grouped_ids import grouped_ids
 from liquidtime.evaluation.hold_out import FEWEST, Rows, ends_by_share, hold_out, hold_out_ends, hold_out_later

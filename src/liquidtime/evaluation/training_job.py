@@ -16,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from liquidtime.data import SeriesSet
 from liquidtime.errors import nearest
 from liquidtime.estimators.files.model_config import stored_params
+from liquidtime.estimators.stacking import StackedForecaster
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.hold_out import Rows
 from liquidtime.evaluation.insight import Neighbours
@@ -102,7 +103,7 @@ class TrainingJob:
     @property
     def name(self) -> str:
         """What tables call the model: its network, and how many there are; or that it is a stack."""
-        if isinstance(self.model, StackedEstimator):
+        if isinstance(self.model, StackedEstimator | StackedForecaster):
             return "stacked model"
         params = self.model.get_params(deep=False)
         network = params.get("network", type(self.model).__name__)
@@ -141,8 +142,9 @@ class TrainingJob:
         if rows is not None:
             part = self._part(rows)
             return model.fit(*part, **{name: array[rows] for name, array in known.items()}, **run)
-        again = hasattr(model, "refit") and hasattr(model, "n_series_")
-        return (model.refit if again else model.fit)(self.data, inputs.target, **known, **run)
+        if hasattr(model, "refit") and hasattr(model, "n_series_") and not self.task.in_time:
+            return model.refit(self.data, inputs.target, **known, **run)
+        return self.unfitted().fit(self.data, inputs.target, **known, **run)
 
     def neighbours(self, model: Any, rows: Rows | None) -> Neighbours:
         """Return series as points of a model that was fitted to them, with their targets where each has one.

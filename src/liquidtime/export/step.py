@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from liquidtime.data.encoding import SeriesEncoder
-from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCRegressor, load
+from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCRegressor, StackedForecaster, load
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.export.encoding_step import EncodingStep, Fields, NewestTime, StaticStep
 from liquidtime.export.layout import Field, Layout
@@ -95,8 +95,9 @@ class Step(nn.Module):
         opened = []
         for scale in self._scales():
             after, opens = scale.advance(old, self._fields(state, scale.fields), when)
-            parts.append((scale.fields, after))
-            opened.append((scale.read(newest, after), opens, after["steps"]))
+            step = scale.read(newest, after)
+            parts.append((scale.fields, after | {"magnitude": scale.magnitude(step)}))
+            opened.append((step, opens, after["steps"]))
         for m, member in enumerate(self._members()):
             after = member.advance(self._fields(state, member.fields), *opened[m % len(opened)])
             parts.append((member.fields, after))
@@ -171,7 +172,7 @@ def step_of(model: Any) -> Step:
             "this model stacks networks with trees, which read features of whole series; networks alone can be "
             "exported. Train with --quick and export that model, or in Python export `model.cfc_`, its networks."
         )
-    if isinstance(model, CfCForecaster):
+    if isinstance(model, CfCForecaster | StackedForecaster):
         raise ValueError(
             "a forecaster mixes its network with naive forecasts from the values of the last period, which a state of "
             "fixed size does not hold; it cannot be exported. Classifiers and regressors can, such as a CfCRegressor "

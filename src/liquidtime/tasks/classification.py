@@ -11,7 +11,9 @@ from liquidtime.data.reading.columns import label_of
 from liquidtime.estimators import CfCClassifier, StackedClassifier
 from liquidtime.estimators.faces.threshold import check_two_classes, read_threshold
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
+from liquidtime.tasks.per_sample import of_samples
 from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.row_times import rows_of_samples
 from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
 
@@ -32,21 +34,15 @@ class Classification(Task):
     options: ClassVar = ("threshold",)
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102
-        if target is None:
-            return ""
-        labels = np.asarray(target)
-        if labels.dtype.kind == "b":
-            return "the targets are truth values"
-        if labels.dtype.kind in "OUS" and not all(isinstance(label, int | float) for label in labels.ravel().tolist()):
-            return "the targets are texts"
-        if labels.dtype.kind in "iuO" and labels.ndim == 1:
-            classes = set(labels.tolist())
-            if all(isinstance(label, int) for label in classes) and len(classes) <= min(_FEW, len(labels) / 2):
-                return f"the targets are {len(classes)} different whole numbers"
-        return ""
+        return "" if target is None or of_samples(target) else suggests_classes(np.asarray(target))
 
     def check_target(self, target: Any, S: int) -> npt.NDArray[Any]:  # noqa: D102
         return check_classes(target, S)
+
+    def check_estimator(self, model: Any) -> None:
+        """Refuse classes per sample, which are a task of their own."""
+        if getattr(model, "per_step", False):
+            raise ValueError("`per_step` is not for this task, which has one class per series; give one per sample")
 
     def strata(self, target: Any) -> npt.NDArray[Any]:
         """Return the classes: both parts get their share of each."""
@@ -72,6 +68,13 @@ class Classification(Task):
     def predict(self, model: Any, data: SeriesSet, *, threshold: Any = None, **options: Any) -> Columns:
         """Return the class, by the model's threshold or the one given, and the probability of each class."""
         return {"": data.ids, **probability_columns(model, model.predict_proba(data), threshold_of(model, threshold))}
+
+    def predict_each_sample(  # noqa: D102
+        self, model: Any, data: SeriesSet, *, threshold: Any = None, **options: Any
+    ) -> Columns:
+        evolution = model.evolve(data)
+        columns = probability_columns(model, evolution.outputs, threshold_of(model, threshold))
+        return {**rows_of_samples(data, evolution), **columns}
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
         assert comparison.series is not None
@@ -103,6 +106,19 @@ class Classification(Task):
                 )
             )  # fmt: skip
         return views
+
+
+def suggests_classes(labels: npt.NDArray[Any]) -> str:
+    """Return why labels look like classes, in words; "" if they do not."""
+    if labels.dtype.kind == "b":
+        return "the targets are truth values"
+    if labels.dtype.kind in "OUS" and not all(isinstance(label, int | float) for label in labels.ravel().tolist()):
+        return "the targets are texts"
+    if labels.dtype.kind in "iuO" and labels.ndim == 1:
+        classes = set(labels.tolist())
+        if all(isinstance(label, int) for label in classes) and len(classes) <= min(_FEW, len(labels) / 2):
+            return f"the targets are {len(classes)} different whole numbers"
+    return ""
 
 
 def probability_columns(

@@ -34,7 +34,8 @@ class Comparison:
         series: the S test series as the tested model read them; None where they are not kept.
         clusters: (n,) of which series or group each row is, where rows are not independent; None where they are.
         extras: what the tested model says besides, each with n rows: "decision" (n,) 0 or 1, its decisions by a
-            threshold; "low" and "high", shaped as the target, the ends of its prediction intervals.
+            threshold; "low" and "high", shaped as the target, the ends of its prediction intervals; "place" (n,)
+            which sample of the series a row is, where rows are samples.
         coverage: share of targets that the intervals are to hold.
     """
 
@@ -57,6 +58,10 @@ class Comparison:
         return Comparison(
             self.target, self.predictions, self.figures, self.classes, None, self.clusters, self.extras, self.coverage
         )
+
+    def details(self) -> list[dict[str, Any]]:
+        """Return further figures as rows of a table; none where the task has no others."""
+        return []
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the figures by model and metric, ready for JSON."""

@@ -9,7 +9,9 @@ from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import SeriesSet, check_values
 from liquidtime.estimators import CfCRegressor, StackedRegressor
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
+from liquidtime.tasks.per_sample import of_samples
 from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.row_times import rows_of_samples
 from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
 
@@ -30,7 +32,7 @@ class Regression(Task):
     options: ClassVar = ("intervals",)
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102
-        if target is None or np.asarray(target).dtype.kind not in "fiuO":
+        if target is None or of_samples(target) or np.asarray(target).dtype.kind not in "fiuO":
             return ""
         return "the targets are numbers"
 
@@ -75,6 +77,15 @@ class Regression(Task):
             for name, end in zip(_ENDS, ends, strict=True):
                 columns |= _numbered(name, end)
         return {"": data.ids, **columns}
+
+    def predict_each_sample(  # noqa: D102
+        self, model: Any, data: SeriesSet, *, intervals: float | None = None, **options: Any
+    ) -> Columns:
+        if intervals is not None:
+            raise ValueError("`intervals` are of predictions from whole series; leave them out after each sample")
+        evolution = model.evolve(data)
+        outputs = evolution.outputs if evolution.outputs.shape[1] > 1 else evolution.outputs[:, 0]
+        return {**rows_of_samples(data, evolution), **_numbered("prediction", outputs)}
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
         assert comparison.series is not None

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from liquidtime.tasks.comparison import Comparison, pooled
 from liquidtime.tasks.prediction_table import Columns, prediction_table
+from liquidtime.tasks.row_times import times_of_last_samples
 from liquidtime.tasks.series_view import SeriesView
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Task(ABC):
     """What `predict` may be asked for besides the series, by name."""
     settings: ClassVar[Mapping[str, Any]] = {}
     """Settings of networks that make its first estimator solve this task."""
+    per_sample: ClassVar[bool] = False
+    """Whether the target has one entry for every sample, kept as one array per series."""
     in_time: ClassVar[bool] = False
     """Whether a series may be trained on up to some time and tested on after it; such tests have no folds."""
 
@@ -119,13 +122,30 @@ class Task(ABC):
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
         """Return the series of a test that a report shows, best and worst, with their predictions over time."""
 
-    def table(self, model: Any, data: SeriesSet, id: str = "id", **options: Any) -> polars.DataFrame:
-        """Return a table of predictions.
+    def predict_each_sample(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
+        """Return the columns of a table of predictions after every sample, from the samples up to it alone.
+
+        Args:
+            model: fitted.
+            data: the series.
+            **options: of `options`.
+
+        Raises:
+            ValueError: the task has one prediction per sample anyway, or none of samples.
+
+        """
+        raise ValueError(f"predictions after each sample are for models of one target per series, not of {self.name!r}")
+
+    def table(
+        self, model: Any, data: SeriesSet, id: str = "id", *, each_sample: bool = False, **options: Any
+    ) -> polars.DataFrame:
+        """Return a table of predictions, with the time of the last sample that each was made from.
 
         Args:
             model: fitted.
             data: the series.
             id: name of the column of ids.
+            each_sample: one row per sample, from the samples up to it, instead of one per series.
             **options: of `options`.
 
         Raises:
@@ -135,7 +155,10 @@ class Task(ABC):
         for option in options:
             if option not in self.options:
                 raise ValueError(f"`{option}` is no option of the task {self.name!r}")
-        return prediction_table(id, self.predict(model, data, **options))
+        columns = (self.predict_each_sample if each_sample else self.predict)(model, data, **options)
+        if "time" not in columns and len(columns[""]) == len(data):
+            columns = {"": columns[""], "time": times_of_last_samples(data), **columns}
+        return prediction_table(id, columns)
 
     def estimator_for(self, settings: Mapping[str, Any], quick: bool = False) -> Any:
         """Return the estimator that is taken where none is asked for: the stacked one, or networks alone.

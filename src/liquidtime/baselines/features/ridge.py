@@ -16,14 +16,14 @@ from liquidtime.baselines.features.temperature import best_temperature, tempered
 Rows = npt.NDArray[np.int64]
 PENALTIES = tuple(10.0**power for power in np.arange(-4.0, 2.01, 0.5))
 """In units of the mean eigenvalue of the features' Gram matrix."""
-FACTORS = tuple(np.geomspace(0.5, 50.0, 48).tolist())
-"""Of the scores, before the softmax."""
+TEMPERATURES = tuple(np.geomspace(0.02, 2.0, 48).tolist())
+"""By which scores of 0 to 1 are divided before the softmax."""
 
 
 class Ridge(BaseEstimator):  # type: ignore[misc]
     """Ridge regression on standardised features; of classes, on one column of 0 and 1 per class.
 
-    Leaving a fold out of a ridge regression has a closed form, so that the penalty, and the factor that makes
+    Leaving a fold out of a ridge regression has a closed form, so that the penalty, and the temperature that makes
     probabilities of a classifier's scores, are chosen by held-out loss at the price of a single decomposition.
 
     Args:
@@ -69,16 +69,16 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
         for share in PENALTIES:
             penalty = share * max(unit, 1e-12)
             held_out = _held_out(left, eigenvalues, penalty, goal, self.offset_, folds, root)
-            loss, factor, predictions = _judged(held_out, goal, codes, share_of[:, 0])
+            loss, temperature, predictions = _judged(held_out, goal, codes, share_of[:, 0])
             if loss < best:
-                best, self.penalty_, self.factor_, self.out_of_fold_ = loss, penalty, factor, predictions
+                best, self.penalty_, self.temperature_, self.out_of_fold_ = loss, penalty, temperature, predictions
         slopes = np.sqrt(eigenvalues) / (eigenvalues + self.penalty_)
         self.weights_ = right @ (slopes[:, None] * (left.T @ (root * (goal - self.offset_))))
         return self
 
     def predict_proba(self, X: npt.NDArray[Any]) -> Floats:
         """Return (n, K) probabilities."""
-        return tempered(self._scores(X), self.factor_)
+        return tempered(self._scores(X), self.temperature_)
 
     def predict(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return (n,) classes or values."""
@@ -150,10 +150,10 @@ def _alone(scores: Floats, penalty: float, goal: Floats, root: Floats, train: Ro
 def _judged(
     held_out: Floats, goal: Floats, codes: npt.NDArray[np.int64] | None, weights: Floats
 ) -> tuple[float, float, Floats]:
-    """Return the held-out loss, the factor of the scores that reaches it, and the predictions."""
+    """Return the held-out loss, the temperature that reaches it, and the predictions."""
     known = ~np.isnan(held_out[:, 0])
     if codes is None:
         missed = ((held_out - goal)[known] ** 2).mean(axis=1)
         return float(np.average(missed, weights=weights[known])), 1.0, held_out[:, 0]
-    loss, factor = best_temperature(held_out[known], codes[known], FACTORS, weights[known])
-    return loss, factor, tempered(held_out, factor)
+    loss, temperature = best_temperature(held_out[known], codes[known], TEMPERATURES, weights[known])
+    return loss, temperature, tempered(held_out, temperature)

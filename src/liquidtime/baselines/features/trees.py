@@ -24,7 +24,7 @@ Folds = Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 KINDS = ("boosting", "extra trees")
 SMALL = 2000
 """Rows below which trees are kept small or grown fully, by their kind."""
-FACTORS = tuple(np.geomspace(0.25, 4.0, 33).tolist())
+TEMPERATURES = tuple(np.geomspace(0.25, 4.0, 33).tolist())
 """Temperatures to choose from."""
 CHECKPOINTS = 25
 """Numbers of rounds among which boosting chooses."""
@@ -108,7 +108,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
                 loss = float(np.average((path[known, 0] - codes[known]) ** 2, weights=each))
                 temperature, answer = 1.0, path[:, 0]
             else:
-                loss, temperature = best_temperature(log_scores(path[known]), codes[known], FACTORS, each)
+                loss, temperature = best_temperature(log_scores(path[known]), codes[known], TEMPERATURES, each)
                 answer = tempered(log_scores(path), temperature)
             if loss < best:
                 best, self.rounds_, self.temperature_, self.out_of_fold_ = loss, int(rounds), temperature, answer
@@ -176,6 +176,11 @@ class Trees(BaseEstimator):  # type: ignore[misc]
             early_stopping=False,
             random_state=seed,
         )
+
+
+def filled(X: Floats) -> Floats:
+    """Return (n, p) a table for trees that cannot take NaN: with a number below all known ones of the column."""
+    return np.where(np.isnan(X), _filling(X), X)
 
 
 def _filling(X: Floats) -> Floats:

@@ -139,7 +139,7 @@ class Past:
         Args:
             width: how far the older one lies back at least; the oldest is taken where none does.
         """
-        older = np.maximum(self._newest(self.last_time - width, self.high - 1), self.low)
+        older = np.maximum(self.newest(self.last_time - width, self.high - 1), self.low)
         apart = self.last_time - self._take(self.observations.times, older)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             slope = (self.last - self._take(self.observations.values, older)) / apart
@@ -168,7 +168,7 @@ class Past:
         Deviations of values far from 0 lose digits; see `Observations.scaled`.
         """
         after = np.broadcast_to((now - span)[:, None], self.high.shape)
-        low = np.maximum(self._newest(after, self.high) + 1, self.low)
+        low = np.maximum(self.newest(after, self.high) + 1, self.low)
         count = (self.high - low).astype(np.float64)
         total, squares = (sums[self.high] - sums[low] for sums in self.observations.sums)
         mean = _ratio(total, count)
@@ -191,8 +191,8 @@ class Past:
         count = np.zeros_like(total)
         for turn in range(turns):
             middle = (times - (first + turn) * period)[:, :, None]
-            begin = np.maximum(self._newest(middle - width, high, low) + 1, low)
-            end = np.maximum(self._newest(np.minimum(middle + width, now[:, None, None]), high, low) + 1, begin)
+            begin = np.maximum(self.newest(middle - width, high, low) + 1, low)
+            end = np.maximum(self.newest(np.minimum(middle + width, now[:, None, None]), high, low) + 1, begin)
             total += sums[end] - sums[begin]
             count += end - begin
         return _ratio(total, count)
@@ -215,11 +215,17 @@ class Past:
     def at(self, times: Values) -> Values:
         """Return (R, Q, C) the newest values at or before times (R, Q), NaN where there is none."""
         low, high = self.low[:, None], self.high[:, None]
-        place = self._newest(times[:, :, None], high, low)
+        place = self.newest(times[:, :, None], high, low)
         return np.where(place >= low, self._take(self.observations.values, place), np.nan)
 
-    def _newest(self, times: Values, high: Rows, low: Rows | None = None) -> Rows:
-        """Return the positions of the newest values at or before `times`, one before the first where there is none."""
+    def newest(self, times: Values, high: Rows, low: Rows | None = None) -> Rows:
+        """Return the positions of the newest values at or before `times`, one before the first where there is none.
+
+        Args:
+            times: of any shape that goes with the others.
+            high: positions after the last value that counts.
+            low: positions of the first that counts; that of the series if None.
+        """
         first, after = np.broadcast_arrays(self.low if low is None else low, high, times)[:2]
         first, after = first.copy(), after.copy()
         stored = self.observations.times

@@ -40,6 +40,17 @@ def is_missing(words: polars.Series, known: set[str]) -> polars.Series:
     return words.str.to_lowercase().is_in(list(known))
 
 
+def known_labels(labels: polars.Series, missing: Sequence[float | str] = ()) -> polars.Series:
+    """Return labels with null in place of words that say that there is none; numbers stay as they are."""
+    import polars
+
+    if labels.dtype != polars.String:
+        return labels
+    bare = labels.str.strip_chars()
+    absent = among_names(set(bare.drop_nulls().unique()), missing) | {""}
+    return bare.set(is_missing(bare, absent).fill_null(False), None)
+
+
 def missing_note(name: str, words: polars.Series, missing: polars.Series) -> Note:
     """Return the note about the words of a column that are taken as not observed.
 

@@ -133,7 +133,8 @@ def differences(found: Mapping[str, str], usual: Mapping[str, str] | None, rows:
         new, old = found.get(name), (usual or {}).get(name)
         if new is None or old is None or new == old or _alike(name, new, old):
             continue
-        what = words.format(new=NAMES.get(new, new), old=NAMES.get(old, old))
+        names = NAMES if name == "separator" else {}
+        what = words.format(new=names.get(new, new), old=names.get(old, old))
         notes.append(Note("kept", what, rows, rows))
     return notes
 

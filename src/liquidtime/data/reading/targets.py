@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars
 
 from liquidtime._checks import check_choice
 from liquidtime.data.container import Findings, Note, SeriesSet, first_words
 from liquidtime.data.reading.columns import check_column, is_number, numbers, texts
-from liquidtime.data.reading.missing_words import among_names
+from liquidtime.data.reading.missing_words import known_labels
 from liquidtime.data.reading.opening import open_table
 from liquidtime.data.reading.options import Reading, as_missing
 from liquidtime.data.reading.rows import find_series
@@ -126,9 +127,8 @@ def align_outcomes(
 
 def _names(words: Sequence[str | None], how: Reading) -> list[str | None]:
     """Return labels, None where a word says that there is none."""
-    bare = [None if word is None else word.strip() for word in words]
-    absent = among_names({word for word in bare if word is not None}, how.missing) | {""}
-    return [None if word is None or word.lower() in absent else word for word in bare]
+    labels: list[str | None] = known_labels(polars.Series(values=words, dtype=polars.String), how.missing).to_list()
+    return labels
 
 
 def _refuse_repeated(argument: str, codes: npt.NDArray[Any], names: npt.NDArray[Any]) -> None:

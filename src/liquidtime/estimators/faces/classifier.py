@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.class_labels import (
@@ -36,10 +37,10 @@ from liquidtime.estimators.network.auxiliary import standardised
 from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches, as_series
-from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of, order_of
+from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of, order_of, target_rows
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.scales import SCALES
-from liquidtime.estimators.network.temperature import fit_temperature, log_shares, tempered
+from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
 from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss, cross_entropy
@@ -76,8 +77,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -105,7 +106,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         networks_: the trained networks.
         results_: one `TrainResult` per network.
         threshold_: the threshold in use; None for the more probable class.
-        temperature_: by which the logits are divided, towards the classes' shares; 1 where there was no search.
+        temperature_: by which the logits are divided; 1 where there was no search.
+        trust_: weight of the answer beside the classes' shares, as far as held-out series allow; 1 without a search.
         choice_: the epochs, the learning rate and the front end that the networks were trained with.
         front_end_: that front end, or None.
         trials_: what a search tried, each with its held-out loss; empty where there was none.
@@ -197,13 +199,19 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         codes, strata = self._take_classes(y, data)
         if auxiliary is not None and self.per_step:
             raise ValueError("`auxiliary` is of whole series; leave it out with `per_step`")
-        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
         rows = weight_tensor(sample_weight, len(data))
         groups, order = groups_of(groups, len(data)), order_of(order, len(data))
+        train, back = self._hold_back(len(data), strata, groups, order, validation is not None)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data), train)
+        held = None if validation is None else self._held_out(*validation)
+        if len(back):
+            held = data[back], codes[target_rows(data, back, self.per_step)]
+            codes, data = codes[target_rows(data, train, self.per_step)], data[train]
+            strata, rows = strata[train], None if rows is None else rows[train]
+            groups, order = (None if each is None else each[train] for each in (groups, order))
         self._fit_encoders(data)
         check_two_classes(self.threshold, len(self.classes_))
         self._weigh(codes, rows, data)
-        held = None if validation is None else self._held_out(*validation)
 
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
             train = Part(Prepared.of(encoder, data, every_step=self.per_step), self._codes)
@@ -280,7 +288,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         codes[known] = places_of(np.array(labels[known].tolist(), dtype=self.classes_.dtype), self.classes_)
         return data, codes
 
-    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
         batches = list(SeriesBatches(part.prepared, PREDICT_BATCH, rows))
         asked = [self._asked(sample, part.target) for sample in batches]
         logits = [
@@ -296,15 +304,12 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             torch.cat(weights) if weights else None,
         )
 
-    def _calibrate(self, temperature: float) -> None:
-        self.temperature_ = temperature
+    def _calibrate(self, calibration: Calibration) -> None:
+        self.temperature_, self.trust_ = calibration.temperature, calibration.trust
 
     def _probabilities(self, out: Tensor) -> Tensor:
         """Return (..., C) probabilities of a network's outputs."""
-        logits = _logits(out)
-        if self.temperature_ != 1.0:
-            logits = tempered(logits, self._shares, self.temperature_)
-        return logits.softmax(dim=-1)
+        return calibrated(_logits(out), self._shares, Calibration(self.temperature_, self.trust_))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return (S, C), with `per_step` (N, C), the probability of each class, the mean over the networks."""
@@ -358,7 +363,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         return self._probabilities(self._update(id, t, values, static)).mean(dim=0).double().numpy()
 
     def _choices(self) -> dict[str, Any]:
-        return {**super()._choices(), "temperature_": self.temperature_, "threshold_": self.threshold_}
+        own = {"temperature_": self.temperature_, "trust_": self.trust_, "threshold_": self.threshold_}
+        return super()._choices() | own
 
     def _without_choosing(self) -> dict[str, Any]:
         return {"threshold": None}
@@ -371,9 +377,10 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         learned: dict[str, Any] = {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
         if self.threshold_ is not None:
             learned["threshold"] = self.threshold_
-        if self.temperature_ == 1.0:
+        if (self.temperature_, self.trust_) == (1.0, 1.0):
             return learned
-        return learned | {"temperature": self.temperature_, "log_shares": self._shares.tolist()}
+        facts = {"temperature": self.temperature_, "trust": self.trust_, "log_shares": self._shares.tolist()}
+        return learned | facts
 
     def _relearn(self, learned: Mapping[str, Any]) -> int:
         classes, kind = learned["classes"], learned["classes_dtype"]
@@ -384,8 +391,11 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             raise ValueError("`classes` must be different from each other")
         self.temperature_ = float(learned.get("temperature", 1.0))
         self._shares = torch.tensor(learned.get("log_shares", [0.0] * len(classes)), dtype=torch.float64)
-        if not self.temperature_ > 0 or self._shares.shape != (len(classes),):
-            raise ValueError("`temperature` must be over 0, with one of `log_shares` for each class")
+        if self.temperature_ != 1.0 and "trust" not in learned:
+            raise ValueError("`temperature` is that of an unreleased version, which meant another thing; train again")
+        self.trust_ = float(learned.get("trust", 1.0))
+        if not self.temperature_ > 0 or not 0 < self.trust_ <= 1 or self._shares.shape != (len(classes),):
+            raise ValueError("`temperature` must be over 0, `trust` up to 1, with one of `log_shares` for each class")
         self.threshold_ = stored_threshold(learned.get("threshold"), len(classes))
         return len(classes) if len(classes) > 2 else 1
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.budget import (
@@ -32,7 +33,7 @@ from liquidtime.estimators.network.members import (
     Part,
     PartsOf,
     Rows,
-    folds,
+    held_back,
     member_folder,
     train_member,
     trial_folder,
@@ -54,8 +55,7 @@ class Problem:
     """What the networks of an estimator are trained on.
 
     Args:
-        parts: maps an encoder to the training series and those of the caller's own that choose the best epoch in
-            place of `validation_fraction`, or None.
+        parts: maps an encoder to the training series and those that choose the best epoch, or None.
         outputs: K of the networks.
         loss_of: the loss.
         strata: (S,) classes for the folds, or None.
@@ -79,14 +79,13 @@ class Fitting:
     """One call of `fit`.
 
     Args:
-        model: the estimator, its encoders fitted.
+        model: the estimator, its seed drawn and its encoders fitted.
         problem: what to train on.
     """
 
     def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
         self.model, self.problem = model, problem
         self._read_by(model.encoder_)
-        model.seed_ = model._draw_seed()
 
     def _read_by(self, encoder: SeriesEncoder) -> None:
         self.encoder = encoder
@@ -98,28 +97,24 @@ class Fitting:
         model, problem = self.model, self.problem
         model.trials_ = self._trials()
         S, members = len(self.part.prepared), model.n_estimators
-        fraction = 0.0 if self.validation is not None else model.validation_fraction
         best = min(model.trials_, key=lambda trial: trial.loss, default=None)
         chosen = best.choice if best is not None and math.isfinite(best.loss) else None
-        model._calibrate(1.0 if best is None else best.temperature)
-        if (chosen or self._quick(np.arange(S))).front_end is not None:
+        model._calibrate(Calibration() if best is None else best.calibration)
+        model.choice_ = chosen or self._quick(np.arange(S))
+        if model.choice_.front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
         model.networks_, model.results_ = [], []
-        cuts = folds(S, fraction, members, problem.strata, model.seed_, problem.groups, problem.order)
-        for member, (rows, held) in enumerate(cuts):
+        for member in range(members):
             if model._encoder_of(member) is not self.encoder:
                 self._read_by(model._encoder_of(member))
-            judged = (self.part, held) if len(held) else None
+            judged = None
             if self.validation is not None:
                 judged = (self.validation, np.arange(len(self.validation.prepared)))
-            choice = chosen or self._quick(rows)
             folder = member_folder(problem.run.get("folder"), member, members)
             with stage(f"network {member + 1} of {members}", member, members):
-                network, result = self._trained(member, rows, judged, choice, folder)
+                network, result = self._trained(member, np.arange(S), judged, model.choice_, folder)
             model.networks_.append(network)
             model.results_.append(result)
-            if member == 0:
-                model.choice_ = choice
 
     def _quick(self, rows: Rows) -> Choice:
         """Return how to train by the estimator's own settings."""
@@ -142,13 +137,12 @@ class Fitting:
         model, problem = self.model, self.problem
         if model._tried is not None:
             return model._tried
-        own = self.validation is not None or model.validation_fraction > 0
         asked = model.budget == SEARCH and model.epochs is None and model.learning_rate is None
         S = len(self.part.prepared)
-        if own or not asked or S < LEAST_SERIES:
+        if self.validation is not None or not asked or S < LEAST_SERIES:
             return []
         seed = derive_seed(model.seed_, 13)
-        rows, held = next(folds(S, HELD_OUT, 1, problem.strata, seed, problem.groups, problem.order))
+        rows, held = held_back(S, HELD_OUT, problem.strata, seed, problem.groups, problem.order)
         if not len(held):
             return []
         samples = weighed(len(self.part.prepared.encoded.times), self.encoder.input_size_)
@@ -161,8 +155,8 @@ class Fitting:
             except TrainingDiverged:
                 return Trial(choice, math.inf)
             with torch.inference_mode():
-                loss, temperature = model._judged(network, self.part, held, problem)
-            return Trial(choice, loss if math.isfinite(loss) else math.inf, temperature)
+                loss, calibration = model._judged(network, self.part, held, problem)
+            return Trial(choice, loss if math.isfinite(loss) else math.inf, calibration)
 
         quick = self._quick(np.arange(S)).epochs
         return search(quick, samples, model.n_estimators, self._front_ends(), attempt)

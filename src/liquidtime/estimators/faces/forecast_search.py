@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, cast
 
 from sklearn.base import clone
@@ -46,7 +45,7 @@ def search(model: CfCForecaster, fold: Fold) -> tuple[list[Trial], Judged]:
             if best is None:
                 raise
             break
-        trials.append(Trial(choice, judged.network_loss if judged.some else math.inf))
+        trials.append(Trial(choice, judged.network_loss))
         if best is not None and not trials[-1].loss < trials[-2].loss:
             break
         best = judged

@@ -3,18 +3,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.future_times import last_times
-from liquidtime.data.encoding.observations import Observations
-from liquidtime.errors import unknown_choice
+from liquidtime.data.encoding.observations import Observations, Past
 from liquidtime.estimators.faces.base import SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.forecast_search import search
@@ -31,6 +30,7 @@ from liquidtime.estimators.forecast import (
     Seen,
     Standard,
     answers_of,
+    find_channels,
     find_seasons,
     fit_blend,
     forecast_folds,
@@ -43,7 +43,7 @@ from liquidtime.estimators.forecast.carried import CarriedAnswers
 from liquidtime.estimators.forecast.stored import read_learned, stored_learned
 from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
-from liquidtime.estimators.network.members import Part
+from liquidtime.estimators.network.members import Part, groups_of, order_of
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.networks import Network, reads_whole_series
@@ -97,8 +97,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         horizon: how far ahead the model will be asked, in the set's time unit; None for as far as the last quarter of
@@ -187,7 +187,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         validation: Any = None,
         folder: str | Path | None = None,
         resume: bool = False,
-    ) -> CfCForecaster:
+    ) -> Self:
         """Train on series X; one long series is enough.
 
         Args:
@@ -206,6 +206,12 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         """
         data = as_series(self, X, reset=True)
         held = None if validation is None else as_series(self, validation, reset=False)
+        groups, order = groups_of(groups, len(data)), order_of(order, len(data))
+        some = (data.lengths >= 2).astype(np.int64)
+        train, back = self._hold_back(len(data), some, groups, order, validation is not None)
+        if len(back):
+            data, held = data[train], data[back]
+            groups, order = (None if each is None else each[train] for each in (groups, order))
         self._prepare(data)
         fold = forecast_folds(data, 1, self.seed_, groups, order)[0]
         self._tried, judged = search(self, fold)
@@ -215,14 +221,29 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         self.blend_ = fit_blend(parts, truth, since, len(fold.held) * (1 if fold.start == 0.0 else 50))
         return self
 
+    def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
+        """Train again on other series, usually more of them, and keep epochs and mixture as they were chosen.
+
+        Args:
+            X: series like those of `fit`.
+            y: ignored.
+            **fit: `folder` and `resume`, as in `fit`; `groups` and `order` have no use, as nothing is held out.
+        """
+        check_is_fitted(self, "networks_")
+        if not self.trials_ or self._carried is not None:  # read from a folder, which does not say how long it took
+            return self.fit(X, **fit)
+        data = as_series(self, X, reset=True)
+        self._prepare(data)
+        self._train(data, None, {name: fit[name] for name in ("folder", "resume") if name in fit})
+        return self
+
     def _prepare(self, data: SeriesSet) -> None:
-        """Take what all networks have in common: how series are read, what is asked, the seed."""
+        """Take what all networks have in common: how series are read, and what is asked."""
         if not (data.lengths >= 2).any():
             raise ValueError("`X` must have series of at least two samples: there is nothing to forecast")
         self._carried = None
         self._fit_encoders(data)
         self._find_channels()
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.horizon_ = float(usual_horizon(windows(data)) if self.horizon is None else self.horizon)
         steps, scale = self.encoder_.steps(data), self.encoder_.time_scale_
         standard, known = (Standard.of(steps.values[:, places]) for places in (self._places, self._known))
@@ -234,9 +255,6 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         self.period_ = self._scene.seasons.period
         self._watched = list(places)
         self._reach = max(reach, TREND * self.encoder_.time_scale_, self.period_ or 0.0)
-
-    def _draw_seed(self) -> int:
-        return self.seed_
 
     def _train(self, data: SeriesSet, held: SeriesSet | None, run: Mapping[str, Any]) -> None:
         """Train the members by the best of the trials."""
@@ -250,23 +268,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         return self._carried is None
 
     def _find_channels(self) -> None:
-        names, given = self.encoder_.channels_, set(self.known or ())
-        numeric = tuple(name for name in names if name not in self.encoder_.categories_)
-        if not numeric:
-            raise ValueError("`X` must have a channel that is a number; all are categorical")
-        for argument, chosen in (("targets", self.targets), ("known", self.known)):
-            for name in chosen or ():
-                if name not in numeric:
-                    raise unknown_choice(argument, name, numeric)
-        both = given & set(self.targets or ())
-        if both:
-            raise ValueError(f"`targets` and `known` must be different channels; both have {sorted(both)[0]!r}")
-        wanted = set(self.targets or numeric) - given
-        if not wanted:
-            raise ValueError("`known` must leave a channel to forecast; it has all that are numbers")
-        self.channels_ = tuple(name for name in numeric if name in wanted)
-        self._places = [names.index(name) for name in self.channels_]
-        self._known = [names.index(name) for name in names if name in given]
+        self._places, self._known = find_channels(self.encoder_, self.targets, self.known)
+        self.channels_ = tuple(self.encoder_.channels_[place] for place in self._places)
 
     def _part(self, data: SeriesSet) -> Part:
         steps = self.encoder_.steps(data)
@@ -314,15 +317,14 @@ class CfCForecaster(Forecasts, SeriesEstimator):
     def _seen(self, series: ForecastSeries) -> Seen:
         """Return what forecasts of whole series start from."""
         steps = self.encoder_.steps(series.data)
-        now, first = last_times(steps), np.zeros(len(steps))
-        some = steps.lengths > 0
-        first[some] = steps.times[steps.offsets[:-1][some]]
         past, static = Observations.of(steps, self._watched).at_ends(steps), self.encoder_.encode_static(steps.static)
-        return self._as_seen(past, now, now - first, self._starts(series.data), static, series.known_at)
+        now = last_times(steps)
+        known = series.known_at(now[:, None])[:, 0]
+        return self._as_seen(past, now, self._starts(series.data), static, known, series.known_at)
 
-    def _as_seen(self, past: Any, now: Values, age: Values, starts: Values, static: Any, known_at: Any) -> Seen:
+    def _as_seen(self, past: Past, now: Values, starts: Values, static: Any, known: Values, known_at: Any) -> Seen:
         targets = tuple(self._watched.index(place) for place in self._places)
-        return Seen(past, targets, now, age, starts, static.astype(np.float64), known_at)
+        return Seen(past, targets, now, starts, static.astype(np.float64), known, known_at)
 
     def _said(self, series: ForecastSeries, seen: Seen, gaps: Values) -> tuple[Values, Values]:
         """Return (S, Q, C, J) what the `PARTS` say of scaled gaps (S, Q), and time since the last values."""
@@ -334,7 +336,11 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         self._update(id, t, values, static)
 
     def _memory(self) -> Recent | None:
-        return None if self._carried is not None else Recent.start((*self._watched, *self._known), self._reach)
+        return None if self._carried is not None else Recent.start(tuple(self._remembered()), self._reach)
+
+    def _remembered(self) -> list[int]:
+        """Return the positions of the channels that live series remember: those watched first."""
+        return self._watched + [place for place in self._known if place not in self._watched]
 
     def _live_answers(self, id: Any, gaps: Values, known: Mapping[str, Any] | None) -> Answers | CarriedAnswers:
         check_is_fitted(self, "networks_")
@@ -350,10 +356,11 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         assert isinstance(memory, Recent)
         past, now = memory.past(), np.array([memory.step])
         names = [self.encoder_.channels_[place] for place in self._known]
-        known_at = known_from(known, names, Q, past.last[0, D:])
+        newest = past.last[0, [self._remembered().index(place) for place in self._known]]
+        known_at = known_from(known, names, Q, newest)
         starts = self._scene.seasons.starts(series.state.clock.origins, 1, self.encoder_.time_unit_)
         own = past.select(channels=range(D))
-        return self._as_seen(own, now, now - memory.first, starts, series.static.numpy(), known_at)
+        return self._as_seen(own, now, starts, series.static.numpy(), newest[None], known_at)
 
     def _said_live(self, id: Any, seen: Seen, gaps: Values) -> tuple[Values, Values]:
         """Return (1, Q, C, J) what the `PARTS` say of scaled gaps (1, Q), and time since the last values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ class Forecasts:
     channels_: tuple[str, ...]
     horizon_: float
     period_: float | None
+    known: Sequence[str] | None
+    stacked: ClassVar[bool] = False
+    """Whether there are other models beside the networks, which then stand beside them in a test."""
 
     @property
     def has_intervals(self) -> bool:

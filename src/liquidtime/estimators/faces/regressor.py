@@ -22,7 +22,7 @@ from liquidtime.estimators.network.auxiliary import standardised
 from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
-from liquidtime.estimators.network.members import Part, folds, groups_of, order_of
+from liquidtime.estimators.network.members import Part, folds, groups_of, order_of, target_rows
 from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
@@ -66,8 +66,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -180,6 +180,16 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         """
         data = as_series(self, X, reset=True)
         target = self._targets(y, data)
+        if auxiliary is not None and self.per_step:
+            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
+        rows = weight_tensor(sample_weight, len(data))
+        groups, order = groups_of(groups, len(data)), order_of(order, len(data))
+        train, back = self._hold_back(len(data), None, groups, order, validation is not None)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data), train)
+        if len(back):
+            validation = data[back], target[target_rows(data, back, self.per_step)]
+            target, data = target[target_rows(data, train, self.per_step)], data[train]
+            rows, groups, order = (None if each is None else each[train] for each in (rows, groups, order))
         self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
         table = target.reshape(len(target), -1)
         known = np.isfinite(table)
@@ -190,11 +200,6 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
         spread = np.array([column[some].std() for column, some in zip(table.T, known.T, strict=True)])
         self._scale = np.where(spread > 0, spread, 1.0)
-        if auxiliary is not None and self.per_step:
-            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
-        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
-        rows = weight_tensor(sample_weight, len(data))
-        groups, order = groups_of(groups, len(data)), order_of(order, len(data))
         self._fit_encoders(data)
         held = None if validation is None else self._held_out(*validation)
         run = {"folder": folder, "resume": resume}

@@ -171,7 +171,7 @@ def held_out_threshold(
         if model.per_step:
             labels = np.where(codes[inside] >= 0, labels.astype(object), None)
         one.fit(data[rows], labels, None if each is None else each[rows])
-        one.temperature_ = model.temperature_
+        one.temperature_, one.trust_ = model.temperature_, model.trust_
         chances[outside] = one.predict_proba(data[held])[:, 1]
     judged = np.isfinite(chances) & (codes >= 0)
     if len(np.unique(codes[judged])) < 2:

@@ -2,6 +2,7 @@
 
 from liquidtime.estimators.forecast.blend import LEVELS, Blend, fit_blend
 from liquidtime.estimators.forecast.carried import CarriedForecast
+from liquidtime.estimators.forecast.channels import find_channels
 from liquidtime.estimators.forecast.folds import Fold, forecast_folds
 from liquidtime.estimators.forecast.lesson import TREND, Draw, Scene, Standard, answers_of, lesson_of
 from liquidtime.estimators.forecast.network import PARTS, Anchors, ForecastNetwork, Questions, parts_of
@@ -26,6 +27,7 @@ __all__ = [
     "Seen",
     "Standard",
     "answers_of",
+    "find_channels",
     "find_seasons",
     "fit_blend",
     "forecast_folds",

@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.baselines.classical import LINE
-from liquidtime.data.encoding.observations import Past
-from liquidtime.estimators.forecast.lesson import TREND
+from liquidtime.data import SeriesSet
+from liquidtime.data.encoding.observations import Observations, Past
+from liquidtime.estimators.forecast.lesson import TREND, Scene
 from liquidtime.estimators.forecast.network import STEEPEST
 from liquidtime.estimators.forecast.season import Seasons
+from liquidtime.estimators.forecast.seen import Seen
 
 Values = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -31,14 +33,62 @@ class LagFeatures:
     """Which numbers are taken; those of one target are a table with one row for each pair of a cut and a later time.
 
     Args:
-        targets: positions of the C targets among the channels that are read.
-        seasons: cycles and period.
-        time_scale: the median interval.
+        places: positions of the D channels that are read, all that are numbers.
+        targets: positions of the C targets among these.
+        centre: (D,) training means.
+        scale: (D,) training deviations.
+        known: positions of the K channels whose future is known, in the data.
+        scene: of the forecaster.
     """
 
+    places: tuple[int, ...]
     targets: tuple[int, ...]
-    seasons: Seasons
-    time_scale: float
+    centre: Values
+    scale: Values
+    known: tuple[int, ...]
+    scene: Scene
+
+    @property
+    def seasons(self) -> Seasons:
+        """Cycles and period."""
+        return self.scene.seasons
+
+    @property
+    def time_scale(self) -> float:
+        """The median interval."""
+        return self.scene.time_scale
+
+    def widths(self, static: int) -> tuple[int, int]:
+        """Return how many features a table has with so many static ones, and how many are the target's own."""
+        season, phases = 3 if self.seasons.period is not None else 0, self.seasons.size
+        own = 3 + len(_SLOPES) + 3 * len(_SPANS) + 2 + len(_SLOPES) + season + phases + len(self.known)
+        return own + phases + static + len(self.known) + 2 * len(self.places), own
+
+    def at_ends(self, seen: Seen) -> Cuts:
+        """Return the ends of series as cuts."""
+        known = self.scene.known.to(seen.known)
+        past = seen.past.scaled(self.centre, self.scale)
+        return Cuts(self, past, seen.now, seen.starts, seen.static, known)
+
+    def at_steps(self, steps: SeriesSet, rows: Rows, starts: Values, static: Values) -> Cuts:
+        """Return cuts after steps of a set.
+
+        Args:
+            steps: the series.
+            rows: (R,) positions among all steps.
+            starts: (S, cycles) as `Seasons.phases` takes it.
+            static: (S, F) encoded static features.
+        """
+        series = np.searchsorted(steps.offsets, rows, side="right") - 1
+        past = Observations.of(steps, self.places).scaled(self.centre, self.scale).up_to(series, rows)
+        known = self.scene.known.to(Observations.of(steps, self.known).up_to(series, rows).last)
+        now = steps.times[rows]
+        return Cuts(self, past, now, starts[series], static[series], known)
+
+    def known_later(self, steps: SeriesSet, series: Rows, times: Values) -> Values:
+        """Return (n, K) the newest values of known channels of series (n,) by times (n,), in standard deviations."""
+        past = Observations.of(steps, self.known).at_ends(steps).select(series)
+        return self.scene.known.to(past.at(times[:, None])[:, 0]) if self.known else np.zeros((len(times), 0))
 
     @property
     def reach(self) -> float:
@@ -63,7 +113,6 @@ class Cuts:
         features: which.
         past: what was observed of all D channels that are read, in standard deviations.
         now: (R,) the times of the cuts.
-        age: (R,) time since the series' first step.
         starts: (R, cycles) as `Seasons.phases` takes it.
         static: (R, F) encoded static features.
         known: (R, K) the newest values of channels whose future is known, in standard deviations; NaN = none yet.
@@ -72,7 +121,6 @@ class Cuts:
     features: LagFeatures
     past: Past
     now: Values
-    age: Values
     starts: Values
     static: Values
     known: Values
@@ -99,9 +147,8 @@ class Cuts:
     @functools.cached_property
     def _everywhere(self) -> Values:
         """(R, …) what the rows of all targets share."""
-        age = np.log1p(self.age / self.features.time_scale)[:, None]
         phases = self.features.seasons.phases(self.now, self.starts)
-        return np.concatenate([age, phases, self.static, self.known, self._last, self._slopes[1]], axis=1)
+        return np.concatenate([phases, self.static, self.known, self._last, self._slopes[1]], axis=1)
 
     def last(self, target: int) -> Values:
         """Return (R,) the newest values of a target, in standard deviations; 0 where there is none."""

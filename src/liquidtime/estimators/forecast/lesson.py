@@ -146,8 +146,9 @@ class Lesson(NamedTuple):
         C = len(scene.standard.scale)
         sizes = [*[C] * 6, scene.seasons.size, C, len(scene.known.scale)]
         *parts, seasons = torch.split(rows, [*sizes, rows.shape[-1] - sum(sizes)], dim=-1)
-        turns = seasons.reshape(*seasons.shape[:-1], C, seasons.shape[-1] // C)
-        return Lesson(Anchors(*parts[:7]), parts[7], parts[8], turns)
+        return Lesson(
+            Anchors(*parts[:7]), parts[7], parts[8], seasons.reshape(*seasons.shape[:-1], C, seasons.shape[-1] // C)
+        )
 
 
 def lesson_of(

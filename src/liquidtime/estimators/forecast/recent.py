@@ -24,8 +24,7 @@ class Recent:
         values: for each channel (n,) what was.
         total: (C,) sum of the values forgotten.
         count: (C,) their number.
-        first: time of the first step, NaN before it.
-        step: time of the open step, likewise.
+        step: time of the open step, NaN before the first.
         open: (C,) its values as they stand, NaN = not observed.
     """
 
@@ -35,7 +34,6 @@ class Recent:
     values: tuple[Values, ...] = ()
     total: Values | None = None
     count: Values | None = None
-    first: float = float("nan")
     step: float = float("nan")
     open: Values | None = None
 
@@ -60,10 +58,7 @@ class Recent:
             total[k] += values[k][:drop].sum()
             count[k] += drop
             times[k], values[k] = own[drop:], values[k][drop:]
-        first = step if np.isnan(self.first) else self.first
-        return replace(
-            self, times=tuple(times), values=tuple(values), total=total, count=count, first=first, step=step, open=row
-        )
+        return replace(self, times=tuple(times), values=tuple(values), total=total, count=count, step=step, open=row)
 
     def past(self) -> Past:
         """Return what was observed so far."""

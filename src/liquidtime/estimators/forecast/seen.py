@@ -26,18 +26,18 @@ class Seen:
         past: what was observed of D channels, in their own units.
         targets: positions of the C targets among them.
         now: (R,) the times of the last steps.
-        age: (R,) time since the first steps.
         starts: (R, cycles) as `Seasons.phases` takes it.
         static: (R, F) encoded static features.
+        known: (R, K) the newest values of the channels whose future is known, NaN = none.
         known_at: maps times (R, Q) to (R, Q, K), the channels whose future is known, NaN = not known.
     """
 
     past: Past
     targets: tuple[int, ...]
     now: Values
-    age: Values
     starts: Values
     static: Values
+    known: Values
     known_at: Callable[[Values], Values]
 
     def asked(self, scene: Scene, gaps: Values) -> tuple[Anchors, Questions]:

@@ -13,7 +13,8 @@ import torch
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesEncoder
+from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.data.container import flat_rows
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches
 from liquidtime.training import Loss, TrainResult, TrainSettings, isolated_rng, train
@@ -51,10 +52,10 @@ def folds(
     groups: npt.NDArray[Any] | None = None,
     order: npt.NDArray[Any] | None = None,
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Yield (rows to train on, rows to validate on) for each member of an ensemble.
+    """Yield (rows to train on, rows to hold out) for each of several members.
 
-    The series are cut into round(1 / fraction) folds, of which each member takes another to validate on, so that
-    together the members train on every series; when the folds are used up they are cut anew.
+    The series are cut into round(1 / fraction) folds, of which each member holds out another, so that together they
+    train on every series; when the folds are used up they are cut anew.
 
     Args:
         S: number of series.
@@ -83,6 +84,33 @@ def folds(
         splitter = kinds[int(fair)](count, shuffle=True, random_state=state)
         cuts = list(splitter.split(rows, strata, groups))
         yield from cuts[: members - turn]
+
+
+def held_back(
+    S: int,
+    fraction: float,
+    strata: npt.NDArray[Any] | None,
+    seed: int,
+    groups: npt.NDArray[Any] | None = None,
+    order: npt.NDArray[Any] | None = None,
+) -> tuple[Rows, Rows]:
+    """Return the rows to train on and those to hold back, one fold of `folds`.
+
+    Arguments as there. A class that would be left with no row to train on is not held back, nor are its groups; in an
+    order of time it is.
+    """
+    train, held = next(folds(S, fraction, 1, strata, seed, groups, order))
+    if strata is not None and order is None:
+        only = ~np.isin(strata[held], strata[train])
+        if groups is not None:
+            only = np.isin(groups[held], groups[held][only])
+        train, held = np.sort(np.concatenate([train, held[only]])), held[~only]
+    return train, held
+
+
+def target_rows(data: SeriesSet, rows: Rows, per_step: bool) -> Rows:
+    """Return which rows of the targets of a set are those of some series; with `per_step` each sample has one."""
+    return flat_rows(data.offsets, rows) if per_step else rows
 
 
 def _latest(order: npt.NDArray[Any], fraction: float, groups: npt.NDArray[Any] | None) -> tuple[Rows, Rows]:

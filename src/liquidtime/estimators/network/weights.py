@@ -26,8 +26,6 @@ def check_weights(weights: Any, S: int) -> npt.NDArray[np.float64]:
     checked: npt.NDArray[np.float64] = _check_sample_weight(
         array, np.empty((S, 1)), dtype=np.float64, ensure_non_negative=True
     )
-    if not checked.any():
-        raise ValueError(f"`sample_weight` must not be all 0; all {S} weights are")
     scaled: npt.NDArray[np.float64] = checked / checked.mean()
     return scaled
 

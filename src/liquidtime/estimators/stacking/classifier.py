@@ -31,8 +31,9 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
     The parts are CfC networks at several time scales, gradient boosting and extra trees on features of each series,
     and, for dense series, ridge regression on convolutions. Each predicts training series that it was not fitted to;
     weights that are not negative and sum to one are those of least log loss of these predictions, and so is the
-    temperature of the answer. Networks are then fitted to all series; trees are the mean of those of the folds. Parts
-    of no weight are left out, except the networks, which stay to compare with.
+    temperature of the answer, which is drawn towards the classes' shares where few series show little gain. Networks
+    are then fitted to all series; trees are the mean of those of the folds. Parts of no weight are left out, except
+    the networks, which stay to compare with.
 
     Args:
         n_networks: CfC networks, which take turns at the time scales.
@@ -47,7 +48,7 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         classes_: (C,) the classes, sorted.
         parts_: name, weight and out-of-fold figures of each part.
         figures_: out-of-fold figures of the answer.
-        temperature_: factor of the logarithms of its probabilities.
+        calibration_: the temperature of its probabilities, and their weight beside the classes' shares.
         threshold_: the threshold in use; None for the more probable class.
         cfc_: the networks, a fitted `CfCClassifier`.
         seed_: the seed that everything random followed from.

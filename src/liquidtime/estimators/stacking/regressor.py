@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -33,6 +32,7 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
 
     Attributes:
         n_outputs_: W of targets (S, W); 0 for (S,).
+        scale_: on which parts were fitted and weighed: for each target as it is, or its logarithm.
         parts_: name, weight and out-of-fold figures of each part.
         figures_: out-of-fold figures of the answer.
         residuals_: how far out-of-fold predictions were off, for `predict_interval`; None where nothing was held out.
@@ -83,8 +83,8 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
         return Values(target.reshape(len(target), -1), target.ndim == 1)
 
     def _learn_held_out(self, goal: Goal, answer: Floats | None) -> None:
-        truth = np.stack(goal.columns(), axis=1)
-        self.residuals_ = None if answer is None else Residuals.of(truth - answer)
+        assert isinstance(goal, Values)
+        self.residuals_ = None if answer is None else Residuals.of(goal.table - goal.scale.unscaled(answer))
 
     def _learned(self) -> dict[str, Any]:
         return {} if self.residuals_ is None else {"residuals": self.residuals_.stored()}
@@ -92,6 +92,21 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
     def _relearn(self, learned: Mapping[str, Any]) -> None:
         stored = learned.get("residuals")
         self.residuals_ = None if stored is None else Residuals.restored(stored, max(1, self.n_outputs_))
+
+    def _weigh(self, goal: Goal, held_out: Mapping[str, Floats]) -> None:
+        super()._weigh(goal, held_out)
+        assert isinstance(goal, Values)
+        self.scale_ = goal.scale
+
+    def _keep_scale(self, goal: Goal) -> None:
+        assert isinstance(goal, Values)
+        goal.scale = self.scale_
+
+    def _scaled(self, outputs: Floats) -> Floats:
+        return self.scale_.scaled(outputs)
+
+    def _unscaled(self, outputs: Floats) -> Floats:
+        return self.scale_.unscaled(outputs)
 
     def _restore(self, cfc: Any) -> None:
         super()._restore(cfc)
