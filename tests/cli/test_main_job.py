@@ -34,6 +34,9 @@ def test_train_says_what_it_understood_and_how_good_it_is(home, trained):
     assert "60 series" in err
     assert "channels (2)" in err
     assert "training on 48 series, testing on 12" in err
+    assert "classes (2): well 30 (50.0 %), sick 30 (50.0 %)" in err
+    assert "samples per series: min 3, median" in err
+    assert "here" in err[err.index("95 % confidence") :]  # the verdict
     assert result["series"] == {"training": 48, "test": 12}
     assert list(result["test"]) == [
         "CfC", "gradient boosting on summary features", "guess (share of each class)",

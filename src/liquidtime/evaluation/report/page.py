@@ -43,6 +43,7 @@ def render(data: ReportData) -> str:
     views = [
         (view, series_view(f"series-{place}", view, data.target_name, unit)) for place, view in enumerate(data.series)
     ]
+    error_names = list(data.errors[0].mae) if data.errors else []
     return fill(
         "report.html",
         data=data,
@@ -59,6 +60,7 @@ def render(data: ReportData) -> str:
         confusion=confusion(data),
         thresholds=thresholds(data),
         errors=_errors(data),
+        error_models=[data.comparison.name if name == "model" else name.replace("_", " ") for name in error_names],
         insight=data.insight.sections() if data.insight is not None else [],
     )
 
@@ -95,10 +97,10 @@ def _facts(data: ReportData) -> list[tuple[str, str]]:
 
 
 def spread(numbers: Spread) -> str:
-    """Write least, median and largest."""
+    """Write the smallest, the median and the largest."""
     if numbers.least is None:
         return "none"
-    return f"{number(numbers.least)} … {number(numbers.median)} … {number(numbers.largest)} (least, median, largest)"
+    return f"{number(numbers.least)} … {number(numbers.median)} … {number(numbers.largest)} (min, median, max)"
 
 
 def cell(figure: ConfidenceInterval) -> str:
