@@ -3,16 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+CMAKE := $(VENV)/.cmake
 MODULES := build/modules.txt
 NATIVE := $(wildcard $(foreach depth,* */*,src/liquidtime/ops/$(depth)/*.cpp src/liquidtime/ops/$(depth)/*.h))
 
-.PHONY: demo test quick lint types layers tests quick-tests models sanitize bench clean FORCE
+# What is compiled from Python is kept: every process of the tests imports it.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo test quick lint types layers tests quick-tests slowest models sanitize bench clean FORCE
 
 demo: $(READY)
 	$(BIN)/liquidtime demo
 
-# Every check there is.
-test: lint types layers tests sanitize
+# Every check there is. Set-up waits for the network and runs beside the sanitizers; of the rest, what has one thread
+# runs two at a time.
+test:
+	$(MAKE) --no-print-directory -j 2 $(READY) sanitize
+	$(MAKE) --no-print-directory -j 2 --output-sync=target lint types layers
+	$(MAKE) --no-print-directory tests
 
 # The inner loop: everything but the tests that take long or need something that may not be there.
 quick: lint types layers quick-tests
@@ -28,9 +36,10 @@ layers: $(READY)
 	$(BIN)/lint-imports --no-cache
 
 # All with the kernels, which must be there; then, on the plain loops, what both of them compute, compilers left out.
+# The tests of the operators choose kernel or loop themselves, and are the same in both runs.
 tests: $(READY)
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal
-	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests/ops tests/cells tests/layers
+	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests/cells tests/layers tests/ops/test_backend.py
 
 # What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.
 QUICK := tests/data tests/solvers tests/theory tests/wirings tests/tasks tests/training tests/layers/test_refusals.py \
@@ -38,6 +47,10 @@ QUICK := tests/data tests/solvers tests/theory tests/wirings tests/tasks tests/t
 
 quick-tests: $(READY)
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not data and not browser" $(QUICK)
+
+# The tests that take most processor time, their fixtures and processes included: what to make cheaper.
+slowest: $(READY)
+	LIQUIDTIME_BACKEND=native $(BIN)/pytest -q -n 2 --dist worksteal --dearest 60
 
 # One file per question: `make bench CASE=training ARGS=--quick` runs benchmarks/training.py.
 bench: $(READY)
@@ -49,18 +62,24 @@ models: $(READY)
 
 sanitize: build/sanitize/.passed
 
-build/sanitize/.passed: $(READY) CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
+build/sanitize/.passed: $(CMAKE) CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
 	$(BIN)/cmake -S . -B build/sanitize -DLIQUIDTIME_SANITIZE=ON
 	$(BIN)/cmake --build build/sanitize --target sanitize -j 2
 	build/sanitize/sanitize
 	touch $@
 
-$(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) $(MODULES)
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# All that the sanitizers need, so that they are built while the rest is installed.
+$(CMAKE): constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps aeon  # for its data files only
-	touch $(READY)
+	$(PIP) cmake
+	touch $@
+
+$(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) $(MODULES) | $(CMAKE)
+	$(PIP) -e '.[dev]'
+	$(PIP) --no-deps aeon  # for its data files only
+	touch $@
 
 # An editable install remembers which modules there were; it is made again when one was added, moved or removed.
 $(MODULES): FORCE

@@ -1,3 +1,4 @@
+import resource
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from liquidtime.ops import backend, set_backend
 from real_data import missing
 
 torch.set_num_threads(1)
+TIMES = pytest.StashKey[list]()
 
 # Folders whose tests run whole programs, experiments or benchmarks: all of them are slow.
 SLOW_FOLDERS = {"bench", "benchmarks", "cli", "docs", "evaluation", "paper", "tools"}
@@ -22,6 +24,43 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
         if any(not mark.args for mark in item.iter_markers("data")):
             raise pytest.UsageError(f"{item.nodeid}: `pytest.mark.data` must name the files that the test needs")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--dearest", type=int, default=0, help="list so many tests with the most processor time")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Measure the processor time of a test, with its fixtures and the processes that it started."""
+    before = processor_time()
+    yield
+    item.config.stash.setdefault(TIMES, []).append((round(processor_time() - before, 3), item.nodeid))
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):  # a worker of xdist, whose list goes to the process that started it
+        session.config.workeroutput["dearest"] = session.config.stash.get(TIMES, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    node.config.stash.setdefault(TIMES, []).extend(map(tuple, getattr(node, "workeroutput", {}).get("dearest", [])))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    times, count = config.stash.get(TIMES, []), config.getoption("--dearest")
+    if count:
+        terminalreporter.section(f"processor time: {sum(taken for taken, _ in times):.0f} s for {len(times)} tests")
+        for taken, name in sorted(times, reverse=True)[:count]:
+            terminalreporter.write_line(f"{taken:8.2f} s  {name}")
+
+
+def processor_time():
+    """Seconds of this process, of those that it has waited for, and of the children of `processes`."""
+    own, waited = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    forked = sys.modules["processes"].Child.seconds if "processes" in sys.modules else 0.0
+    return own.ru_utime + own.ru_stime + waited.ru_utime + waited.ru_stime + forked
 
 
 def pytest_runtest_setup(item):

@@ -42,6 +42,15 @@ OPTIONS = {
     "LTCCell-hold": lambda d: cells.LTCCell(d, H, solver="hold", unfolds=1),
     "LTCCell-midpoint": lambda d: cells.LTCCell(d, H, solver="midpoint", unfolds=1),
 }
+# Options that set numbers, or a solver that another subject has: a tracer, which is slow, meets nothing new in them.
+TRACED_ALIKE = {
+    "ImputeGRUCell-mean", "ImputeGRUCell-no-others", "CfCCell-literal", "CfCCell-deep",
+    "CTGRUCell-short", "CTRNNCell-rk4", "CTRNNCell-hold", "CoRNNCell-unfolded", "GRUODECell-rk4",
+    "LipschitzRNNCell-rk4",
+    "ODELSTMCell-euler", "ODERNNCell-euler", "HiPPOLegSCell-order", "HiPPOLagTCell-order", "LMUCell-order",
+    "MixedMemory-of-LSTM", "MixedMemory-of-CT-LSTM", "LTCCell-NCP",
+}  # fmt: skip
+assert set(OPTIONS) >= TRACED_ALIKE
 # Networks that round in the forward pass and pretend in the backward pass that they do not.
 STRAIGHT_THROUGH = {"skip_lstm": "liquidtime.baselines.recurrent.skip_lstm.straight_through"}
 

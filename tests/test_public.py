@@ -7,14 +7,13 @@ import inspect
 import itertools
 import os
 import pkgutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import liquidtime as lt
+import processes
 
 PACKAGE = Path(lt.__file__).parent
 ROOMS = sorted(module.name for module in pkgutil.iter_modules(lt.__path__) if not module.name.startswith("_"))
@@ -51,8 +50,9 @@ print(before == dir(lt))
 
 
 def run(code, *arguments):
-    command = [sys.executable, "-W", "ignore", "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    exit_code, out, err = processes.run("-c", code, *arguments)
+    assert exit_code == 0, err
+    return out
 
 
 @pytest.mark.slow

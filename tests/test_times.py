@@ -58,6 +58,43 @@ class TestElapsed:
         aware = [datetime.datetime(2024, 1, 1, h, tzinfo=datetime.UTC) for h in (1, 4)]
         assert lt.elapsed(aware, unit="h").tolist() == [0.0, 3.0]
 
+    @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Paris"])
+    @pytest.mark.parametrize("form", [pd.Series, list, lambda stamps: np.array(list(stamps), dtype=object)])
+    def test_nanoseconds_survive_whatever_holds_them(self, zone, form):
+        stamps = pd.to_datetime([0, 100, 250], unit="ns").tz_localize(zone)
+        assert lt.elapsed(form(stamps), unit="ns").tolist() == [0.0, 100.0, 150.0]
+        mixed = [stamps[0].to_pydatetime(), *stamps[1:]]
+        assert lt.elapsed(mixed, unit="ns").tolist() == [0.0, 100.0, 150.0]
+
+    @pytest.mark.parametrize("years", [(1500, 1600), (1, 9999), (1600, 2300), (1700, 2200)])
+    def test_any_year_of_the_calendar(self, years):
+        days = float((datetime.date(years[1], 1, 1) - datetime.date(years[0], 1, 1)).days)
+        zone = datetime.timezone(datetime.timedelta(hours=14))  # midnight of the year 1 there is no UTC datetime
+        for stamps in (
+            [datetime.datetime(year, 1, 1) for year in years],
+            [datetime.datetime(year, 1, 1, tzinfo=zone) for year in years],
+            [datetime.date(year, 1, 1) for year in years],
+            [pd.Timestamp(f"{year:04}-01-01") for year in years],
+            np.array([f"{year:04}" for year in years], "datetime64[us]"),
+        ):
+            assert lt.elapsed(stamps, unit="D").tolist() == [0.0, days]
+
+    def test_five_hundred_years_in_nanoseconds(self):
+        assert lt.elapsed(np.array(["1700", "2200"], "datetime64[ns]"), unit="D").tolist() == [0.0, 182621.0]
+        most = np.iinfo(np.int64)
+        assert lt.elapsed(np.array([most.min + 1, most.max]), dtype=torch.float64).tolist() == [0.0, 2.0**64]
+
+    def test_a_stamp_that_is_missing_is_named(self):
+        stamps = pd.Series(pd.to_datetime([0, 1], unit="s").tz_localize("UTC"))
+        for times in (stamps.shift(-1), [stamps[0], None], [datetime.datetime(2024, 1, 1), pd.NaT]):
+            with pytest.raises(ValueError, match=r"1 of 2 are not. The first is NaT in series 0 at position 1"):
+                lt.elapsed(times)
+
+    def test_several_ticks_of_a_resolution_are_counted(self):
+        quarters = np.array([0, 1, 5], dtype="datetime64[15m]")
+        assert lt.elapsed(quarters, unit="min").tolist() == [0.0, 15.0, 60.0]
+        assert lt.elapsed(np.array([0, 3], dtype="datetime64[100ns]"), unit="ns").tolist() == [0.0, 300.0]
+
     def test_padding_may_hold_anything(self):
         times = np.array([[0.0, 2.0, np.nan], [5.0, np.inf, -1.0]])
         assert lt.elapsed(times, lengths=[2, 1], first=9.0).tolist() == [[9.0, 2.0, 0.0], [9.0, 0.0, 0.0]]
@@ -75,6 +112,13 @@ class TestElapsed:
             (np.array(["2024-01-01", "NaT"], "M8[s]"), {}, ValueError, "The first is NaT in series 0 at position 1"),
             ([0.0, 1.0], {"unit": "s"}, ValueError, "`unit` is for time stamps"),
             (np.array(["2024-01-01"], "M8[s]"), {"unit": "hours"}, ValueError, "`unit` must be one of"),
+            (
+                [pd.Timestamp(5), pd.Timestamp("1500")],
+                {},
+                ValueError,
+                "nanoseconds beside time stamps outside 1678…2262",
+            ),
+            ([datetime.date(2024, 1, 1), "today"], {}, TypeError, "got objects such as 'today'"),
             (["yesterday", "today"], {}, TypeError, "`times` must be numbers or time stamps"),
             (np.array(["2024-01"], "M8[M]"), {}, TypeError, "months or years"),
             (torch.zeros(3, dtype=torch.bfloat16), {}, TypeError, "need float64"),

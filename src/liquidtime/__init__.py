@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import errors as errors
     from liquidtime import estimators as estimators
     from liquidtime import evaluation as evaluation
+    from liquidtime import export as export
     from liquidtime import layers as layers
     from liquidtime import networks as networks
     from liquidtime import ops as ops
@@ -41,8 +42,12 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.estimators import CfCForecaster as CfCForecaster
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import StackedClassifier as StackedClassifier
+    from liquidtime.estimators import StackedForecaster as StackedForecaster
     from liquidtime.estimators import StackedRegressor as StackedRegressor
+    from liquidtime.estimators import StackedStepClassifier as StackedStepClassifier
     from liquidtime.estimators import load as load
+    from liquidtime.evaluation import insight as insight
+    from liquidtime.evaluation.insight import explain as explain
     from liquidtime.evaluation.train_and_test import train_and_test as train_and_test
     from liquidtime.layers import LTC as LTC
     from liquidtime.layers import CfC as CfC
@@ -59,8 +64,18 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "data": ("SeriesEncoder", "SeriesSet"),
     "datasets": (),
     "errors": (),
-    "estimators": ("CfCClassifier", "CfCForecaster", "CfCRegressor", "StackedClassifier", "StackedRegressor", "load"),
-    "evaluation": ("train_and_test",),
+    "estimators": (
+        "CfCClassifier",
+        "CfCForecaster",
+        "CfCRegressor",
+        "StackedClassifier",
+        "StackedForecaster",
+        "StackedRegressor",
+        "StackedStepClassifier",
+        "load",
+    ),
+    "evaluation": ("explain", "insight", "train_and_test"),
+    "export": (),
     "layers": ("LTC", "CfC", "Recurrent"),
     "networks": (),
     "ops": (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
@@ -123,19 +124,49 @@ def _as_array(times: Any) -> npt.NDArray[Any]:
 def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Time zone aware columns and lists of `datetime` arrive as objects; all of them are brought to UTC."""
     flat = list(array.ravel())
-    if not all(hasattr(item, "isoformat") for item in flat):
-        raise TypeError(f"`times` must be numbers or time stamps; got objects such as {flat[0]!r}")
-    aware = [getattr(item, "tzinfo", None) is not None for item in flat]
+    known = [item for item in flat if not _is_missing(item)]
+    strange = next((item for item in known if not isinstance(item, datetime.date | np.datetime64)), None)
+    if strange is not None or not known:
+        raise TypeError(f"`times` must be numbers or time stamps; got objects such as {strange!r}")
+    aware = [getattr(item, "tzinfo", None) is not None for item in known]
     if any(aware) and not all(aware):
-        row = aware.index(not aware[0])
+        row = next(row for row, item in enumerate(flat) if item is known[aware.index(not aware[0])])
         raise TypeError(f"`times` mixes time stamps with and without a time zone; the first change is at {row}")
-    import datetime
+    nothing = np.datetime64("NaT")
+    stamps = [nothing if _is_missing(item) else as_utc(item) for item in flat]
+    resolutions = {np.datetime_data(stamp.dtype)[0] for stamp in stamps}
+    if len(resolutions & {"ns", "us"}) == 2 and not _held_by_nanoseconds(stamps):
+        raise ValueError(
+            "`times` has nanoseconds beside time stamps outside 1678…2262, which nanoseconds cannot hold. Round them "
+            "to microseconds."
+        )
+    return np.array(stamps).reshape(array.shape)
 
-    naive = [
-        item.astimezone(datetime.UTC).replace(tzinfo=None) if known else item
-        for item, known in zip(flat, aware, strict=True)
-    ]
-    return np.array(naive, dtype="datetime64[ns]").reshape(array.shape)
+
+def _is_missing(item: Any) -> bool:
+    """Return whether an object stands for no time: None, NaT, pandas' NA."""
+    return type(item).__name__ in ("NoneType", "NaTType", "NAType") or (
+        isinstance(item, np.datetime64) and bool(np.isnat(item))
+    )
+
+
+def as_utc(item: Any) -> np.datetime64:
+    """Return a time stamp or a date in UTC with all its digits: nanoseconds if it has them, else microseconds."""
+    if hasattr(item, "to_datetime64"):  # pandas, which keeps nanoseconds and is in UTC already
+        item = item.to_datetime64()
+    if isinstance(item, np.datetime64):
+        coarse = item.astype("datetime64[us]")
+        return coarse if coarse == item else item
+    offset = item.utcoffset() if isinstance(item, datetime.datetime) else None
+    if offset is None:
+        return np.datetime64(item, "us")
+    local: np.datetime64 = np.datetime64(item.replace(tzinfo=None), "us")
+    return local - np.timedelta64(offset // datetime.timedelta(microseconds=1), "us")
+
+
+def _held_by_nanoseconds(stamps: list[np.datetime64]) -> bool:
+    years = [int(stamp.astype("datetime64[Y]").astype(np.int64)) + 1970 for stamp in stamps if not np.isnat(stamp)]
+    return min(years) >= 1678 and max(years) < 2262
 
 
 def _refuse_unknown(rows: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> None:
@@ -155,7 +186,8 @@ def _steps(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         rows = rows.view(np.int64)
     if rows.dtype.kind in "iu":
         later, earlier = rows[:, 1:], rows[:, :-1]
-        size = np.where(later >= earlier, later - earlier, earlier - later).astype(np.float64)
+        high, low = np.maximum(later, earlier).astype(np.uint64), np.minimum(later, earlier).astype(np.uint64)
+        size = (high - low).astype(np.float64)  # modulo 2**64, where the true difference fits
         return np.asarray(np.where(later >= earlier, size, -size))
     with np.errstate(invalid="ignore"):  # padding may hold anything
         return np.diff(rows.astype(np.float64), axis=1)

@@ -4,7 +4,6 @@ import importlib
 import importlib.util
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+import processes
 from benchmarks import everything, side_by_side
 from benchmarks.side_by_side import Questions, contenders, run
 from benchmarks.side_by_side.command import application
@@ -211,9 +211,9 @@ def test_every_file_asks_its_own_group_and_everything_asks_all():
 
 @pytest.mark.parametrize("name", ["everything", "scaling"])
 def test_files_run_as_modules(name):
-    command = [sys.executable, "-m", f"benchmarks.{name}", "--list"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    names = [line.split()[0] for line in done.stdout.splitlines() if line[0] != " "]
+    code, out, err = processes.run("-m", f"benchmarks.{name}", "--list")
+    assert code == 0, err
+    names = [line.split()[0] for line in out.splitlines() if line[0] != " "]
     questions = importlib.import_module(f"benchmarks.{name}").QUESTIONS
     assert names == [item.name for item in questions.items]
 

@@ -34,6 +34,9 @@ def test_train_says_what_it_understood_and_how_good_it_is(home, trained):
     assert "60 series" in err
     assert "channels (2)" in err
     assert "training on 48 series, testing on 12" in err
+    assert "classes (2): well 30 (50.0 %), sick 30 (50.0 %)" in err
+    assert "samples per series: min 3, median" in err
+    assert "here" in err[err.index("95 % confidence") :]  # the verdict
     assert result["series"] == {"training": 48, "test": 12}
     assert list(result["test"]) == [
         "CfC", "gradient boosting on summary features", "guess (share of each class)",
@@ -70,7 +73,7 @@ def test_predict_writes_ids_predictions_and_probabilities(home, trained, ending)
     code, printed, err = lt("predict", home / "model", home / "long.csv", "--out", out, "--json")
     assert code == 0, err
     table = pl.read_csv(out) if ending == "csv" else pl.read_parquet(out)
-    assert table.columns == ["patient", "prediction", "probability_sick", "probability_well"]
+    assert table.columns == ["patient", "time", "prediction", "probability_sick", "probability_well"]
     assert json.loads(printed)["columns"] == table.columns
     assert sorted(table["patient"]) == sorted(pl.read_csv(home / "labels.csv")["patient"])
     chances = table.select("probability_sick", "probability_well").to_numpy()
@@ -148,10 +151,10 @@ def test_wide_parquet_with_its_own_target_regresses(home):
     assert result["test"]["gru"]["mae"]["value"] < result["test"]["guess (mean)"]["mae"]["value"]
     code, _, err = lt("predict", home / "wide", home / "wide.csv", "--out", home / "wide_out.csv")
     assert code == 0, err
-    assert pl.read_csv(home / "wide_out.csv").columns == ["patient", "prediction"]
+    assert pl.read_csv(home / "wide_out.csv").columns == ["patient", "time", "prediction"]
     code, out, err = lt("evaluate", home / "wide", home / "wide.csv", "--json")
     assert code == 0, err
-    assert set(json.loads(out)["figures"]) == {"mae", "mse", "r2"}
+    assert set(json.loads(out)["figures"]) == {"mae", "rmse", "mse", "r2"}
 
 
 def test_a_target_in_the_table_is_no_channel(home):
@@ -203,7 +206,7 @@ def test_stamps_whole_ids_static_categories_and_unknown_numbers(home):
     assert code == 0, err
     assert "warning: 1 static features of training are missing" in err
     found = pl.read_csv(home / "robots_out.csv")
-    assert found.columns == ["robot", "prediction", "probability_a", "probability_b", "probability_c"]
+    assert found.columns == ["robot", "time", "prediction", "probability_a", "probability_b", "probability_c"]
     assert found["robot"].to_list() == list(range(30))
     facts = json.loads(lt("info", home / "robots", "--json")[1])
     assert (facts["time unit"], facts["columns"]["missing"], facts["networks"]) == ("min", [-1.0], 2)
@@ -314,7 +317,7 @@ def test_a_job_of_the_first_format_is_read(trained, home, tmp_path):
     }  # fmt: skip
     record = JobRecord.from_bytes(json.dumps(stored).encode())
     assert columns_of(record) == Columns("patient", "minutes", "name", "value", missing=(-1.0,), time_unit="min")
-    assert set(stored["columns"]) == {field.name for field in fields(Columns)}
+    assert {*stored["columns"], "static_id", "reading"} == {field.name for field in fields(Columns)}
     assert json.loads(record.to_bytes()) == stored
     written = json.loads((home / "model" / "job.json").read_text())
     assert set(written) == set(stored)

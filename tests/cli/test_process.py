@@ -9,7 +9,9 @@ import time
 
 import pytest
 
+import processes
 from cli.tables import WIDE, lt, write_tables
+from processes import Child
 
 MAIN = "import sys; from liquidtime.cli import main; sys.argv[0] = 'liquidtime'; main()"
 
@@ -32,21 +34,15 @@ def words_of(home, out, *more):
     ]
 
 
-def process(*words):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", MAIN, *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-
-
 def stop(tmp_path, asked):
     """Start a run, stop it after its second epoch; return exit code and standard error."""
     write_tables(tmp_path, S=40)
-    run = process(*words_of(tmp_path, tmp_path / "stopped"))
+    run = Child(["-c", MAIN, *words_of(tmp_path, tmp_path / "stopped")])
     log = tmp_path / "stopped.run" / "metrics.jsonl"
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not (log.is_file() and log.read_text().count("\n") >= 2):
         assert run.poll() is None, run.communicate()
-        time.sleep(0.01)
+        time.sleep(0.02)
     run.send_signal(asked)
     _, err = run.communicate(timeout=60)
     assert f"training stopped by {asked.name}" in err
@@ -79,9 +75,8 @@ def test_json_is_all_there_is_on_standard_output(tmp_path):
     write_tables(tmp_path, S=12)
     words = words_of(tmp_path, tmp_path / "m", "--json")
     words[words.index("40")] = "1"
-    run = process(*words)
-    out, err = run.communicate(timeout=120)
-    assert run.returncode == 0, err
+    code, out, err = processes.run("-c", MAIN, *words)
+    assert code == 0, err
     assert json.loads(out)["model"] == str(tmp_path / "m")
     assert "as understood" in err
 
@@ -90,8 +85,10 @@ def test_json_is_all_there_is_on_standard_output(tmp_path):
 def test_help_is_quick(words):
     """Under 0.3 s of processor time, the best of five; twice that where other work shares the caches and cores."""
     taken = []
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     for _ in range(5):
-        run = process(*words)
+        command = [sys.executable, "-c", MAIN, *words]
+        run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         _, status, used = os.wait4(run.pid, 0)
         run.returncode = os.waitstatus_to_exitcode(status)
         with run.stdout, run.stderr:

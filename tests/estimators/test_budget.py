@@ -8,9 +8,9 @@ import torch
 
 import liquidtime as lt
 from estimators.small import TINY, series
-from liquidtime.estimators.faces import fitting
+from liquidtime.estimators.faces import base, fitting
 from liquidtime.estimators.network.budget import Choice, Trial, search, weighed
-from liquidtime.estimators.network.members import folds
+from liquidtime.estimators.network.members import held_back
 from liquidtime.estimators.network.network import channel_dropout_of
 from liquidtime.training import TrainingDiverged, TrainingInterrupted
 
@@ -130,11 +130,11 @@ def test_groups_are_held_out_whole(shorter, monkeypatch):
     cuts = []
 
     def watched(*args):
-        for cut in folds(*args):
-            cuts.append(cut)
-            yield cut
+        cuts.append(held_back(*args))
+        return cuts[-1]
 
-    monkeypatch.setattr(fitting, "folds", watched)
+    monkeypatch.setattr(fitting, "held_back", watched)
+    monkeypatch.setattr(base, "held_back", watched)
     lt.CfCClassifier(**SEARCHED).fit(data, labels, groups=groups)
     lt.CfCRegressor(**SEARCHED, validation_fraction=0.2).fit(data, level, groups=groups)
     held_out = [cut for cut in cuts if len(cut[1])]

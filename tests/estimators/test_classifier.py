@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 import liquidtime as lt
 from estimators.small import TINY, series
 from liquidtime.cells import CfCCell
-from liquidtime.estimators.network.members import folds
+from liquidtime.estimators.network.members import held_back
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +95,18 @@ def test_dropped_channels_leave_every_input_of_theirs():
         assert 0.35 < float(own[:, 0, 0].mean()) < 0.65
 
 
-def test_each_member_holds_back_another_fold_and_all_series_train():
-    cuts = list(folds(40, 0.25, 4, np.arange(40) % 2, seed=0))
-    held = np.concatenate([rows for _, rows in cuts])
-    assert sorted(held.tolist()) == list(range(40))
-    for rows, judged in cuts:
-        assert sorted([*rows, *judged]) == list(range(40))
-        assert np.bincount(judged % 2).tolist() == [5, 5]
-    assert all(len(judged) == 0 and len(rows) == 3 for rows, judged in folds(3, 0.1, 2, None, seed=0))
+def test_a_fold_is_held_back_with_its_share_of_each_class():
+    train, held = held_back(40, 0.25, np.arange(40) % 2, seed=0)
+    assert sorted([*train, *held]) == list(range(40))
+    assert np.bincount(held % 2).tolist() == [5, 5]
+    assert [len(rows) for rows in held_back(3, 0.1, None, seed=0)] == [3, 0]
+    rare, pairs = np.array([0] * 18 + [1, 1]), np.arange(20) // 2
+    for seed in range(20):
+        for groups in (None, pairs):
+            train, held = held_back(20, 0.5, rare, seed, groups)
+            assert set(rare[train]) == {0, 1}
+            assert len(held) >= 8
+            assert groups is None or not set(groups[train]) & set(groups[held])
 
 
 def test_validation_chooses_the_epoch():

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 import liquidtime as lt
@@ -230,6 +231,9 @@ def test_time_stamps_are_asked_for_as_time_stamps():
     by_stamp = model.predict(data, np.array([stamps]))
     by_number = model.predict(data, np.full((12, 1), 30.0))
     np.testing.assert_allclose(by_stamp, by_number, atol=1e-6)
+    aware = [pd.Timestamp(stamps).tz_localize("UTC").tz_convert("Europe/Paris")]
+    np.testing.assert_array_equal(model.predict(data, aware), by_stamp)
+    np.testing.assert_array_equal(model.predict(data, [aware] * 12), by_stamp)
     with pytest.raises(ValueError, match=r"`times` must not be before the last sample; .* series 0, whose last sample"):
         model.predict(data, np.array([ends.min() - 1]))
 

@@ -23,8 +23,8 @@ def test_nine_speakers_are_told_apart_by_their_vowels():
     (train, y), (test, y_test) = archive("JapaneseVowels")
     assert (len(train), len(test), train.channels) == (270, 370, tuple(str(k) for k in range(12)))
     assert (train.lengths.min(), train.lengths.max(), test.lengths.max()) == (7, 26, 29)
-    model = lt.CfCClassifier(random_state=0).fit(train, y)
-    assert model.score(test, y_test) > 0.95
+    model = lt.CfCClassifier(random_state=0, budget="quick").fit(train, y)
+    assert model.score(test, y_test) > 0.9
 
 
 @pytest.mark.slow

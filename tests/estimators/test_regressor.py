@@ -50,3 +50,9 @@ def test_steps_of_arrays_keep_their_shape_and_unknown_targets_teach_nothing():
         model.fit(X, y[:, :5])
     with pytest.raises(ValueError, match="`per_step` needs every sample as it is"):
         lt.CfCRegressor(per_step=True, bin_width=2.0).fit(X, y)
+
+
+def test_the_unit_of_the_target_does_not_matter():
+    data, _, level = series(30)
+    plain, large = (lt.CfCRegressor(**TINY).fit(data, y).predict(data) for y in (level, 5e4 + 1e3 * level))
+    np.testing.assert_allclose((large - 5e4) / 1e3, plain, atol=1e-4)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
 
 import liquidtime as lt
 from estimators.small import TINY, series
-from liquidtime.estimators.network.temperature import fit_temperature, log_shares, tempered
+from liquidtime.baselines.features.temperature import LEAST_TRUST, Calibration
+from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
 
 SMALL = {"hidden_size": 8, "backbone_units": 8, "read_out_units": 16, "random_state": 0}
 
@@ -32,9 +32,9 @@ def test_log_loss_on_a_small_noisy_set_is_no_worse_than_the_guess(monkeypatch):
         share = np.bincount(y) / len(y)
         guess = log_loss(np.tile(share, (len(truth), 1)), truth)
         model = lt.CfCClassifier(**SMALL).fit(X, y)
-        assert model.temperature_ > 1
+        assert model.trust_ < 0.8
         losses = [log_loss(model.predict_proba(new), truth)]
-        model.temperature_ = 1.0
+        model.temperature_ = model.trust_ = 1.0
         losses.append(log_loss(model.predict_proba(new), truth))
         worse.append(np.array(losses) - guess)
     after, before = np.mean(worse, axis=0)
@@ -48,28 +48,50 @@ def test_held_out_series_say_how_sure_to_be():
     logits = 4.0 * (torch.randn(3000, 3, generator=generator) + 0.8 * torch.eye(3)[codes])
     shares = log_shares(codes.numpy(), 3)
     for weights in (None, torch.tensor([1.0, 2.0, 5.0])):
-        w = None if weights is None else weights.double()
+        each = (torch.ones(3) if weights is None else weights)[codes].double()
 
-        def loss_at(temperature, w=w):
-            return float(cross_entropy(tempered(logits.double(), shares, temperature), codes, w))
+        def loss_at(temperature, trust, each=each):
+            p = calibrated(logits.double(), shares, Calibration(temperature, trust))[torch.arange(3000), codes]
+            return float(-(each * p.log()).sum() / each.sum())
 
-        loss, temperature = fit_temperature(logits, codes, shares, weights)
-        assert loss == pytest.approx(loss_at(temperature))
-        assert 2 < temperature < 20
-        assert loss < min(loss_at(other) for other in (1.0, 0.8 * temperature, 1.25 * temperature))
+        loss, found = fit_temperature(logits, codes, shares, weights)
+        assert loss == pytest.approx(loss_at(found.temperature, found.trust), rel=1e-5)
+        assert 2 < found.temperature < 20
+        assert found.trust > 0.95
+        best = loss_at(found.temperature, 1.0)
+        assert best < min(loss_at(other * found.temperature, 1.0) for other in (0.5, 0.8, 1.25, 2.0))
         few = fit_temperature(logits[:12], codes[:12], shares, weights)[1]
         none = fit_temperature(logits, codes.roll(1), shares, weights)[1]  # sure, and wrong
-        assert temperature < few
-        assert none == pytest.approx(100.0)
+        assert few.trust < found.trust
+        assert none.temperature > 50
+        assert none.trust == LEAST_TRUST
 
 
-def test_a_high_temperature_is_the_guess_and_1_changes_no_probability():
-    codes = np.array([0, 0, 0, 1])
-    shares = log_shares(codes, 2)
-    logits = torch.tensor([[0.0, 5.0], [0.0, -3.0]])
-    np.testing.assert_allclose(tempered(logits, shares, 1e9).softmax(-1), [[0.75, 0.25]] * 2, atol=1e-6)
-    np.testing.assert_allclose(tempered(logits, shares, 1.0).softmax(-1), logits.softmax(-1), atol=1e-6)
-    balanced = log_shares(codes, 2, torch.tensor([1.0, 3.0]))
+def test_the_temperature_keeps_the_order_of_the_classes_and_little_trust_is_near_the_guess():
+    """Classes of very different size: drawing logits towards the shares would favour the largest one."""
+    rng = np.random.default_rng(0)
+    codes = rng.choice(3, size=400, p=[0.8, 0.15, 0.05])
+    logits = torch.from_numpy(rng.normal(size=(400, 3)) + 3.0 * np.eye(3)[codes])
+    shares = log_shares(codes, 3)
+    for temperature in (0.5, 1.0, 7.0, 100.0):
+        p = calibrated(logits, shares, Calibration(temperature))
+        np.testing.assert_array_equal(p.argmax(1), logits.argmax(1))
+        np.testing.assert_allclose(p, Calibration(temperature).apply(logits.numpy(), shares.exp().numpy()), rtol=1e-9)
+    near = calibrated(logits, shares, Calibration(1.0, 0.1))
+    np.testing.assert_allclose(near, Calibration(1.0, 0.1).apply(logits.numpy(), shares.exp().numpy()), rtol=1e-9)
+    assert float((near - shares.exp()).abs().max()) <= 0.1
+    found = fit_temperature(4.0 * logits, torch.from_numpy(codes), shares, None)[1]
+    right = calibrated(4.0 * logits, shares, found).argmax(1).numpy() == codes
+    assert right.mean() >= (logits.argmax(1).numpy() == codes).mean() - 0.005
+
+
+def test_two_classes_are_ranked_alike_whatever_the_trust():
+    rng = np.random.default_rng(0)
+    logits = torch.from_numpy(rng.normal(size=(50, 2)))
+    shares = log_shares(np.array([0, 0, 0, 1]), 2)
+    plain, little = (calibrated(logits, shares, Calibration(3.0, trust))[:, 1] for trust in (1.0, 0.1))
+    np.testing.assert_array_equal(plain.argsort(), little.argsort())
+    balanced = log_shares(np.array([0, 0, 0, 1]), 2, torch.tensor([1.0, 3.0]))
     np.testing.assert_allclose(balanced.exp(), [0.5, 0.5])
 
 
@@ -78,10 +100,10 @@ def test_every_way_to_predict_has_the_temperature_and_a_folder_keeps_it(tmp_path
     model = lt.CfCClassifier(**TINY | {"epochs": None}).fit(data, labels)
     assert model.temperature_ != 1.0
     expected = model.predict_proba(data)
-    raw = model.temperature_
-    model.temperature_ = 1.0
+    raw = (model.temperature_, model.trust_)
+    model.temperature_ = model.trust_ = 1.0
     assert np.abs(model.predict_proba(data) - expected).max() > 1e-3
-    model.temperature_ = raw
+    model.temperature_, model.trust_ = raw
     evolution = model.evolve(data)
     ends = evolution.offsets[1:][data.lengths > 0] - 1
     np.testing.assert_allclose(evolution.outputs[ends], expected[data.lengths > 0], atol=1e-5)
@@ -97,7 +119,8 @@ def test_every_way_to_predict_has_the_temperature_and_a_folder_keeps_it(tmp_path
 def test_a_folder_with_an_impossible_temperature_is_refused(tmp_path):
     data, labels, _ = series(40)
     model = lt.CfCClassifier(**TINY).fit(data, labels)
-    model.temperature_ = -1.0
-    model.save(tmp_path / "model")
-    with pytest.raises(ValueError, match="temperature"):
-        lt.load(tmp_path / "model")
+    for temperature, trust in ((-1.0, 1.0), (2.0, 0.0), (2.0, 1.5)):
+        model.temperature_, model.trust_ = temperature, trust
+        model.save(tmp_path / "model")
+        with pytest.raises(ValueError, match="temperature"):
+            lt.load(tmp_path / "model")

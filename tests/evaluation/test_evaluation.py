@@ -50,7 +50,9 @@ def test_figures_and_baselines():
     for name, prediction in found.predictions.items():
         assert found.figures[name]["auc"].value == pytest.approx(roc_auc_score(y[test], prediction[:, 1]))
     np.testing.assert_allclose(found.predictions["guess (share of each class)"][:, 1], y[train].mean())
-    contents = report_data(model, data, {"training": train, "test": test}, found, title="t", target_name="y")
+    contents = report_data(
+        model, data, {"training": train, "test": test}, found, data[test], title="t", target_name="y"
+    )
     best, worst = ([view for view in contents.series if view.kind == kind] for kind in ("best", "worst"))
     assert {view.truth for view in best} == {0.0, 1.0}
     right = {
@@ -62,7 +64,7 @@ def test_figures_and_baselines():
         assert view.evolving[-1] == pytest.approx(model.predict_proba(data[[row]])[0, 1], abs=1e-5)
     assert len(contents.intervals) == len(data.times) - len(data)
     assert (contents.intervals > 0).all()
-    assert contents.gate_times.shape == (16,)
+    assert len(contents.insight.units.units) == 16
 
 
 def test_what_a_test_part_does_not_define_is_left_out():

@@ -4,7 +4,7 @@ import pytest
 import liquidtime as lt
 from estimators.small import TINY
 from liquidtime.data import SeriesSet
-from liquidtime.evaluation.hold_out import hold_out_ends
+from liquidtime.evaluation.hold_out import ends_by_share, hold_out_ends
 
 START = np.datetime64("2024-03-01T00:00:00", "ns")
 
@@ -19,18 +19,20 @@ def daily(samples=1200):
 
 def test_one_long_series_is_split_in_time():
     data = daily()
-    pieces, train, test = hold_out_ends(data, 0.2)
+    pieces, train, test = hold_out_ends(data, ends_by_share(data, 0.2))
     assert train.tolist() == [0]
     assert len(test) == 7
     assert pieces.lengths[train].sum() == 960
     assert pieces.lengths[test].sum() == 240
     assert pieces[0].times[-1] < min(pieces[int(row)].times[0] for row in test)
     with pytest.raises(ValueError, match="series of at least 24 samples to split in time"):
-        hold_out_ends(daily(20), 0.2)
+        ends_by_share(daily(20), 0.2)
 
 
 def test_train_and_test_takes_one_long_series():
-    result = lt.train_and_test(daily(), epochs=30, **{name: TINY[name] for name in ("hidden_size", "read_out_units")})
+    result = lt.train_and_test(
+        daily(), epochs=30, refit=False, **{name: TINY[name] for name in ("hidden_size", "read_out_units")}
+    )
     assert list(result.figures) == ["CfC", "last value", "straight line", "mean so far", "seasonal naive"]
     assert result.model.period_ == pytest.approx(24.0, rel=0.1)
     own = result.figures["CfC"]["mse"].value

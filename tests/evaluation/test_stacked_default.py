@@ -15,7 +15,7 @@ def test_the_default_is_stacked_and_stands_beside_its_networks(kind, tmp_path):
     data, labels, level = series(40)
     target = labels if kind is lt.StackedClassifier else level
     with small_parts():
-        result = lt.train_and_test(data, target, folder=tmp_path / "m", n_networks=2)
+        result = lt.train_and_test(data, target, folder=tmp_path / "m", n_networks=2, refit=False)
     assert type(result.model) is kind
     assert list(result.figures)[:2] == ["stacked model", ALONE]
     assert len(result.figures) == 4
@@ -32,7 +32,7 @@ def test_the_test_part_changes_nothing():
     """Poisoned test series and labels: weights, temperature and predictions stay as they are."""
     data, labels, _ = series(40, empty=False)
     with small_parts():
-        result = lt.train_and_test(data, labels, n_networks=1)
+        result = lt.train_and_test(data, labels, n_networks=1, refit=False)
         test = result.parts["test"]
         poisoned = data.values.copy()
         for row in test:
@@ -40,10 +40,10 @@ def test_the_test_part_changes_nothing():
         wrong = labels.copy()
         wrong[test] = np.roll(wrong[test], 1)
         rows = result.parts["training"]
-        other_test = lt.train_and_test(data.replace_unchecked(values=poisoned), labels, n_networks=1).model
+        other_test = lt.train_and_test(data.replace_unchecked(values=poisoned), labels, n_networks=1, refit=False).model
         no_test = lt.StackedClassifier(n_networks=1, random_state=0).fit(data[rows], wrong[rows])
     for other in (other_test, no_test):
-        assert (other.parts_, other.temperature_) == (result.model.parts_, result.model.temperature_)
+        assert (other.parts_, other.calibration_) == (result.model.parts_, result.model.calibration_)
         np.testing.assert_array_equal(other.predict_proba(data[rows]), result.model.predict_proba(data[rows]))
 
 
@@ -51,7 +51,7 @@ def test_quick_and_settings_of_networks_are_networks_alone():
     data, labels, _ = series(30)
     tiny = {name: value for name, value in TINY.items() if name != "random_state"}
     for more in (tiny, tiny | {"quick": True}):
-        result = lt.train_and_test(data, labels, **more)
+        result = lt.train_and_test(data, labels, refit=False, **more)
         assert type(result.model) is lt.CfCClassifier
         assert ALONE not in result.figures
     with pytest.raises(TypeError, match="no setting `n_splits`"):

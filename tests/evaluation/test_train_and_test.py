@@ -16,6 +16,7 @@ from liquidtime.training import FolderInUse
 from liquidtime.training.run_folder import RunFolder
 
 SMALL = {name: value for name, value in TINY.items() if name != "random_state"} | {"epochs": 2}
+TESTED = SMALL | {"refit": False}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def problem():
 @pytest.fixture(scope="module")
 def result(problem):
     data, labels, level = problem
-    return lt.train_and_test(data, labels, auxiliary=level, target_name="trend", auxiliary_names=["level"], **SMALL)
+    return lt.train_and_test(data, labels, auxiliary=level, target_name="trend", auxiliary_names=["level"], **TESTED)
 
 
 def test_the_figures_are_those_of_the_held_out_part(problem, result):
@@ -71,19 +72,19 @@ def test_it_shows_itself(result):
 
 @pytest.mark.parametrize(("kind", "members", "encoders"), [("a", 3, 3), ("b", 1, 1), (None, 1, 1)])
 def test_the_test_part_is_encoded_once(kind, members, encoders, monkeypatch):
-    """By each encoder, whatever the figures, the table, the drawings and the gates ask of it."""
+    """By each encoder, whatever the figures, the table and the drawings ask of it; looking inside needs others."""
+    monkeypatch.setattr(sys.modules["liquidtime.evaluation.report_data"], "explain", lambda *data, **options: None)
     data, labels, level = series(60, empty=False, longest=100)
     sizes = []
     encode = SeriesEncoder.encode
     monkeypatch.setattr(SeriesEncoder, "encode", lambda self, steps: sizes.append(len(steps)) or encode(self, steps))
     target = {"a": labels, "b": level, None: None}[kind]
-    found = lt.train_and_test(data, target, n_estimators=members, **SMALL)
+    found = lt.train_and_test(data, target, n_estimators=members, **TESTED)
     assert len(found.model.encoders_) == encoders
     # 48 are the training part; a forecaster weighs its mixture on a fifth of it
     training = {48} if kind is not None else {48, 38, 10}
     assert [size for size in sizes if size not in training] == [12] * encoders
     assert len(found.contents.series) == 4
-    assert found.contents.gate_times is not None
     assert len(found.predictions) >= 12
 
 
@@ -116,7 +117,7 @@ def test_without_the_packages_of_the_report_the_model_is_saved(problem, tmp_path
     data, labels, _ = problem
     monkeypatch.setitem(sys.modules, "jinja2", None)
     lines = []
-    found = lt.train_and_test(data, labels, folder=tmp_path / "m", log=lines.append, **SMALL)
+    found = lt.train_and_test(data, labels, folder=tmp_path / "m", log=lines.append, **TESTED)
     assert lines[-1].startswith("no report: a report needs matplotlib and jinja2 (jinja2 is missing)")
     assert not (tmp_path / "m" / "report.html").exists()
     assert not RunFolder(tmp_path / "m").path.exists()
@@ -126,7 +127,7 @@ def test_without_the_packages_of_the_report_the_model_is_saved(problem, tmp_path
 
 def test_a_stopped_run_is_resumed_to_the_same_model(problem, tmp_path):
     data, labels, _ = problem
-    whole = lt.train_and_test(data, labels, **SMALL)
+    whole = lt.train_and_test(data, labels, **TESTED)
     epochs = []
 
     def stop(*_):
@@ -136,17 +137,17 @@ def test_a_stopped_run_is_resumed_to_the_same_model(problem, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("liquidtime.evaluation.training_job.TrainingJob.compare", stop)
         with pytest.raises(KeyboardInterrupt):
-            lt.train_and_test(data, labels, folder=tmp_path / "m", **SMALL)
+            lt.train_and_test(data, labels, folder=tmp_path / "m", **TESTED)
     assert (len(epochs), (tmp_path / "m").exists()) == (1, False)
     with pytest.raises(FileExistsError, match="Add resume=True to continue it, or restart=True"):
-        lt.train_and_test(data, labels, folder=tmp_path / "m", **SMALL)
+        lt.train_and_test(data, labels, folder=tmp_path / "m", **TESTED)
     with pytest.raises(ValueError, match="a stopped run with other data or settings"):
-        lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, seed=1, **SMALL)
+        lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, seed=1, **TESTED)
     with pytest.raises(ValueError, match="give one of them"):
-        lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, restart=True, **SMALL)
+        lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, restart=True, **TESTED)
     with RunFolder(tmp_path / "m")._locked(), pytest.raises(FolderInUse, match="is at work"):
-        lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, **SMALL)
-    again = lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, verbose=False, **SMALL)
+        lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, **TESTED)
+    again = lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, verbose=False, **TESTED)
     assert again.comparison.to_dict() == whole.comparison.to_dict()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
     np.testing.assert_array_equal(lt.load(tmp_path / "m").predict_proba(data), whole.model.predict_proba(data))
@@ -155,20 +156,20 @@ def test_a_stopped_run_is_resumed_to_the_same_model(problem, tmp_path):
 def test_an_estimator_of_ones_own_is_copied(problem):
     data, _, level = problem
     mine = lt.CfCRegressor(network="gru", n_estimators=2, **SMALL)
-    found = lt.train_and_test(data, level, estimator=mine, seed=3)
+    found = lt.train_and_test(data, level, estimator=mine, seed=3, refit=False)
     assert isinstance(found, Result)
     assert not hasattr(mine, "networks_")
     assert (found.model.random_state, mine.random_state) == (3, None)
     assert next(iter(found.figures)) == "gru, 2 networks"
     assert found.predictions.columns == ["id", "truth", "prediction"]
     assert found.reason == ""
-    own = lt.train_and_test(data, level, estimator=lt.CfCRegressor(random_state=7, **SMALL), seed=3)
+    own = lt.train_and_test(data, level, estimator=lt.CfCRegressor(random_state=7, **SMALL), seed=3, refit=False)
     assert own.model.random_state == 7
 
 
 def test_several_numbers_are_compared_with_rivals_of_each(problem):
     data, _, level = problem
-    found = lt.train_and_test(data, np.stack([level, 2 * level + 1], axis=1), **SMALL)
+    found = lt.train_and_test(data, np.stack([level, 2 * level + 1], axis=1), **TESTED)
     assert found.predictions.columns == ["id", "truth_0", "truth_1", "prediction_0", "prediction_1"]
     assert {prediction.shape for prediction in found.comparison.predictions.values()} == {(12, 2)}
     assert "<svg" in found.page()
@@ -196,7 +197,7 @@ def test_the_target_suggests_the_task(target, task, words):
 
 def test_frames_are_targets(problem):
     data, labels, level = problem
-    found = lt.train_and_test(data, pl.Series(labels), auxiliary=pl.DataFrame({"level": level}), **SMALL)
+    found = lt.train_and_test(data, pl.Series(labels), auxiliary=pl.DataFrame({"level": level}), **TESTED)
     assert found.task is TASKS["classify"]
 
 
@@ -216,7 +217,7 @@ def test_what_is_refused(problem):
         ((data, level), {"estimator": lt.CfCClassifier(), "task": "regress"}, ValueError, "this one solves 'classify'"),
         ((data, level), {"estimator": lt.CfCRegressor(), "epochs": 3}, TypeError, "leave out epochs"),
         ((data, level), {"estimator": object()}, TypeError, "`estimator` must be one of CfCClassifier"),
-        ((data, level), {"test_share": 0.0}, ValueError, "between 0 and 1"),
+        ((data, level), {"test_share": 1.0}, ValueError, "between 0 and 1"),
     ]
     for arguments, keywords, error, words in refused:
         with pytest.raises(error, match=words):

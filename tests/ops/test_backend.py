@@ -10,18 +10,12 @@ import torch
 from torch import nn
 
 import liquidtime as lt
+import processes
 from liquidtime.cells import CfCCell
 from liquidtime.ops import backend, live_backend, set_backend, using_backend
 from liquidtime.ops.native import library
 
 needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
-
-
-def start(name: str | None, code: str) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key != "LIQUIDTIME_BACKEND"}
-    if name is not None:
-        environment["LIQUIDTIME_BACKEND"] = name
-    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
 
 
 def test_the_run_that_should_have_the_kernel_has_it():
@@ -38,10 +32,11 @@ def test_the_run_that_should_have_the_kernel_has_it():
 @pytest.mark.slow
 def test_the_environment_chooses_the_backend():
     code = "import liquidtime.ops as o; print(o.backend(), o.live_backend())"
-    assert start("reference", code).stdout.split() == ["reference", "reference"]
-    wrong = start("cuda", code)
-    assert wrong.returncode != 0
-    assert "`backend` must be one of 'auto', 'native', 'reference'; got 'cuda'" in wrong.stderr
+    _, out, _ = processes.run("-c", code, env={"LIQUIDTIME_BACKEND": "reference"})
+    assert out.split() == ["reference", "reference"]
+    exit_code, _, err = processes.run("-c", code, env={"LIQUIDTIME_BACKEND": "cuda"})
+    assert exit_code != 0
+    assert "`backend` must be one of 'auto', 'native', 'reference'; got 'cuda'" in err
 
 
 def test_asking_for_a_missing_kernel_says_how_to_build_it(monkeypatch):
@@ -102,10 +97,9 @@ def test_a_cell_that_is_not_itself_any_more_runs_the_plain_loop(meddle):
 
 @pytest.mark.slow
 @needs_kernel
-@pytest.mark.parametrize("mixed_memory", [False, True])
-def test_compile_and_export_take_a_layer_whole(mixed_memory):
+def test_compile_and_export_take_a_layer_whole():
     torch.manual_seed(0)
-    layer = lt.CfC(3, 5, backbone_units=7, mixed_memory=mixed_memory)
+    layer = lt.CfC(3, 5, backbone_units=7, mixed_memory=True)
     x, dt, lengths = torch.randn(4, 6, 3), torch.rand(4, 6), torch.tensor([6, 2, 0, 4])
     with using_backend("native"):
         expected, _ = layer(x, dt=dt, lengths=lengths)
@@ -182,4 +176,6 @@ def test_a_backend_chosen_in_a_thread_is_chosen_there_alone():
 @pytest.mark.slow
 def test_nothing_is_loaded_before_it_is_needed():
     code = "import liquidtime; from liquidtime.ops.native import library as l; print(l._library, l._missing)"
-    assert start(None, code).stdout.split() == ["None", "None"]
+    environment = {key: value for key, value in os.environ.items() if key != "LIQUIDTIME_BACKEND"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["None", "None"]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import torch.distributed
 
 import liquidtime as lt
 from liquidtime.ops import live_backend
+from processes import Child
 
 pytestmark = pytest.mark.skipif(
     not (torch.distributed.is_available() and torch.distributed.is_gloo_available()), reason="PyTorch has no gloo"
@@ -84,18 +82,8 @@ def test_two_processes_have_the_gradients_of_one(tmp_path):
 
     out, port = tmp_path / "gradients.json", str(free_port())
     code = WORKER.format(folder=str(Path(__file__).parent))
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(rank), port, str(out)], env=environment, stderr=subprocess.PIPE, text=True
-        )
-        for rank in range(2)
-    ]
-    try:
-        errors = [worker.communicate(timeout=240)[1] for worker in workers]
-    finally:
-        for worker in workers:
-            worker.kill()
+    workers = [Child(["-c", code, str(rank), port, str(out)], {"GLOO_SOCKET_IFNAME": "lo"}) for rank in range(2)]
+    errors = [worker.communicate(timeout=240)[1] for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0], errors
     found = json.loads(out.read_text())
     assert found["backend"] == live_backend()

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+import processes
 from liquidtime.ops.native import library
 
 pytestmark = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
@@ -162,19 +158,13 @@ torch.testing.assert_close(layer(overlapping, h, dt=dt)[0], layer(overlapping.cl
     "script", [FREED_INPUTS, FREED_PARTS, OTHER_SHAPES, OTHER_KINDS], ids=["inputs", "parts", "shapes", "kinds"]
 )
 def test_no_signal(script):
-    environment = {**os.environ, "LIQUIDTIME_BACKEND": "native", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", PREAMBLE + script], capture_output=True, text=True, env=environment
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    code, _, err = processes.run("-c", PREAMBLE + script, env={"LIQUIDTIME_BACKEND": "native"})
+    assert code == 0, err[-3000:]
 
 
-def test_another_process_that_writes_the_weights_is_seen(tmp_path: Path):
-    script = tmp_path / "hogwild.py"
-    script.write_text(
-        """
+HOGWILD = """
+import multiprocessing
 import torch
-import torch.multiprocessing as multiprocessing
 import liquidtime as lt
 from liquidtime.ops import using_backend
 
@@ -183,28 +173,27 @@ def write(layer):
         for parameter in layer.parameters():
             parameter.mul_(1.5).add_(0.1)
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    for make in (lambda: lt.CfC(3, 5), lambda: lt.CfC(3, 5, mixed_memory=True), lambda: lt.LTC(3, 5)):
-        layer = make()
-        layer.share_memory()
-        x, dt = torch.randn(2, 4, 3), torch.rand(2, 4)
-        def results(backend):
-            with using_backend(backend), torch.no_grad():
-                return layer(x, dt=dt)[0], layer.step(x[:, 0], None, dt[:, 0])[0]
-        before = results("native")
-        versions = [p._version for p in layer.parameters()]
-        process = multiprocessing.get_context("spawn").Process(target=write, args=(layer,))
-        process.start()
-        process.join()
-        assert process.exitcode == 0
-        assert versions == [p._version for p in layer.parameters()]  # nothing here tells of the change
-        for old, new, expected in zip(before, results("native"), results("reference")):
-            torch.testing.assert_close(new, expected)
-            assert not torch.allclose(old, new, atol=1e-4)
+torch.manual_seed(0)
+for make in (lambda: lt.CfC(3, 5), lambda: lt.CfC(3, 5, mixed_memory=True), lambda: lt.LTC(3, 5)):
+    layer = make()
+    layer.share_memory()
+    x, dt = torch.randn(2, 4, 3), torch.rand(2, 4)
+    def results(backend):
+        with using_backend(backend), torch.no_grad():
+            return layer(x, dt=dt)[0], layer.step(x[:, 0], None, dt[:, 0])[0]
+    before = results("native")
+    versions = [p._version for p in layer.parameters()]
+    process = multiprocessing.get_context("fork").Process(target=write, args=(layer,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert versions == [p._version for p in layer.parameters()]  # nothing here tells of the change
+    for old, new, expected in zip(before, results("native"), results("reference")):
+        torch.testing.assert_close(new, expected)
+        assert not torch.allclose(old, new, atol=1e-4)
 """
-    )
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_another_process_that_writes_the_weights_is_seen():
+    code, _, err = processes.run("-c", HOGWILD)
+    assert code == 0, err[-3000:]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import liquidtime
+import processes
 from liquidtime.ops.native import library
 
 OPS = Path(library.__file__).parents[1]
@@ -81,8 +79,7 @@ sys.platform = "linux"
 from liquidtime.cli.app import app
 app(["info"])
 """
-    environment = {name: value for name, value in os.environ.items() if name != "LIQUIDTIME_BACKEND"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
-    assert done.stdout.startswith("reference (2, 4, 5)"), done.stderr
+    _, out, err = processes.run("-c", code, env={"LIQUIDTIME_BACKEND": None})
+    assert out.startswith("reference (2, 4, 5)"), err
     suffix = {"win32": "dll", "darwin": "dylib"}[platform]
-    assert f"not built: there is no libliquidtime_native.{suffix} in the package" in done.stdout
+    assert f"not built: there is no libliquidtime_native.{suffix} in the package" in out

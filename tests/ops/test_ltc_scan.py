@@ -121,12 +121,15 @@ def test_a_layer_equals_its_cells_plain_loop(wiring):
     assert_same(results[1], results[0], 1e-5)
 
 
-def test_an_interval_of_no_length_leaves_the_state():
-    cell = LTCCell(2, 9)
-    x, v = torch.randn(3, 4, 2), torch.rand(3, 9)
-    with using_backend("native"):
-        _, (after,) = cell.scan(x, (v,), torch.zeros(3, 4))
-    torch.testing.assert_close(after, v, atol=1e-6, rtol=0)
+@pytest.mark.parametrize("backend", ["native", "reference"])
+@pytest.mark.parametrize("solver", ["semi_implicit", "euler", "rk4", "hold", "midpoint"])
+def test_an_interval_of_no_length_leaves_the_state_bit_by_bit(solver, backend):
+    torch.manual_seed(0)
+    cell = LTCCell(2, 9, solver=solver)
+    x, v = torch.randn(50, 6, 2), torch.randn(50, 9)
+    with using_backend(backend):
+        _, (after,) = cell.scan(x, (v,), torch.zeros(50, 6))
+    assert torch.equal(after, v)
 
 
 def test_a_state_dict_brings_its_own_synapses():

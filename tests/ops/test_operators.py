@@ -69,6 +69,23 @@ def test_every_way_refuses_second_derivatives_in_the_same_words(options):
         torch.autograd.grad(first.square().sum(), case.x)
 
 
+@pytest.mark.parametrize("options", [{}, {"recompute": True}, {"traced": True}])
+@pytest.mark.parametrize("leaf", ["x", "dt"])
+def test_a_penalty_on_the_gradient_of_a_sum_is_refused_and_not_left_out(options, leaf):
+    """Its incoming gradients are constants: only the tensors of the forward run tell what it depends on."""
+    case = draw(Form(), lengths=[4, 0, 3])
+    y, _ = case.run(by_kernel, **options)
+    (first,) = torch.autograd.grad(y.sum(), getattr(case, leaf), create_graph=True)
+    with pytest.raises(RuntimeError, match=r"no second derivatives.*using_backend\('reference'\)"):
+        first.square().sum().backward()
+
+
+def test_the_hessian_of_a_liquid_network_is_refused_and_not_zero():
+    layer, x = lt.LTC(2, 3), torch.randn(1, 3, 2)
+    with pytest.raises(RuntimeError, match="no second derivatives"):
+        torch.autograd.functional.hessian(lambda x: layer(x)[0].sum(), x)
+
+
 def test_second_derivatives_are_had_where_the_text_says():
     layer = lt.CfC(2, 3, recompute=True).double()
     x = torch.randn(2, 3, 2, dtype=torch.float64, requires_grad=True)

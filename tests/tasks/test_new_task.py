@@ -108,14 +108,14 @@ def test_from_the_command_line(alarm, tmp_path):
     assert "says how alarming irregular series are" in (tmp_path / "m" / "README.md").read_text()
     code, _, err = lt("predict", tmp_path / "m", tmp_path / "wide.csv", "--out", tmp_path / "p.csv")
     assert code == 0, err
-    assert pl.read_csv(tmp_path / "p.csv").columns == ["patient", "alarm"]
+    assert pl.read_csv(tmp_path / "p.csv").columns == ["patient", "time", "alarm"]
     code, out, err = lt("evaluate", tmp_path / "m", tmp_path / "wide.csv", "--json")
     assert code == 0, err
     assert set(json.loads(out)["figures"]) == {"mae", "r2"}
     code, _, err = lt("predict", tmp_path / "m", tmp_path / "wide.csv", "--out", tmp_path / "q.csv", "--horizon", 1)
     assert (code, "--horizon is for a model of --task forecast" in err) == (2, True)
     code, _, err = lt("train", tmp_path / "wide.csv", *WIDE, *words, "--balanced", "--out", tmp_path / "n")
-    assert (code, "--balanced is for --task classify; got 'alarm'" in err) == (2, True)
+    assert (code, "--balanced is for --task classify and classify-samples; got 'alarm'" in err) == (2, True)
 
 
 def test_every_task_in_the_table_is_whole():

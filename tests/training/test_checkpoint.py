@@ -4,8 +4,6 @@ import json
 import os
 import resource
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from torch import nn
 from liquidtime.training import FallbackWarning, FolderInUse, TrainingInterrupted, TrainSettings, read_log, train
 from liquidtime.training.artifact import problem_of, write_folder
 from liquidtime.training.run_folder import held_folder
+from processes import Child
 from training.task import batches_of, equal_bits, network, objective, rows, validation, weights
 
 SETTINGS = TrainSettings(epochs=4, learning_rate=0.02, checkpoint_every=2)
@@ -154,16 +153,14 @@ def test_a_folder_with_a_run_is_not_overwritten(tmp_path):
 def test_a_second_run_in_the_folder_is_refused(tmp_path):
     code = (
         "import sys; from pathlib import Path; from liquidtime.training.run_folder import held_folder\n"
-        "with held_folder(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+        "import time\n"
+        "with held_folder(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    other = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    )
-    assert other.stdout.readline() == b"held\n"
+    other = Child(["-c", code, tmp_path])
+    other.wait_for("held\n")
     with pytest.raises(FolderInUse, match=rf"in use by process {other.pid}\. Wait for it to end"):
         train(network(), objective, batches_of(rows()), SETTINGS, folder=tmp_path)
-    other.kill()
+    other.send_signal(signal.SIGKILL)
     other.communicate()
     train(network(), objective, batches_of(rows()), SETTINGS, folder=tmp_path)  # the lock went with its process
 

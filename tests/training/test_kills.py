@@ -1,28 +1,20 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+import processes
 
 
 @pytest.mark.slow
 def test_killed_runs_end_with_the_bits_of_an_undisturbed_one(tmp_path):
     """15 kills at random moments, and one before each operation of a save; SIGTERM and Ctrl-C; then on to the end."""
     script = Path(__file__).parent / "kill_run.py"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore::liquidtime.training.FallbackWarning", str(script), str(tmp_path), "12"],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    code, out, err = processes.run(script, tmp_path, 12, timeout=300)
+    assert code == 0, err
+    report = json.loads(out)
     assert report["kills"] == 15
     assert report["in_save"] >= 1
     assert report["steps"][-1] > 3

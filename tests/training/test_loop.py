@@ -233,3 +233,16 @@ def test_refusals(arguments, text):
 def test_an_objective_that_returns_no_scalar_is_refused():
     with pytest.raises(TypeError, match=r"scalar tensor; got \(16, 2\)"):
         train(network(), lambda model, batch: model(batch.x), batches_of(rows()))
+
+
+def test_every_epoch_has_an_order_of_its_own():
+    orders = []
+
+    def watched(model, batch):
+        orders.append(tuple(batch.ids))
+        return objective(model, batch)
+
+    for _ in range(2):
+        train(network(), watched, batches_of(rows(48), 48), TrainSettings(epochs=4, seed=5))
+    assert len(set(orders[:4])) == 4
+    assert orders[:4] == orders[4:]

@@ -1,16 +1,16 @@
 """The folder of a run: what is not a run's is never taken over and never removed."""
 
 import os
-import subprocess
-import sys
+import signal
 
 import pytest
-import torch
 
+import processes
 from liquidtime.training import FolderInUse
 from liquidtime.training.artifact import write_folder
 from liquidtime.training.checkpoint import STATE, TENSORS
 from liquidtime.training.run_folder import FINGERPRINT, MARKER, RunFolder, clear_run, held_folder, is_marked
+from processes import Child
 
 PRINT, OTHER = "a" * 64, "b" * 64
 
@@ -104,18 +104,17 @@ def test_a_stopped_run_and_one_at_work_are_told_apart(tmp_path):
     ):
         run.refuse(resume=False, discard=False)
     code = (
-        "import sys; from pathlib import Path; from liquidtime.training.run_folder import RunFolder\n"
+        "import sys, time; from pathlib import Path; from liquidtime.training.run_folder import RunFolder\n"
         "with RunFolder(Path(sys.argv[1])).held('a' * 64, resume=True, discard=False):\n"
-        "    print('held', flush=True); sys.stdin.read()"
+        "    print('held', flush=True); time.sleep(600)"
     )
-    other = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "m")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert other.stdout.readline() == "held\n"
+    other = Child(["-c", code, tmp_path / "m"])
+    other.wait_for("held\n")
     for resume, discard in ((False, False), (True, False), (False, True)):
         with pytest.raises(FolderInUse, match=rf"a run is at work in .*m\.run \(process {other.pid}\). Wait for it"):
             run.refuse(resume=resume, discard=discard)
-    other.communicate("")
+    other.send_signal(signal.SIGKILL)
+    other.communicate()
     run.refuse(resume=True, discard=False)
 
 
@@ -212,8 +211,5 @@ print("well")
 
 
 def test_everything_imports_and_trains_without_what_only_posix_has(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", WINDOWS, str(tmp_path)], capture_output=True, text=True, timeout=120,
-        env={**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())},
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
+    code, out, err = processes.run("-c", WINDOWS, tmp_path)
+    assert (code, out) == (0, "well\n"), err

@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from liquidtime.cli import demo, evaluate, info, paper, predict, train
+from liquidtime.cli import demo, evaluate, explain, export, info, paper, predict, train
 
 app = typer.Typer(
     name="liquidtime",
@@ -20,6 +20,8 @@ app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
+app.command("explain")(explain.explain)
+app.command("export")(export.export)
 app.command("info")(info.info)
 app.add_typer(paper.app, name="paper")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars
 
+    from liquidtime.cli.reading_options import ReadingOptions
     from liquidtime.data import SeriesSet
+    from liquidtime.data.reading import Table
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,10 @@ class Columns:
         values: columns of the channels, where a row is one sample; empty for all others.
         static: columns or channels that do not change within a series.
         categorical: channels or static features that are categories.
-        missing: numbers that mean "not observed".
+        missing: numbers and words that mean "not observed".
         time_unit: of the times.
+        static_id: column of ids in the table of static features; None where there was none.
+        reading: how the table was written, as `SeriesSet.reading` has it.
     """
 
     id: str
@@ -36,8 +41,10 @@ class Columns:
     values: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
-    missing: tuple[float, ...] = ()
+    missing: tuple[float | str, ...] = ()
     time_unit: str | None = None
+    static_id: str | None = None
+    reading: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.channel is None) != (self.value is None):
@@ -45,36 +52,61 @@ class Columns:
             raise ValueError(f"{given} needs {other}: the two columns of a table with one measurement a row")
         if self.channel is not None and self.values:
             raise ValueError("--values is for a table with one column a channel; leave out --channel and --value")
+        if not isinstance(self.reading, Mapping) or not all(isinstance(text, str) for text in self.reading.values()):
+            raise ValueError(f"`reading` must be texts by name; got {self.reading!r}")
 
-    def read(self, frame: polars.DataFrame, *, leave: Sequence[str | None] = (), strict: bool = False) -> SeriesSet:
+    def read(
+        self,
+        table: Table,
+        options: ReadingOptions,
+        *,
+        static_table: Any = None,
+        leave: Sequence[str | None] = (),
+        strict: bool = False,
+    ) -> SeriesSet:
         """Return the series of a table.
 
         Args:
-            frame: the table.
-            leave: columns that are no channels, if they are there.
+            table: as it was read.
+            options: what was typed about reading; what it does not say is as in `self`.
+            static_table: the table of static features; None for the file that was typed, if any.
+            leave: columns that are neither channels nor static features, if they are there.
             strict: refuse what would be repaired.
         """
         from liquidtime.data import from_long, from_wide
 
         rest: Any = {
             "id": self.id, "time": self.time, "time_unit": self.time_unit, "static": self.static,
-            "categorical": self.categorical, "missing": self.missing, "strict": strict,
+            "categorical": self.categorical, "missing": (*self.missing, *options.missing),
+            "time_format": options.time_format, "decimal": options.decimal, "usual": self.reading,
+            "static_table": options.static_table if static_table is None else static_table,
+            "static_id": options.static_id or self.static_id,
+            "leave": tuple(name for name in leave if name is not None), "strict": strict,
         }  # fmt: skip
         if self.channel is not None and self.value is not None:
-            return from_long(frame, channel=self.channel, value=self.value, **rest)
-        taken = {self.id, self.time, *leave, *self.static}
-        values = self.values or tuple(name for name in frame.columns if name not in taken)
-        return from_wide(frame, values=values, **rest)
+            return from_long(table, channel=self.channel, value=self.value, **rest)
+        return from_wide(table, values=self.values or None, **rest)
 
-    def read_new(self, frame: polars.DataFrame, channels: Sequence[str], unit: str | None, strict: bool) -> SeriesSet:
+    def read_new(
+        self,
+        table: Table,
+        options: ReadingOptions,
+        channels: Sequence[str],
+        static: Sequence[str],
+        unit: str | None,
+        strict: bool,
+    ) -> SeriesSet:
         """Return the series of a table that a model is to be used on; what it lacks, the model will say.
 
         Args:
-            frame: the table.
+            table: as it was read.
+            options: what was typed about reading.
             channels: of training.
+            static: static features of training.
             unit: of training; times in another are converted.
             strict: refuse what would be repaired.
         """
+        frame = table.frame
         names = set(frame.columns)
         if self.channel in names:
             names |= set(frame[self.channel].cast(str).unique().drop_nulls().to_list())
@@ -84,14 +116,39 @@ class Columns:
                 f"the table must have columns of training ({', '.join(channels[:5])}); it has "
                 f"{', '.join(frame.columns[:8])}"
             )
+        features = None
+        if options.static_table is not None:
+            features = self._static_table(options, static)
+            names |= set(features.frame.columns)
+        elif self.static_id is not None:
+            text = "the model was trained with a static table; give that of these series with --static-table"
+            warnings.warn(text, stacklevel=2)
         here = dataclasses.replace(
             self,
             values=values,
             static=tuple(name for name in self.static if name in names),
             categorical=tuple(name for name in self.categorical if name in names),
         )
-        data = here.read(frame, strict=strict)
+        data = here.read(table, options, static_table=features, strict=strict)
         return data.in_unit(unit) if unit is not None and data.time_unit not in (None, unit) else data
+
+    def _static_table(self, options: ReadingOptions, static: Sequence[str]) -> Table:
+        """Return the typed table of static features, with the ids and the features of training alone."""
+        from liquidtime.data.reading import read_table
+
+        assert options.static_table is not None
+        table = read_table(options.static_table, options.reading(self.reading).hints())
+        id = options.static_id or self.static_id or self.id
+        wanted = [name for name in table.frame.columns if name == id or name in static]
+        return dataclasses.replace(table, frame=table.frame.select(wanted))
+
+    def remembered(self, options: ReadingOptions, data: SeriesSet) -> Columns:
+        """Return these columns with what was typed about reading and found in reading, for the model to remember."""
+        from liquidtime.data.reading import Reading
+
+        static_id = (options.static_id or self.id) if options.static_table is not None else None
+        missing = Reading(missing=(*self.missing, *options.missing)).missing
+        return dataclasses.replace(self, missing=missing, static_id=static_id, reading=dict(data.reading))
 
     def changed(self, **given: str | None) -> Columns:
         """Return these columns with those that were given in place of their own."""
@@ -110,7 +167,11 @@ class Columns:
 
 
 def labels_of(
-    frame: polars.DataFrame, columns: Columns, target: str, auxiliary: Sequence[str] = ()
+    frame: polars.DataFrame,
+    columns: Columns,
+    target: str,
+    auxiliary: Sequence[str] = (),
+    missing: Sequence[float | str] = (),
 ) -> polars.DataFrame:
     """Return one label a series from a table of measurements in which it stands beside each row.
 
@@ -119,6 +180,7 @@ def labels_of(
         columns: what its columns mean.
         target: the column of labels.
         auxiliary: columns of further outcomes, which are kept beside it.
+        missing: words that mean that there is no label.
 
     Raises:
         ValueError: a column is not there, or has several values in one series.
@@ -128,11 +190,13 @@ def labels_of(
     import polars
 
     from liquidtime.data.reading.columns import check_column
+    from liquidtime.data.reading.missing_words import known_labels
 
     check_column(nw.from_native(frame), "--id", columns.id)
     found = None
     for argument, name in (("--target", target), *(("--auxiliary", name) for name in auxiliary)):
         check_column(nw.from_native(frame), argument, name)
+        frame = frame.with_columns(known_labels(frame[name], missing))
         pairs = frame.select(columns.id, name).drop_nulls().unique(maintain_order=True)
         twice = pairs.group_by(columns.id).len().filter(polars.col("len") > 1).sort(columns.id)
         if len(twice):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,7 +44,7 @@ def demo(
         f"--epochs {epochs} --seed {seed} --test-share {TEST_SHARE} --out {out}"
     )
     job = Job(
-        data=sample.RECORDS,
+        data=[sample.RECORDS],
         columns=Columns(
             "record_id", "minutes", "parameter", "value", static=sample.STATIC, missing=(-1.0,), time_unit="min"
         ),
@@ -72,7 +73,9 @@ def _refuse_others(job: Job) -> None:
     if not job.out.is_dir() or not any(job.out.iterdir()):
         return
     record = read_record(job.out)
-    if record is None or (columns_of(record), record.target) != (job.columns, job.target):
+    columns = columns_of(record)
+    known = None if columns is None else dataclasses.replace(columns, reading={})
+    if record is None or (known, record.target) != (job.columns, job.target):
         raise FileExistsError(
             f"--out {job.out} holds another model than the demo's; choose another name, or replace it with --force"
         )

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 
 @command
+@with_reading
 def evaluate(
     model: Model,
     data: Data,
+    reading: ReadingOptions,
     labels: Annotated[
         Path | None,
         typer.Option("--labels", help="Table with one row per series; without it the truth is a column of DATA."),
@@ -32,31 +35,28 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
-    from liquidtime.cli.columns import labels_of
-    from liquidtime.cli.model_files import columns_to_read, load
+    from liquidtime.cli.model_files import columns_to_read, labelled, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.data import align_labels, read_frame
+    from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
     printer = Printer(as_json)
     estimator, record = load(model)
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-    frame = read_frame(data)
+    how = reading.reading(columns.reading)
+    table = read_table(data, how)
     encoder = estimator.encoder_
-    series = columns.read_new(frame, encoder.channels_, encoder.time_unit_, strict)
-    task, y = task_of(estimator), None
+    series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+    task = task_of(estimator)
+    y: Any = None
     if not task.has_target:
         if labels is not None or target is not None:
             raise ValueError(f"--task {task.name} is tested on the series themselves; leave out --labels and --target")
     else:
         truth = target or (record.target if record else None)
-        if truth is None:
-            raise ValueError("the model remembers no target; give --target")
-        if labels is None:
-            table, column = labels_of(frame, columns, truth), columns.id
-        else:
-            table, column = read_frame(labels), labels_id or (record and id is None and record.labels_id) or columns.id
-        series, y = align_labels(series, table, id=column, target=truth, strict=strict)
+        series, y = labelled(
+            estimator, series, table, columns, reading, record, truth, labels, labels_id, strict, id is not None
+        )
     comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))
@@ -67,6 +67,7 @@ def evaluate(
             "model": str(model),
             "series": len(series),
             "figures": comparison.to_dict()["model"],
+            "details": comparison.details(),
             "notes": [str(note) for note in series.notes],
         }
     )

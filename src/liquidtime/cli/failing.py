@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import errno
 import functools
+import re
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, NoReturn, ParamSpec
 
 import typer
 
@@ -22,7 +23,11 @@ from liquidtime.cli.terminal import printable
 P = ParamSpec("P")
 FAILED, BAD_INPUT = 1, 2
 HOW_TO_GO_ON = "Resume with the same command and --resume."
-OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--out"}
+OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--out",
+    "`groups`": "--group", "`test_after`": "--test-after", "`test_share`": "--test-share", "`folds`": "--folds",
+    "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold",
+    "`intervals`": "--intervals", "refit=False": "--no-refit",
+}  # fmt: skip
 """What the command line calls arguments of the library that its messages name."""
 
 
@@ -55,6 +60,12 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
+def fail(error: Exception) -> NoReturn:
+    """End a command outside its body, as `command` ends one: in one line and an exit code."""
+    _line(_words(error))
+    raise typer.Exit(_code(error)) from None
+
+
 def _code(error: Exception) -> int:
     from liquidtime.training import FolderInUse, SaveFailed
 
@@ -73,7 +84,15 @@ def _code(error: Exception) -> int:
     return BAD_INPUT if names or isinstance(error, bad) else FAILED
 
 
+_NAMED = re.compile(
+    r"(?<!did you mean )`(separator|decimal|encoding|time_format|missing|sheet|query|static_table|static_id|static|"
+    r"categorical|time_unit|id|time|channel|value|values|labels|target|auxiliary|strict)`"
+)
+"""Arguments that are options of the same name; a column of such a name is only named where one is suggested."""
+
+
 def _in_options(text: str) -> str:
+    text = _NAMED.sub(lambda match: "--" + match[1].replace("_", "-"), text)
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
     return text
@@ -100,4 +119,4 @@ def _say_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, UserWarning):
-        _line(f"warning: {' '.join(str(message).split())}")
+        _line(f"warning: {_in_options(' '.join(str(message).split()))}")

@@ -23,7 +23,7 @@ def info(
     if not as_json:
         width = max(map(len, facts))
         for name, value in facts.items():
-            if name == "test":
+            if name == "test" and value is not None:
                 from liquidtime.evaluation.job_record import figures_of
 
                 printer.scores(figures_of(value), "on the test part, with 95 % confidence intervals")
@@ -95,7 +95,8 @@ def _model(folder: Path) -> dict[str, Any]:
             "target": record.target,
             "auxiliary targets": list(record.auxiliary) or None,
             "columns": record.columns,
-            "test": record.test,
+            "split": dict(record.split) or None,
+            "test": record.test or None,
         }
     return facts
 

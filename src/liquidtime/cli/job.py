@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from liquidtime.cli.columns import Columns, labels_of
 from liquidtime.cli.printing import Printer
+from liquidtime.cli.reading_options import ReadingOptions
 
 if TYPE_CHECKING:
+    import polars
+
     from liquidtime.data import SeriesSet
+    from liquidtime.data.reading import Table
+
+
+_OPTIONS = {
+    "class_weight": "--balanced",
+    "threshold": "--threshold",
+    "intervals": "--intervals",
+    "horizon": "--horizon",
+    "targets": "--targets",
+    "known": "--known",
+}
+"""Settings that not every task has, and what they are called on the command line."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +36,7 @@ class Job:
     """What `train` was asked to do.
 
     Args:
-        data: the table of measurements.
+        data: where the table of measurements is.
         columns: what its columns mean.
         out: the model folder to write.
         task: name of the task.
@@ -29,17 +46,26 @@ class Job:
         auxiliary: further columns of labels that are auxiliary targets.
         seed: random seed.
         test_share: share of the series that are tested on.
+        group: column that says which series belong together; None for none.
+        each_sample: the target is a class of every sample.
+        weight: column that says how much each series counts in training; None for none.
+        test: a table of other series to test on; None for a part of `data`.
+        test_after: series that end at this time or later are tested on; None for none.
+        folds: test each of so many parts by a model of the others; None for one test part.
+        refit: train the saved model on all series after the test.
         resume: continue a run that was stopped.
         force: discard a run that was stopped and start over.
         quick: networks alone.
         strict: refuse data that needs a repair.
+        reading: how tables are read.
+        keep_neighbours: keep ids and outcomes of training series with the model.
         settings: arguments of the estimator.
         title: of the report.
         command: what was typed.
         attribution: whose data it is.
     """
 
-    data: Path
+    data: Sequence[str | Path]
     columns: Columns
     out: Path
     task: str
@@ -49,10 +75,19 @@ class Job:
     auxiliary: tuple[str, ...] = ()
     seed: int = 0
     test_share: float = 0.2
+    group: str | None = None
+    each_sample: bool = False
+    weight: str | None = None
+    test: Path | None = None
+    test_after: str | None = None
+    folds: int | None = None
+    refit: bool = True
     resume: bool = False
     force: bool = False
     quick: bool = False
     strict: bool = False
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    keep_neighbours: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     command: str = ""
@@ -73,9 +108,11 @@ class Job:
             raise ValueError(f"--auxiliary must be other columns than --target; got {self.target!r} for both")
         if task.has_target and self.target is None:
             raise ValueError(f"--task {task.name} needs --target: the column that is to be predicted")
-        if "class_weight" in task.unknown_settings(self.settings):
-            names = " and ".join(other.name for other in TASKS.values() if not other.unknown_settings(self.settings))
-            raise ValueError(f"--balanced is for --task {names}; got {task.name!r}")
+        for setting, option in _OPTIONS.items():
+            if setting in self.settings and setting in task.unknown_settings(self.settings):
+                one = {setting: self.settings[setting]}
+                names = " and ".join(other.name for other in TASKS.values() if not other.unknown_settings(one))
+                raise ValueError(f"{option} is for --task {names}; got {task.name!r}")
 
 
 def run(job: Job, printer: Printer) -> dict[str, Any]:
@@ -93,34 +130,53 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
 
     started = time.monotonic()
     check_place(job.out, resume=job.resume, restart=job.force)
-    data, target, auxiliary = _read(job)
-    about = data.describe()
-    printer.data(about, f"{job.data.name}, as understood:")
+    tables = _tables(job, job.data)
+    job = _with_samples(job, tables, printer)
+    read = _read(job, tables)
+    about = read.data.describe()
+    printer.data(about, f"{_named(job.data)}, as understood:")
+    if job.task == "classify" and getattr(read.target, "ndim", 0) == 1:
+        printer.classes(read.target.tolist())
+    test = None
+    if job.test is not None:
+        other = _read(job, _tables(job, [job.test], read.data.reading))
+        printer.data(other.data.describe(), f"{_named([job.test])}, to test on, as understood:")
+        test = other.data if other.target is None else (other.data, other.target)
     result = lt.train_and_test(
-        data,
-        target,
+        read.data,
+        read.target,
         task=job.task,
-        auxiliary=auxiliary,
+        auxiliary=read.auxiliary,
         quick=job.quick,
         test_share=job.test_share,
+        groups=read.groups,
+        sample_weight=read.weights,
+        test=test,
+        test_after=job.test_after,
+        folds=job.folds,
+        refit=job.refit,
         seed=job.seed,
         folder=job.out,
         resume=job.resume,
         restart=job.force,
         target_name=job.target or "",
         auxiliary_names=job.auxiliary,
-        columns=job.columns.to_dict(),
+        columns=job.columns.remembered(job.reading, read.data).to_dict(),
         labels_id=job.labels_id or job.columns.id,
         title=job.title,
         command=job.command,
         attribution=job.attribution,
         log=printer.line,
+        keep_neighbours=job.keep_neighbours,
         verbose=sys.stderr.isatty(),
         **job.settings,
     )
     report = job.out / REPORT
-    printer.scores(result.figures, result.caption)
-    printer.line(f"model   {job.out}")
+    if result.figures:
+        printer.scores(result.figures, result.caption)
+    if result.contents is not None and result.contents.verdict:
+        printer.line(result.contents.verdict)
+    printer.line(f"model   {job.out}, {result.record.split['saved model']}")
     if report.is_file():
         printer.line(f"report  {report}")
     return {
@@ -130,28 +186,134 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         "series": dict(result.record.parts),
         "notes": [str(note) for note in about.notes],
         "test": result.record.test,
+        "details": result.comparison.details(),
         "seconds": round(time.monotonic() - started, 1),
     }
 
 
-def _read(job: Job) -> tuple[SeriesSet, Any, Any]:
-    """Return the series, their targets and their auxiliary targets; None for those that there are none of."""
+def _named(data: Sequence[str | Path]) -> str:
+    """Return what a table of measurements is called."""
+    from liquidtime.data.reading.sql import without_password
+
+    first = without_password(str(data[0]))
+    name = first if "://" in first else Path(first).name
+    return name if len(data) == 1 else f"{name} and {len(data) - 1} more"
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables of a job, before they are taken apart.
+
+    Args:
+        measurements: one row per measurement or sample.
+        labels: the table of labels, or None.
+        columns: what the columns of the measurements mean.
+        missing: numbers and words that mean "not observed".
+    """
+
+    measurements: Table
+    labels: polars.DataFrame | None
+    columns: Columns
+    missing: Sequence[float | str]
+
+
+def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | None = None) -> _Tables:
+    """Read the table of measurements and that of labels.
+
+    Args:
+        job: what to do.
+        source: where the table of measurements is.
+        usual: how the table of training was written, where this is another one.
+    """
+    from liquidtime.data.reading import read_table
+
+    reading, columns = job.reading.reading(usual), dataclasses.replace(job.columns, reading=dict(usual or {}))
+    measurements = read_table(source, reading)
+    labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
+    return _Tables(measurements, labels, columns, reading.missing)
+
+
+def _with_samples(job: Job, tables: _Tables, printer: Printer) -> Job:
+    """Return the job with the task of samples where the target is of every sample, and say so where it was noticed."""
+    from liquidtime.cli.sample_targets import varies
+    from liquidtime.tasks import TASKS, find_task
+
+    task = find_task(job.task, "--task")
+    per_sample = next(other for other in TASKS.values() if other.per_sample)
+    if task.per_sample or job.target is None:
+        return dataclasses.replace(job, each_sample=task.per_sample)
+    if job.each_sample:
+        if task.name != "classify":
+            raise ValueError(f"--each-sample is for --task classify; got {task.name!r}")
+        return dataclasses.replace(job, task=per_sample.name)
+    if task.name != "classify" or job.target in job.columns.static:
+        return job
+    table, id = tables.measurements.frame, job.columns.id
+    if tables.labels is not None:
+        table, id = tables.labels, job.labels_id or id
+        if job.columns.time not in table.columns:
+            return job
+    count = varies(table, id, job.target, tables.missing)
+    if not count:
+        return job
+    printer.line(f"--target {job.target!r} varies within {count:,} series: every sample is classified (--each-sample)")
+    return dataclasses.replace(job, task=per_sample.name, each_sample=True)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What the tables tell.
+
+    Args:
+        data: S series.
+        target: (S, …) what is predicted; None for forecasts.
+        auxiliary: (S, K) auxiliary targets, or None.
+        groups: (S,) the group of each series, or None.
+        weights: (S,) the weight of each series, or None.
+    """
+
+    data: SeriesSet
+    target: Any = None
+    auxiliary: Any = None
+    groups: Any = None
+    weights: Any = None
+
+
+def _read(job: Job, tables: _Tables) -> _Read:
+    """Return the series and, from the table of measurements or that of labels, what belongs to each of them."""
     import narwhals as nw
 
-    from liquidtime.data import align_labels, align_outcomes, read_frame
+    from liquidtime.cli.sample_targets import sample_target
+    from liquidtime.cli.series_facts import fact_of_series
+    from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading.columns import check_column
 
-    frame = read_frame(job.data)
+    frame, labels, columns, missing = tables.measurements.frame, tables.labels, tables.columns, tables.missing
+    named = [name for name in (job.group, job.weight) if name is not None and name not in columns.static]
+    table, id = frame, columns.id
+    target: Any = None
+    auxiliary = None
     if job.target is None:
-        return job.columns.read(frame, strict=job.strict), None, None
-    if job.labels is None:
-        table, id = labels_of(frame, job.columns, job.target, job.auxiliary), job.columns.id
+        data = columns.read(tables.measurements, job.reading, leave=named, strict=job.strict)
+    elif job.each_sample:
+        samples = sample_target(frame, columns, job.target, labels, job.labels_id, missing)
+        whole = dataclasses.replace(tables.measurements, frame=samples.frame)
+        data, target = samples.split(samples.columns.read(whole, job.reading, leave=named, strict=job.strict))
     else:
-        table, id = read_frame(job.labels), job.labels_id or job.columns.id
-    for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
-        check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
-    data = job.columns.read(frame, leave=(job.target, *job.auxiliary), strict=job.strict)
-    data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict)
-    if not job.auxiliary:
-        return data, target, None
-    return data, target, align_outcomes(data, table, id=id, columns=job.auxiliary, missing=job.columns.missing)
+        if labels is None:
+            table = labels_of(frame, columns, job.target, job.auxiliary, missing)
+        else:
+            table, id = labels, job.labels_id or columns.id
+        for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
+            check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
+        leave = (job.target, *job.auxiliary, *named)
+        data = columns.read(tables.measurements, job.reading, leave=leave, strict=job.strict)
+        data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict, missing=missing)
+        if job.auxiliary:
+            auxiliary = align_outcomes(data, table, id=id, columns=job.auxiliary, missing=missing)
+    sources = [(frame, columns.id)] if labels is None else [(labels, id), (frame, columns.id)]
+    facts = {
+        option: None if name is None else fact_of_series(option, name, data, sources)
+        for option, name in (("--group", job.group), ("--weight", job.weight))
+    }
+    return _Read(data, target, auxiliary, facts["--group"], facts["--weight"])

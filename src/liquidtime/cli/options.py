@@ -8,7 +8,12 @@ from typing import Annotated
 import typer
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet or Arrow file of measurements.", show_default=False)
+    list[str],
+    typer.Argument(
+        metavar="DATA...",
+        help="Measurements: CSV, TSV, text, Parquet, Arrow or Excel files, folders, patterns, or a database.",
+        show_default=False,
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder made by `train`.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, all else on standard error.")]

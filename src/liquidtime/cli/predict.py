@@ -7,9 +7,10 @@ import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars
 
@@ -17,13 +18,31 @@ if TYPE_CHECKING:
 
 
 @command
+@with_reading
 def predict(
     model: Model,
     data: Data,
+    reading: ReadingOptions,
     out: Annotated[Path, typer.Option("--out", help="File to write, .csv or .parquet.", show_default=False)],
     horizon: Annotated[
         list[float] | None,
         typer.Option("--horizon", help="Forecasts: time after the last sample of a series; may be repeated."),
+    ] = None,
+    intervals: Annotated[
+        float | None,
+        typer.Option("--intervals", help="Values and forecasts: share of truths that intervals hold (default: 0.9)."),
+    ] = None,
+    each_sample: Annotated[
+        bool, typer.Option("--each-sample", help="Write one row per sample: the prediction from the samples up to it.")
+    ] = False,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            min=0.0,
+            max=1.0,
+            help="Two classes: probability of the second from which it is predicted (default: the model's).",
+        ),
     ] = None,
     id: OldId = None,
     time: OldTime = None,
@@ -37,34 +56,43 @@ def predict(
 ) -> None:
     """Predict new series with a trained model.
 
-    Writes one row per series with its id, `prediction`, and for classes `probability_<class>`; of forecasts one row per
-    series, horizon and channel. The columns are those of training unless others are named.
+    Writes one row per series with its id, the `time` of its last sample, `prediction`, for classes
+    `probability_<class>`, and for values the ends of their intervals, `low` and `high`; with --each-sample, and for
+    models of samples, one such row per sample; of forecasts one row per series, horizon and channel, with the ends of
+    its prediction interval. Samples at the end of a series that hold `--known` channels of training alone are its
+    future. The columns are those of training unless others are named.
     """
     from liquidtime.cli.model_files import columns_to_read, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.data import read_frame
+    from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
     _check_out(out, model, data, force)
     printer = Printer(as_json)
     estimator, record = load(model)
     task = task_of(estimator)
-    options = {"horizons": horizon} if horizon else {}
-    check_options(task, dict.fromkeys(options, "--horizon"))
+    typed = {
+        "horizons": ("--horizon", horizon or None),
+        "intervals": ("--intervals", intervals),
+        "threshold": ("--threshold", threshold),
+    }
+    options = {name: value for name, (_, value) in typed.items() if value is not None}
+    check_options(task, {name: typed[name][0] for name in options})
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
     encoder = estimator.encoder_
-    series = columns.read_new(read_frame(data), encoder.channels_, encoder.time_unit_, strict)
+    table = read_table(data, reading.reading(columns.reading))
+    series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
     for note in series.notes:
         printer.line(str(note))
-    table = task.table(estimator, series, columns.id, **options)
-    write(table, out, replace=force)
+    predictions = task.table(estimator, series, columns.id, each_sample=each_sample, **options)
+    write(predictions, out, replace=force)
     printer.line(f"{len(series):,} series predicted, written to {out}")
     printer.result(
         {
             "out": str(out),
             "series": len(series),
-            "rows": len(table),
-            "columns": table.columns,
+            "rows": len(predictions),
+            "columns": predictions.columns,
             "notes": [str(note) for note in series.notes],
         }
     )
@@ -99,13 +127,13 @@ def write(table: polars.DataFrame, out: Path, *, replace: bool) -> None:
     write_file(out.absolute(), buffer.getvalue(), replace=replace)
 
 
-def _check_out(out: Path, model: Path, data: Path, force: bool) -> None:
+def _check_out(out: Path, model: Path, data: Sequence[str], force: bool) -> None:
     """Refuse, before any work, a file that cannot be written or must not be lost."""
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"--out must end in .csv or .parquet; got {out.name!r}")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
-    if out.exists() and data.exists() and out.samefile(data):
+    if out.exists() and any(Path(source).exists() and out.samefile(source) for source in data):
         raise ValueError(f"--out {out} is the file of measurements itself; choose another name")
     if model.resolve() in (out.absolute().parent.resolve() / out.name).parents:
         raise ValueError(f"--out {out} must not lie in the model folder, whose files are sealed; choose another place")

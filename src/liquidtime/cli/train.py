@@ -7,11 +7,14 @@ import typer
 
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import AsJson, Data, Debug, Strict, listed
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 
 @command
+@with_reading
 def train(
     data: Data,
+    reading: ReadingOptions,
     id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
     time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
@@ -39,11 +42,20 @@ def train(
         list[str] | None, typer.Option("--static", help="Columns or channels that do not change within a series.")
     ] = None,
     categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
-    missing: Annotated[
-        list[float] | None, typer.Option("--missing", help="A number that means not observed; may be repeated.")
-    ] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
-    task: Annotated[str, typer.Option("--task", help="What to predict: classify, regress or forecast.")] = "classify",
+    task: Annotated[
+        str, typer.Option("--task", help="What to predict: classify, classify-samples, regress or forecast.")
+    ] = "classify",
+    horizon: Annotated[
+        float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked, in the time unit.")
+    ] = None,
+    targets: Annotated[
+        list[str] | None, typer.Option("--targets", help="Forecasts: the channels to forecast (default: all numbers).")
+    ] = None,
+    known: Annotated[
+        list[str] | None,
+        typer.Option("--known", help="Forecasts: channels whose future values are given, such as a timetable."),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A CfC network alone, in seconds; so does any setting of networks below.")
     ] = False,
@@ -64,10 +76,53 @@ def train(
     ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
-    test_share: Annotated[float, typer.Option("--test-share", help="Share of the series that are tested on.")] = 0.2,
+    test_share: Annotated[
+        float, typer.Option("--test-share", help="Share of the series that are tested on; 0 tests nothing.")
+    ] = 0.2,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", help="Column of labels or DATA: series of one group are never trained and tested on."),
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option("--test", help="File of other series to test on, like DATA.", show_default=False)
+    ] = None,
+    test_after: Annotated[
+        str | None, typer.Option("--test-after", help="Test on series that end at this time or later.")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option("--folds", min=2, help="Cross-validate: test every series, in so many parts.")
+    ] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit/--no-refit", help="Train the saved model on all series after the test.")
+    ] = True,
+    each_sample: Annotated[
+        bool,
+        typer.Option("--each-sample", help="--target is a class of every sample; noticed where it varies in a series."),
+    ] = False,
+    weight: Annotated[
+        str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
+    ] = None,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            "--threshold",
+            help="Of two classes, when to say the second: a probability, or what it is chosen by on held-out series: "
+            "balanced_accuracy, f1, specificity=0.9, sensitivity=0.9, cost=1:5 (false alarm : miss).",
+        ),
+    ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="To regress by networks alone: measure intervals; stacks always do.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
+    ] = False,
+    keep_neighbours: Annotated[
+        bool,
+        typer.Option(
+            "--keep-neighbours",
+            help="Keep ids and outcomes of training series with the model, for `explain` to name similar ones.",
+        ),
     ] = False,
     strict: Strict = False,
     as_json: AsJson = False,
@@ -76,14 +131,17 @@ def train(
     """Train, test and save a model on your own irregular series, and write a report.
 
     Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
-    gradient boosting and a guess, all with 95 % confidence intervals. To classify and to regress, the model is a stack:
-    CfC networks, trees and convolutions, weighted by how well they predict training series held out from them; --quick
-    trains a network alone. A run that was stopped continues with --resume.
+    gradient boosting and a guess, or the naive forecasts, all with 95 % confidence intervals. The model is a stack: CfC
+    networks, trees and convolutions or linear models, weighted by how well they predict training series held out from
+    them; --quick trains a network alone. The saved model is then trained on all series, by the same choices. A run that
+    was stopped continues with --resume.
+    What was typed is written beside the model, as <out>.run.yaml, which --config takes.
     A model at --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
 
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
     """
     from liquidtime.cli.columns import Columns
+    from liquidtime.cli.config import write_config
     from liquidtime.cli.job import Job, run
     from liquidtime.cli.printing import Printer
 
@@ -91,14 +149,16 @@ def train(
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
         "validation_fraction": validation_share,
-        "class_weight": "balanced" if balanced else None,
+        "class_weight": "balanced" if balanced else None, "threshold": threshold, "intervals": intervals or None,
+        "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip
     job = Job(
         data=data,
         columns=Columns(
             id, time, channel, value, tuple(listed(values)), tuple(listed(static)), tuple(listed(categorical)),
-            tuple(missing or ()), time_unit,
+            (), time_unit,
         ),
+        reading=reading,
         out=out,
         task=task,
         target=target,
@@ -107,15 +167,27 @@ def train(
         auxiliary=tuple(listed(auxiliary)),
         seed=seed,
         test_share=test_share,
+        group=group,
+        each_sample=each_sample,
+        weight=weight,
+        test=test,
+        test_after=test_after,
+        folds=folds,
+        refit=refit,
         resume=resume,
         force=force,
         quick=quick,
         strict=strict,
+        keep_neighbours=keep_neighbours,
         settings={name: setting for name, setting in given.items() if setting is not None},
         command=typed(),
     )  # fmt: skip
     printer = Printer(as_json)
-    printer.result(run(job, printer))
+    result = run(job, printer)
+    config = write_config(reading.context, out)
+    if config is not None:
+        printer.line(f"config  {config}")
+    printer.result({**result, "config": None if config is None else str(config)})
 
 
 def typed() -> str:

@@ -3,7 +3,12 @@
 from liquidtime.estimators.faces import CfCClassifier, CfCForecaster, CfCRegressor
 from liquidtime.estimators.files.model_config import ModelFolderError
 from liquidtime.estimators.files.model_folder import load
-from liquidtime.estimators.stacking import StackedClassifier, StackedRegressor
+from liquidtime.estimators.stacking import (
+    StackedClassifier,
+    StackedForecaster,
+    StackedRegressor,
+    StackedStepClassifier,
+)
 from liquidtime.networks import NETWORKS
 
 __all__ = [
@@ -13,6 +18,8 @@ __all__ = [
     "CfCRegressor",
     "ModelFolderError",
     "StackedClassifier",
+    "StackedForecaster",
     "StackedRegressor",
+    "StackedStepClassifier",
     "load",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from liquidtime.errors import unknown_choice
@@ -14,7 +14,9 @@ from liquidtime.training.bounded import json_from_bytes
 JOB, REPORT = "job.json", "report.html"
 """Files of a model folder besides the model itself."""
 _FORMAT, _MOST_VALUES = 1, 250_000
-_COLUMNS = ("id", "time", "channel", "value", "values", "static", "categorical", "missing", "time_unit")
+_COLUMNS = (
+    "id", "time", "channel", "value", "values", "static", "categorical", "missing", "time_unit", "static_id", "reading",
+)  # fmt: skip
 """What can be said of a table's columns; `id` and `time` must be."""
 
 
@@ -31,6 +33,8 @@ class JobRecord:
         parts: number of series by part.
         test: figures of merit by model and metric.
         auxiliary: names of the auxiliary targets.
+        split: in words how series were tested on, under "test", and what the saved model was trained on, under "saved
+            model".
     """
 
     task: str
@@ -40,6 +44,7 @@ class JobRecord:
     parts: Mapping[str, int]
     test: Mapping[str, Any]
     auxiliary: Sequence[str] = ()
+    split: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.columns is None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from liquidtime._provenance import versions
 from liquidtime.data import SeriesSet
+from liquidtime.estimators.stacking import StackedForecaster
 from liquidtime.estimators.stacking.base import StackedEstimator
-from liquidtime.evaluation.gate_times import model_gate_times
+from liquidtime.evaluation.insight import Explanation, Neighbours, explain
 from liquidtime.evaluation.report import Curve, ReportData
-from liquidtime.tasks import Comparison, Task, task_of
+from liquidtime.tasks import Comparison, SeriesView, Task, task_of
+
+_SERIES, _PRESENCE = 64, 6
+"""Test series, and channels whose presence is asked for, that a report measures importances by."""
 
 
 def _parts(model: Any) -> dict[str, str]:
     """Return the parts of a stacked model with their weights and out-of-fold figures, in words; none of others."""
-    if not isinstance(model, StackedEstimator):
+    if not isinstance(model, StackedEstimator | StackedForecaster):
         return {}
     facts = {}
     for part in model.parts_:
@@ -31,8 +36,12 @@ def report_data(
     data: SeriesSet,
     parts: Mapping[str, Any],
     comparison: Comparison,
+    test: SeriesSet,
     *,
     task: Task | None = None,
+    target: Any = None,
+    neighbours: Neighbours | None = None,
+    split: Mapping[str, str] | None = None,
     **texts: Any,
 ) -> ReportData:
     """Gather what a report shows.
@@ -42,10 +51,16 @@ def report_data(
         data: all of the data.
         parts: rows of the data by part; "test" is the test part.
         comparison: of the test part, with its series.
+        test: the series of the comparison, whole.
         task: what is predicted; None for the model's own.
+        target: (S,) classes of all of the data, to count; None counts those of the comparison.
+        neighbours: training series to find similar ones in; None for none.
+        split: how the test was made and what the saved model was trained on, in words by name.
         **texts: `title`, `target_name`, `seed`, `command` and `attribution` of `ReportData`.
     """
-    task, series = task or task_of(model), comparison.series
+    task = task or task_of(model)
+    views = [replace(view, categories=data.categories) for view in task.views(model, comparison)]
+    forecasts = getattr(comparison, "test", None)
     within = np.ones(len(data.times), dtype=bool)
     within[data.offsets[:-1][data.lengths > 0]] = False  # the first sample of a series has no interval
     return ReportData(
@@ -56,9 +71,47 @@ def report_data(
         parts={name: len(rows) for name, rows in parts.items()},
         comparison=comparison.plain(),
         curves=[Curve(network.history, network.best_epoch) for network in model.results_],
-        series=task.views(model, comparison),
-        gate_times=None if series is None else model_gate_times(model, series),
-        settings=model.get_params(deep=False) | _parts(model),
+        series=views,
+        counts=_counts(comparison, target, parts),
+        errors=[] if forecasts is None else forecasts.by_channel(),
+        insight=_inside(model, test, comparison, views, neighbours, texts.get("seed", 0)),
+        settings={**(split or {}), **model.get_params(deep=False), **_parts(model)},
         versions=versions(),
         **texts,
     )
+
+
+def _counts(comparison: Comparison, target: Any, parts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return how many series of each part each class has."""
+    labels = comparison.classes
+    if not len(labels):
+        return {}
+    if target is None or np.shape(target) != (sum(len(rows) for rows in parts.values()),):
+        numbers = np.bincount(comparison.target, minlength=len(labels))
+        return {str(label): {"test": int(number)} for label, number in zip(labels, numbers, strict=True)}
+    known = np.array([str(label) for label in np.asarray(target).tolist()])
+    return {
+        str(label): {name: int((known[rows] == str(label)).sum()) for name, rows in parts.items()} for label in labels
+    }
+
+
+def _inside(
+    model: Any,
+    test: SeriesSet,
+    comparison: Comparison,
+    views: Sequence[SeriesView],
+    neighbours: Neighbours | None,
+    seed: int,
+) -> Explanation | None:
+    """Return what the model looks like inside, with the best and the worst series explained.
+
+    None where no series has a sample, and for models of every sample, which are not explained.
+    """
+    if not views or getattr(model, "per_step", False):
+        return None
+    target = None
+    if task_of(model).has_target:
+        target = comparison.target if not len(comparison.classes) else comparison.classes[comparison.target]
+    shown = list({view.kind: view.id for view in reversed(views)}.values())[::-1]
+    limits = {"repeats": 1, "most_series": _SERIES, "most_presence": _PRESENCE}
+    return explain(model, test, target, id=shown, neighbours=neighbours, seed=seed, **limits)

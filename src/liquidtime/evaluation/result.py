@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from liquidtime.evaluation.insight import Neighbours
 from liquidtime.evaluation.job_record import JOB, REPORT, JobRecord
 from liquidtime.evaluation.report import ReportData, render
 from liquidtime.tasks import Comparison, Task
@@ -32,12 +33,14 @@ class Result:
     Args:
         task: what is predicted.
         reason: why this task was taken, in words; "" where it was asked for.
-        model: the estimator, fitted to the training part.
+        model: the estimator, fitted to all series after the test, or to the training part without `refit`.
         parts: positions in the data of the series of each part, "training" and "test".
-        comparison: the model and its rivals on the test part.
+        comparison: the model, as it was before it saw the test part, and its rivals on the test part; empty where
+            nothing was tested.
         predictions: of the test part, with the truth: a polars data frame.
-        contents: what the report shows.
+        contents: what the report shows; None where nothing was tested.
         record: what the model folder remembers of the job.
+        neighbours: training series to find similar ones in, which the model folder keeps; None for none.
     """
 
     task: Task
@@ -46,8 +49,9 @@ class Result:
     parts: Mapping[str, npt.NDArray[np.int64]]
     comparison: Comparison
     predictions: polars.DataFrame
-    contents: ReportData
+    contents: ReportData | None
     record: JobRecord
+    neighbours: Neighbours | None = None
 
     @property
     def figures(self) -> Figures:
@@ -59,8 +63,11 @@ class Result:
 
         Raises:
             ImportError: matplotlib or jinja2 is not installed.
+            ValueError: nothing was tested.
 
         """
+        if self.contents is None:
+            raise ValueError("there is no report: nothing was tested, since `test_share` was 0")
         return render(self.contents)
 
     def report(self, path: str | Path) -> Path:
@@ -82,7 +89,7 @@ class Result:
 
         Args:
             path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
-            report: whether to write the report.
+            report: whether to write the report, where something was tested.
 
         Raises:
             FileExistsError: the folder holds other files.
@@ -90,28 +97,41 @@ class Result:
             SaveFailed: the disk is full or refuses.
 
         """
-        files = {JOB: self.record.to_bytes()}
-        if report:
+        files = {JOB: self.record.to_bytes(), **({} if self.neighbours is None else self.neighbours.files())}
+        if report and self.contents is not None:
             files[REPORT] = self.page().encode()
-        own = self.record.test[self.comparison.name]
+        own: Mapping[str, Any] = next(iter(self.record.test.values()), {})
         metrics = {f"{metric}{end}": figure[key] for metric, figure in own.items() for end, key in _ENDS}
         self.model.save(path, metrics=metrics, files=files)
 
     @property
     def caption(self) -> str:
         """What the figures were measured on, in words."""
+        if self.contents is None:
+            return "nothing was tested"
         unit = f", {self.task.unit}" if self.task.unit else ""
-        return f"on {len(self.parts['test']):,} series of the test part{unit}, with 95 % confidence intervals"
+        tested = f"on {len(self.parts['test']):,} series of the test part{unit}, with 95 % confidence intervals"
+        return f"{tested}; {self.record.split['test']}" if "test" in self.record.split else tested
 
     def _headline(self) -> str:
-        of = f" of {self.contents.target_name}" if self.contents.target_name else ""
+        name = self.record.target or self.task.unnamed_target
+        of = f" of {name}" if name else ""
         taken = f" (task {self.task.name!r}, since {self.reason})" if self.reason else ""
         sizes = f"{len(self.parts['training']):,} series trained on, {len(self.parts['test']):,} tested on"
-        return f"{self.task.title}{of}{taken}: {sizes}, seed {self.contents.seed}"
+        seed = f", seed {self.contents.seed}" if self.contents is not None else ""
+        return f"{self.task.title}{of}{taken}: {sizes}{seed}"
 
     def __repr__(self) -> str:
-        return f"{self._headline()}\n\n{as_text(rows_of(self.figures))}\n\n{self.caption}; ↓: lower is better"
+        if self.contents is None:
+            return f"{self._headline()}"
+        return f"{self._headline()}\n\n{as_text(rows_of(self.figures))}\n\n{self._below()}"
+
+    def _below(self) -> str:
+        saved = self.record.split.get("saved model")
+        told = self.contents.verdict if self.contents is not None else ""
+        lines = [f"{self.caption}; ↓: lower is better", told, f"the model is {saved}" if saved else ""]
+        return "\n".join(line for line in lines if line)
 
     def _repr_html_(self) -> str:
-        table = as_html(self.figures, f"{self.caption}; ↓: lower is better")
+        table = as_html(self.figures, self._below()) if self.contents is not None else ""
         return f"<div><p><b>{escape(self._headline())}</b></p>{table}</div>"

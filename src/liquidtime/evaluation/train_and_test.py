@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars
+
 from liquidtime.data import SeriesSet
+from liquidtime.evaluation.job_inputs import gathered
 from liquidtime.evaluation.job_record import JobRecord
 from liquidtime.evaluation.model_place import check_place
 from liquidtime.evaluation.report_data import report_data
 from liquidtime.evaluation.result import Result
+from liquidtime.evaluation.split import SplitRequest
 from liquidtime.evaluation.training_job import TrainingJob
-from liquidtime.tasks import Task
+from liquidtime.tasks import Comparison, Task
 from liquidtime.tasks.prediction_table import prediction_table
-from liquidtime.training.run_folder import RunFolder
+from liquidtime.training.run_folder import RunFolder, marked_folder
+from liquidtime.training.stages import stage
 
 Log = Callable[[str], None]
 
@@ -29,6 +35,12 @@ def train_and_test(
     estimator: Any = None,
     quick: bool = False,
     test_share: float = 0.2,
+    groups: Any = None,
+    test: tuple[SeriesSet, Any] | SeriesSet | None = None,
+    test_after: Any = None,
+    folds: int | None = None,
+    refit: bool = True,
+    sample_weight: Any = None,
     seed: int = 0,
     folder: str | Path | None = None,
     resume: bool = False,
@@ -41,6 +53,7 @@ def train_and_test(
     command: str = "",
     attribution: str = "",
     log: Log | None = None,
+    keep_neighbours: bool = False,
     **settings: Any,
 ) -> Result:
     """Train a model on one part of the series and test it on the rest, beside the rivals of its task.
@@ -52,7 +65,8 @@ def train_and_test(
 
     Args:
         data: S series.
-        target: (S,) or (S, K) what is to be predicted; None forecasts the series themselves.
+        target: (S,) or (S, K) what is to be predicted; a list of S arrays, or (N,), one entry per sample, for classes
+            of every sample; None forecasts the series themselves.
         task: name of the task, such as "classify", "regress" or "forecast"; None takes the one that the target
             suggests: forecasts without a target; classes of texts, truth values and a few different whole numbers;
             values of other numbers. The result says which was taken.
@@ -60,8 +74,20 @@ def train_and_test(
         estimator: an estimator of the task, which is copied; None for the task's own: without `settings` the stacked
             one where the task has one (`StackedClassifier`, `StackedRegressor`), with settings of networks those alone.
         quick: networks alone, one of them if `settings` say nothing else: seconds instead of minutes.
-        test_share: share of the series that the model does not see and is tested on, in (0, 1). Forecasts of fewer
-            than four series are tested on windows of this share of their samples, the last ones.
+        test_share: share of the series that the model does not see and is tested on, from 0 to below 1. Forecasts of
+            fewer than four series are tested on windows of this share of their samples, the last ones. With 0 nothing
+            is tested.
+        groups: (S,) of which group each series is, such as of one patient or engine: series of a group are never on
+            both sides, neither of the test nor of a choice inside the training part, and intervals resample groups.
+        test: other series, with their targets where the task has one, to test on in place of a share.
+        test_after: a time stamp, or a number where times are numbers: series that end then or later are tested on and
+            those that end before are trained on, and choices inside the training part go by time too. Forecasts are
+            trained on all samples before it and tested on those after.
+        folds: test each of so many parts of the series by a model that was trained on the others; figures are of all
+            series together.
+        refit: whether the model is trained again on all series after the test, by the choices made before it, so that
+            the model that is returned and saved has learned from all of them. Figures are of the model before that.
+        sample_weight: (S,) how much each series counts in training; figures count every series alike.
         seed: random seed of the split, the training, the rivals and the resamples; an estimator's own `random_state`
             takes precedence in its training.
         folder: model folder to write: model, report and job. While training, checkpoints are kept in
@@ -77,6 +103,8 @@ def train_and_test(
         command: what was typed to make the result, for the report.
         attribution: whose data it is, for the report.
         log: called with one line of text per stage.
+        keep_neighbours: keep the ids and outcomes of training series with the model, so that `lt.explain` can name
+            those most similar to a new one.
         **settings: arguments of the task's estimator, such as `epochs` or `n_estimators`.
 
     Raises:
@@ -90,11 +118,13 @@ def train_and_test(
     say = log or (lambda line: None)
     if folder is not None:
         check_place(folder, resume=resume, restart=restart)
-    job = TrainingJob.planned(data, target, task, auxiliary, estimator, test_share, seed, settings, quick)
+    data, inputs, held, groups = gathered(data, target, auxiliary, sample_weight, groups, test)
+    request = SplitRequest(test_share, groups, held, test_after, folds)
+    job = TrainingJob.planned(data, inputs, task, estimator, request, refit, seed, settings, quick)
     if job.reason:
         say(f"task {job.task.name}, since {job.reason}")
     sizes = {name: len(rows) for name, rows in job.parts.items()}
-    say(f"training on {sizes['training']:,} series, testing on {sizes['test']:,} that it does not see")
+    say(_plan(job))
     name = target_name or job.task.unnamed_target
     heading = title or (job.task.title if folder is None else Path(folder).absolute().name)
     texts = {"title": heading, "target_name": name, "command": command, "attribution": attribution}
@@ -106,21 +136,20 @@ def train_and_test(
         parts=sizes,
         test={},
         auxiliary=tuple(auxiliary_names),
+        split={"test": job.split.words, "saved model": _saved(job)},
     )
     if folder is None:
-        job.fit()
-        return _test(job, record, texts, say)
+        return _run(job, record, texts, say, None, False, keep_neighbours)
     run = RunFolder(Path(folder))
     if resume and not run.path.exists():
         say(f"there is no {run.path.name} to resume; starting over")
     with run.held(job.fingerprint(), resume=resume, discard=restart):
         try:
-            job.fit(folder=run.path, resume=resume)
+            result = _run(job, record, texts, say, run.path, resume, keep_neighbours)
         except Exception:
             if not run.has_checkpoint():  # nothing to resume
                 run.clear()
             raise
-        result = _test(job, record, texts, say)
         try:
             result.save(folder)
         except ImportError as error:
@@ -132,17 +161,95 @@ def train_and_test(
     return result
 
 
-def _test(job: TrainingJob, record: JobRecord, texts: Mapping[str, str], say: Log) -> Result:
-    """Return the result of a job whose model is fitted."""
-    say("testing, beside baselines from the same training part")
-    comparison = job.compare()
+def _plan(job: TrainingJob) -> str:
+    """Return in words what is trained on and tested on."""
+    sizes = {name: len(rows) for name, rows in job.parts.items()}
+    if not job.split.folds:
+        return f"training on all {sizes['training']:,} series; nothing is tested"
+    if len(job.split.folds) > 1:
+        return f"testing on {sizes['test']:,} series, {job.split.words}"
+    return (
+        f"training on {sizes['training']:,} series, testing on {sizes['test']:,} that it does not see "
+        f"({job.split.words})"
+    )
+
+
+def _saved(job: TrainingJob) -> str:
+    """Return in words what the model that is returned and saved was trained on."""
+    if not job.split.folds or not job.refit:
+        return f"trained on the {len(job.parts['training']):,} series of the training part"
+    return f"trained on all {len(job.data):,} series after the test, whose figures are of models that saw fewer"
+
+
+def _run(
+    job: TrainingJob,
+    record: JobRecord,
+    texts: Mapping[str, str],
+    say: Log,
+    folder: Path | None,
+    resume: bool,
+    keep: bool,
+) -> Result:
+    """Train, test and, where asked for, train on all series."""
+    places = _places(folder, len(job.split.folds))
+    if not job.split.folds:
+        model = job.fit(job.unfitted(), None, **_run_of(folder, resume))
+        empty = Comparison(np.empty(0), {}, {})
+        near = job.neighbours(model, None) if keep else None
+        return Result(job.task, job.reason, model, job.parts, empty, polars.DataFrame(), None, record, near)
+    comparisons, tables, first, contents, near = [], [], None, None, None
+    for number, ((train, test), place) in enumerate(zip(job.split.folds, places, strict=False), 1):
+        if len(job.split.folds) > 1:
+            say(f"fold {number} of {len(job.split.folds)}")
+        with stage(f"test {number} of {len(job.split.folds)}", number - 1, len(job.split.folds) + job.refit):
+            model = job.fit(job.unfitted(), train, **_run_of(place, resume))
+        if number == 1:
+            say("testing, beside baselines from the same training part")
+        comparison = job.compare(model, train, test)
+        comparisons.append(comparison.plain())
+        tables.append(prediction_table("id", job.task.tested(model, comparison)))
+        if first is None:
+            first, near = model, job.neighbours(model, train) if keep else None
+            say("looking inside the model")
+            contents = report_data(
+                model,
+                job.split.data,
+                job.parts,
+                comparison,
+                job.split.data[test],
+                task=job.task,
+                target=job.inputs.target,
+                neighbours=near,
+                seed=job.seed,
+                split=record.split,
+                **texts,
+            )
+    assert contents is not None
+    whole = comparisons[0] if len(comparisons) == 1 else job.task.pool(comparisons, job.seed)
+    if job.refit:
+        say(f"training the model on all {len(job.data):,} series")
+        with stage("on all series", len(job.split.folds), len(job.split.folds) + 1):
+            place = None if folder is None else marked_folder(folder / "refit")
+            first = job.fit(first, None, **_run_of(place, resume))
+        near = job.neighbours(first, None) if keep else None
     return Result(
         task=job.task,
         reason=job.reason,
-        model=job.model,
+        model=first,
         parts=job.parts,
-        comparison=comparison.plain(),
-        predictions=prediction_table("id", job.task.tested(job.model, comparison)),
-        contents=report_data(job.model, job.data, job.parts, comparison, task=job.task, seed=job.seed, **texts),
-        record=replace(record, test=comparison.to_dict()),
+        comparison=whole,
+        predictions=polars.concat(tables),
+        contents=replace(contents, comparison=whole),
+        record=replace(record, test=whole.to_dict()),
+        neighbours=near,
     )
+
+
+def _places(folder: Path | None, folds: int) -> Iterator[Path | None]:
+    """Yield where each fold keeps its run: the folder itself, or one inside it for each."""
+    for number in range(folds):
+        yield folder if folder is None or folds == 1 else marked_folder(folder / f"fold-{number}")
+
+
+def _run_of(folder: Path | None, resume: bool) -> dict[str, Any]:
+    return {} if folder is None else {"folder": folder, "resume": resume}

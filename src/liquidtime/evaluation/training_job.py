@@ -5,22 +5,42 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from liquidtime.data import SeriesSet
 from liquidtime.errors import nearest
 from liquidtime.estimators.files.model_config import stored_params
+from liquidtime.estimators.stacking import StackedForecaster
 from liquidtime.estimators.stacking.base import StackedEstimator
-from liquidtime.evaluation.hold_out import FEWEST, hold_out, hold_out_ends
+from liquidtime.evaluation.hold_out import Rows
+from liquidtime.evaluation.insight import Neighbours
+from liquidtime.evaluation.split import Split, SplitRequest, split_series
 from liquidtime.tasks import Comparison, Task, find_task, infer_task, task_of
+from liquidtime.tasks.per_sample import by_series
 
 _LABELS = {"cfc": "CfC", "ltc": "LTC"}
 """Networks that tables write otherwise than settings do."""
+
+
+@dataclass(frozen=True, eq=False)
+class JobInputs:
+    """What the job was given of each series, besides the series themselves.
+
+    Args:
+        target: (S,) or (S, K) targets; None where the task has none.
+        auxiliary: (S, …) auxiliary targets, or None.
+        weights: (S,) how much each series counts in training, or None.
+    """
+
+    target: npt.NDArray[Any] | None = None
+    auxiliary: npt.NDArray[Any] | None = None
+    weights: npt.NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +51,10 @@ class TrainingJob:
         task: what is predicted.
         reason: why this task was taken, in words; "" where it was asked for.
         model: the estimator, not fitted yet.
-        data: all S series.
-        target: (S,) or (S, K) their targets; None where the task has none.
-        auxiliary: (S, …) auxiliary targets, or None.
-        parts: rows of the data by part, "training" and "test".
+        data: all S series, whole.
+        inputs: what was given of each.
+        split: how they are parted.
+        refit: whether the model is fitted to all series after the test.
         seed: random seed of rivals and resamples.
     """
 
@@ -42,47 +62,48 @@ class TrainingJob:
     reason: str
     model: Any
     data: SeriesSet
-    target: npt.NDArray[Any] | None
-    auxiliary: npt.NDArray[Any] | None
-    parts: Mapping[str, npt.NDArray[np.int64]]
+    inputs: JobInputs
+    split: Split
+    refit: bool
     seed: int
 
     @staticmethod
     def planned(
         data: SeriesSet,
-        target: Any,
+        inputs: JobInputs,
         task: str | Task | None,
-        auxiliary: Any,
         estimator: Any,
-        test_share: float,
+        request: SplitRequest,
+        refit: bool,
         seed: int,
         settings: Mapping[str, Any],
         quick: bool = False,
     ) -> TrainingJob:
-        """Check everything and split the series; arguments as of `train_and_test`."""
-        if not isinstance(data, SeriesSet):
-            raise TypeError(f"`data` must be a SeriesSet, as SeriesSet.from_arrays makes it; got {type(data).__name__}")
-        y = _plain(target)
-        chosen, reason = _choose_task(task, estimator, y)
+        """Check everything and part the series; arguments as of `train_and_test`."""
+        chosen, reason, y = _choose_task(task, estimator, inputs.target, data)
         y = chosen.check_target(y, len(data))
         model = _make_model(chosen, estimator, settings, seed, quick)
-        if not chosen.has_target and len(data) < FEWEST:
-            data, train, test = hold_out_ends(data, test_share)
-        else:
-            train, test = hold_out(len(data), test_share, seed, None if y is None else chosen.strata(y))
-        extra = None
-        if auxiliary is not None:
-            if not chosen.takes_auxiliary:
-                raise ValueError(f"`auxiliary` is not for the task {chosen.name!r}")
-            extra = np.asarray(_plain(auxiliary))
-            if extra.ndim == 0 or len(extra) != len(data):
-                raise ValueError(f"`auxiliary` must have one row per series, {len(data)}; got shape {extra.shape}")
-        return TrainingJob(chosen, reason, model, data, y, extra, {"training": train, "test": test}, seed)
+        if inputs.auxiliary is not None and not chosen.takes_auxiliary:
+            raise ValueError(f"`auxiliary` is not for the task {chosen.name!r}")
+        if inputs.weights is not None and not has_fit_parameter(model, "sample_weight"):
+            raise ValueError(f"`sample_weight` is not for the task {chosen.name!r}")
+        if chosen.in_time and request.folds is not None:
+            raise ValueError(
+                f"`folds` are not for the task {chosen.name!r}; test by time with `test_after`, or on a share of the "
+                "series"
+            )
+        if request.folds is not None and not refit:
+            raise ValueError("`folds` leave no single tested model to keep; leave out refit=False")
+        split = split_series(data, request, seed, None if y is None else chosen.strata(y), chosen.in_time)
+        if split.cut:
+            assert y is None
+        checked = JobInputs(y, inputs.auxiliary, inputs.weights)
+        return TrainingJob(chosen, reason, model, data, checked, split, refit, seed)
 
     @property
     def name(self) -> str:
         """What tables call the model: its network, and how many there are; or that it is a stack."""
-        if isinstance(self.model, StackedEstimator):
+        if isinstance(self.model, StackedEstimator | StackedForecaster):
             return "stacked model"
         params = self.model.get_params(deep=False)
         network = params.get("network", type(self.model).__name__)
@@ -92,46 +113,99 @@ class TrainingJob:
         name = _LABELS.get(network, network)
         return f"{name}, {members} networks" if members > 1 else name
 
-    def part(self, name: str) -> tuple[SeriesSet, Any]:
-        """Return the series of a part with their targets."""
-        rows = self.parts[name]
-        return self.data[rows], None if self.target is None else self.target[rows]
+    @property
+    def parts(self) -> dict[str, Rows]:
+        """Rows of the split's series that are trained on and tested on; with folds all of them are both."""
+        folds = self.split.folds
+        if not folds:
+            return {"training": np.arange(len(self.data)), "test": np.empty(0, dtype=np.int64)}
+        train, test = (np.unique(np.concatenate([fold[side] for fold in folds])) for side in (0, 1))
+        return {"training": train, "test": test}
 
-    def fit(self, **run: Any) -> None:
-        """Train on the training part.
+    def _part(self, rows: Rows) -> tuple[SeriesSet, Any]:
+        target = self.inputs.target
+        return self.split.data[rows], None if target is None else target[rows]
+
+    def fit(self, model: Any, rows: Rows | None, **run: Any) -> Any:
+        """Train a model on some series and return it.
 
         Args:
+            model: not fitted; or, with None for `rows`, perhaps fitted before, whose choices are then kept.
+            rows: of the split's series; None for all series, whole.
             **run: `folder` and `resume` of the estimator's `fit`.
         """
-        auxiliary = {} if self.auxiliary is None else {"auxiliary": self.auxiliary[self.parts["training"]]}
-        self.model.fit(*self.part("training"), **auxiliary, **run)
+        inputs, split = self.inputs, self.split
+        each = {"auxiliary": inputs.auxiliary, "sample_weight": inputs.weights}
+        if not split.cut:
+            each |= {"groups": split.groups, "order": split.order}
+        known = {name: array for name, array in each.items() if array is not None and has_fit_parameter(model, name)}
+        if rows is not None:
+            part = self._part(rows)
+            return model.fit(*part, **{name: array[rows] for name, array in known.items()}, **run)
+        if hasattr(model, "refit") and hasattr(model, "n_series_") and not self.task.in_time:
+            return model.refit(self.data, inputs.target, **known, **run)
+        return self.unfitted().fit(self.data, inputs.target, **known, **run)
 
-    def compare(self) -> Comparison:
-        """Test the fitted model and its rivals on the test part."""
-        return self.task.compare(self.model, self.name, self.part("training"), self.part("test"), self.seed)
+    def neighbours(self, model: Any, rows: Rows | None) -> Neighbours:
+        """Return series as points of a model that was fitted to them, with their targets where each has one.
+
+        Args:
+            model: fitted.
+            rows: of the split's series; None for all series, whole.
+        """
+        data, target = (self.data, self.inputs.target) if rows is None else self._part(rows)
+        known = None if target is None or np.shape(target) != (len(data),) or target.dtype.kind == "O" else target
+        return Neighbours.of(model, data, known, seed=self.seed)
+
+    def unfitted(self) -> Any:
+        """Return a model of the job's settings that is not fitted."""
+        return clone(self.model)
+
+    def compare(self, model: Any, train: Rows, test: Rows) -> Comparison:
+        """Test a fitted model and its rivals on some series."""
+        comparison = self.task.compare(model, self.name, self._part(train), self._part(test), self.seed)
+        groups = self.split.groups
+        if groups is None or self.task.in_time:
+            return comparison
+        owners = groups[test] if comparison.clusters is None else groups[test][comparison.clusters]
+        figures = self.task.pool([comparison], self.seed, owners).figures
+        return replace(comparison, figures=figures, clusters=owners)
 
     def fingerprint(self) -> str:
-        """Return the sha256 of the training part and the settings: a stopped run continues with the same alone."""
+        """Return the sha256 of series, parts and settings: a stopped run continues with the same alone."""
         settings = stored_params(self.model.get_params(deep=False)) | {"verbose": None}  # it changes no number
         digest = hashlib.sha256(
-            json.dumps([self.task.name, type(self.model).__name__, settings], sort_keys=True, default=repr).encode()
+            json.dumps(
+                [self.task.name, type(self.model).__name__, settings, self.refit], sort_keys=True, default=repr
+            ).encode()
         )
-        rows = self.parts["training"]
-        for array in (self.data.offsets, self.data.times, self.data.values, self.data.static, rows):
+        data, parts = self.split.data, [rows for fold in self.split.folds for rows in fold]
+        inputs, more = self.inputs, (self.split.groups, self.split.order)
+        for array in (data.offsets, data.times, data.values, data.static, *parts):
             digest.update(np.ascontiguousarray(array).tobytes())
-        for targets in (self.target, self.auxiliary):
-            digest.update(repr(None if targets is None else targets.tolist()).encode())
+        for given in (inputs.target, inputs.auxiliary, inputs.weights, *more):
+            digest.update(repr(None if given is None else _lists(given)).encode())
         return digest.hexdigest()
 
 
-def _choose_task(task: str | Task | None, estimator: Any, target: Any) -> tuple[Task, str]:
-    """Return the task and, where nobody named it, why it was taken."""
-    if estimator is None:
-        return infer_task(target) if task is None else (find_task(task), "")
-    own = task_of(estimator)
-    if task is not None and find_task(task) is not own:
-        raise ValueError(f"`estimator` must solve the task {find_task(task).name!r}; this one solves {own.name!r}")
-    return own, ""
+def _lists(array: npt.NDArray[Any]) -> list[Any]:
+    """Return an array as lists, also where its entries are arrays."""
+    return [item.tolist() if isinstance(item, np.ndarray) else item for item in array.tolist()]
+
+
+def _choose_task(task: str | Task | None, estimator: Any, target: Any, data: SeriesSet) -> tuple[Task, str, Any]:
+    """Return the task, where nobody named it why it was taken, and the target as the task takes it."""
+    if estimator is not None:
+        own = task_of(estimator)
+        if task is not None and find_task(task) is not own:
+            raise ValueError(f"`estimator` must solve the task {find_task(task).name!r}; this one solves {own.name!r}")
+        return own, "", own.bring(target, data)
+    if task is not None:
+        chosen = find_task(task)
+        return chosen, "", chosen.bring(target, data)
+    target = by_series(target, data)
+    chosen, reason = infer_task(target)
+    return chosen, reason, chosen.bring(target, data)
 
 
 def _make_model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: int, quick: bool) -> Any:
@@ -142,7 +216,7 @@ def _make_model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: i
         if unknown:
             hint = nearest(unknown[0], kind._get_param_names()) or "."
             raise TypeError(f"{kind.__name__} has no setting `{unknown[0]}`{hint}")
-        model = kind(**settings)
+        model = task.make(settings, quick)
     else:
         if settings:
             raise TypeError(f"settings are those of `estimator` already; leave out {', '.join(settings)}")
@@ -153,7 +227,3 @@ def _make_model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: i
     if model.get_params(deep=False).get("random_state", seed) is None:
         model.set_params(random_state=seed)
     return model
-
-
-def _plain(values: Any) -> Any:
-    return values.to_numpy() if hasattr(values, "to_numpy") else values

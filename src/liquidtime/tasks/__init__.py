@@ -13,10 +13,19 @@ from liquidtime.tasks.classification import Classification
 from liquidtime.tasks.comparison import Comparison
 from liquidtime.tasks.forecasting import Forecasting
 from liquidtime.tasks.regression import Regression
+from liquidtime.tasks.sample_classification import SampleClassification
 from liquidtime.tasks.series_view import SeriesView
 from liquidtime.tasks.task import Task
 
-TASKS: dict[str, Task] = {task.name: task for task in (Classification(), Regression(), Forecasting())}
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        Classification(),
+        SampleClassification(),
+        Regression(),
+        Forecasting(),
+    )
+}
 """Every task by name, in the order in which `infer_task` asks them."""
 
 
@@ -67,7 +76,7 @@ def task_of(model: Any) -> Task:
     """
     for kind in type(model).__mro__:
         for task in TASKS.values():
-            if kind in task.estimators:
+            if kind in task.estimators and task.solved_by(model):
                 return task
     known = ", ".join(kind.__name__ for task in TASKS.values() for kind in task.estimators)
     raise TypeError(f"`estimator` must be one of {known}; got {type(model).__name__}")
@@ -79,6 +88,7 @@ __all__ = [
     "Comparison",
     "Forecasting",
     "Regression",
+    "SampleClassification",
     "SeriesView",
     "Task",
     "find_task",

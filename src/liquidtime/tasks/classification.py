@@ -9,8 +9,11 @@ from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import SeriesSet, check_classes
 from liquidtime.data.reading.columns import label_of
 from liquidtime.estimators import CfCClassifier, StackedClassifier
+from liquidtime.estimators.faces.threshold import check_two_classes, read_threshold
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
+from liquidtime.tasks.per_sample import of_samples
 from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.row_times import rows_of_samples
 from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
 
@@ -25,25 +28,21 @@ class Classification(Task):
     title: ClassVar = "Classification"
     estimators: ClassVar = (CfCClassifier, StackedClassifier)
     stacked: ClassVar = StackedClassifier
+    settings: ClassVar = {"per_step": False}
     metrics: ClassVar = ("auc", "average_precision", "accuracy", "log_loss", "brier")
     plots: ClassVar = ("roc", "precision_recall", "calibration")
+    options: ClassVar = ("threshold",)
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102
-        if target is None:
-            return ""
-        labels = np.asarray(target)
-        if labels.dtype.kind == "b":
-            return "the targets are truth values"
-        if labels.dtype.kind in "OUS" and not all(isinstance(label, int | float) for label in labels.ravel().tolist()):
-            return "the targets are texts"
-        if labels.dtype.kind in "iuO" and labels.ndim == 1:
-            classes = set(labels.tolist())
-            if all(isinstance(label, int) for label in classes) and len(classes) <= min(_FEW, len(labels) / 2):
-                return f"the targets are {len(classes)} different whole numbers"
-        return ""
+        return "" if target is None or of_samples(target) else suggests_classes(np.asarray(target))
 
     def check_target(self, target: Any, S: int) -> npt.NDArray[Any]:  # noqa: D102
         return check_classes(target, S)
+
+    def check_estimator(self, model: Any) -> None:
+        """Refuse classes per sample, which are a task of their own."""
+        if getattr(model, "per_step", False):
+            raise ValueError("`per_step` is not for this task, which has one class per series; give one per sample")
 
     def strata(self, target: Any) -> npt.NDArray[Any]:
         """Return the classes: both parts get their share of each."""
@@ -63,22 +62,24 @@ class Classification(Task):
         if train is not None:
             predictions[BOOSTING] = SummaryBoosting(self.name, seed).fit(*train).predict_proba(data)
             predictions["guess (share of each class)"] = Guess(self.name).fit(*train).predict_proba(data)
-        return compared(self.metrics, target, predictions, series, seed, model.classes_)
+        extras = decisions_of(model, predictions[name])
+        return compared(self.metrics, target, predictions, series, seed, model.classes_, extras=extras)
 
-    def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
-        """Return the most probable class and the probability of each."""
-        return {"": data.ids, **self._columns(model, model.predict_proba(data))}
+    def predict(self, model: Any, data: SeriesSet, *, threshold: Any = None, **options: Any) -> Columns:
+        """Return the class, by the model's threshold or the one given, and the probability of each class."""
+        return {"": data.ids, **probability_columns(model, model.predict_proba(data), threshold_of(model, threshold))}
+
+    def predict_each_sample(  # noqa: D102
+        self, model: Any, data: SeriesSet, *, threshold: Any = None, **options: Any
+    ) -> Columns:
+        evolution = model.evolve(data)
+        columns = probability_columns(model, evolution.outputs, threshold_of(model, threshold))
+        return {**rows_of_samples(data, evolution), **columns}
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
         assert comparison.series is not None
-        columns = self._columns(model, comparison.predictions[comparison.name])
+        columns = probability_columns(model, comparison.predictions[comparison.name])
         return {"": comparison.series.data.ids, "truth": model.classes_[comparison.target], **columns}
-
-    def _columns(self, model: Any, probabilities: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
-        columns = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
-        for place, label in enumerate(model.classes_):
-            columns[f"probability_{label}"] = probabilities[:, place]
-        return columns
 
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
         """Return series with the probability of class 1 of two, or of every class of more, over time."""
@@ -105,6 +106,53 @@ class Classification(Task):
                 )
             )  # fmt: skip
         return views
+
+
+def suggests_classes(labels: npt.NDArray[Any]) -> str:
+    """Return why labels look like classes, in words; "" if they do not."""
+    if labels.dtype.kind == "b":
+        return "the targets are truth values"
+    if labels.dtype.kind in "OUS" and not all(isinstance(label, int | float) for label in labels.ravel().tolist()):
+        return "the targets are texts"
+    if labels.dtype.kind in "iuO" and labels.ndim == 1:
+        classes = set(labels.tolist())
+        if all(isinstance(label, int) for label in classes) and len(classes) <= min(_FEW, len(labels) / 2):
+            return f"the targets are {len(classes)} different whole numbers"
+    return ""
+
+
+def probability_columns(
+    model: Any, probabilities: npt.NDArray[np.float64], threshold: float | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a table of classes: the decision, then the probability of each class.
+
+    Args:
+        model: a fitted classifier.
+        probabilities: (n, C).
+        threshold: in place of the model's own; None for that.
+    """
+    columns = {"prediction": model.decide(probabilities, threshold)}
+    for place, label in enumerate(model.classes_):
+        columns[f"probability_{label}"] = probabilities[:, place]
+    return columns
+
+
+def decisions_of(model: Any, probabilities: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
+    """Return the decisions 0 or 1 of a model that has a threshold, as `Comparison.extras` holds them; else nothing."""
+    if model.threshold_ is None:
+        return {}
+    return {"decision": (probabilities[:, 1] >= model.threshold_).astype(np.int64)}
+
+
+def threshold_of(model: Any, threshold: Any) -> float | None:
+    """Return a threshold that was asked for in a prediction, or refuse it; None where none was."""
+    number = read_threshold(threshold)
+    if number is not None and not isinstance(number, float):
+        raise ValueError(
+            f"`threshold` must be a number between 0 and 1 to predict with; {threshold!r} is chosen in training"
+        )
+    check_two_classes(number, len(model.classes_))
+    return number
 
 
 def codes_of(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

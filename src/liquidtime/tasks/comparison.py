@@ -11,12 +11,15 @@ import numpy.typing as npt
 
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.tasks.figure_table import Figures, as_html, as_text, rows_of
-from liquidtime.training import METRICS, ConfidenceInterval, bootstrap_interval
+from liquidtime.training import METRICS, ConfidenceInterval, bootstrap_interval, mean_interval
+from liquidtime.training.metrics import DECISIONS
 
 if TYPE_CHECKING:
     from liquidtime.estimators.faces.encoded_series import EncodedSeries
 
 BOOSTING, ALONE = "gradient boosting on summary features", "CfC networks alone"
+_MANY, _FEWER = 20_000, 400
+"""Rows from which on fewer resamples are drawn, which say as much of so many."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,6 +32,11 @@ class Comparison:
         figures: figures of merit with 95 % confidence intervals, by model and metric.
         classes: the C classes; empty for values.
         series: the S test series as the tested model read them; None where they are not kept.
+        clusters: (n,) of which series or group each row is, where rows are not independent; None where they are.
+        extras: what the tested model says besides, each with n rows: "decision" (n,) 0 or 1, its decisions by a
+            threshold; "low" and "high", shaped as the target, the ends of its prediction intervals; "place" (n,)
+            which sample of the series a row is, where rows are samples.
+        coverage: share of targets that the intervals are to hold.
     """
 
     target: npt.NDArray[Any]
@@ -36,6 +44,9 @@ class Comparison:
     figures: Figures
     classes: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0))
     series: EncodedSeries | None = None
+    clusters: npt.NDArray[Any] | None = None
+    extras: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    coverage: float = 0.9
 
     @property
     def name(self) -> str:
@@ -44,7 +55,13 @@ class Comparison:
 
     def plain(self) -> Comparison:
         """Return the figures and predictions alone, without the series."""
-        return Comparison(self.target, self.predictions, self.figures, self.classes)
+        return Comparison(
+            self.target, self.predictions, self.figures, self.classes, None, self.clusters, self.extras, self.coverage
+        )
+
+    def details(self) -> list[dict[str, Any]]:
+        """Return further figures as rows of a table; none where the task has no others."""
+        return []
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the figures by model and metric, ready for JSON."""
@@ -67,22 +84,61 @@ def compared(
     metrics: Sequence[str],
     target: npt.NDArray[Any],
     predictions: Mapping[str, npt.NDArray[np.float64]],
-    series: EncodedSeries,
+    series: EncodedSeries | None,
     seed: int,
-    classes: Sequence[Any] = (),
+    classes: Sequence[Any] | npt.NDArray[Any] = (),
+    clusters: npt.NDArray[Any] | None = None,
+    extras: Mapping[str, npt.NDArray[Any]] | None = None,
+    coverage: float = 0.9,
 ) -> Comparison:
-    """Return the comparison of predictions of one target for each series.
+    """Return the comparison of predictions, with the figures of each.
 
     Args:
         metrics: names in `METRICS`.
         target: (n,) labels 0…C - 1, or values.
         predictions: (n, C) probabilities or values by model; the tested model first.
-        series: the n series.
+        series: those of the test.
         seed: of the resamples.
         classes: the C classes.
+        clusters: as in `Comparison`.
+        extras: likewise.
+        coverage: likewise.
     """
-    figures = {name: scores(metrics, target, prediction, seed) for name, prediction in predictions.items()}
-    return Comparison(target, predictions, figures, np.asarray(classes), series)
+    figures = {name: scores(metrics, target, prediction, seed, clusters) for name, prediction in predictions.items()}
+    more, own = extras or {}, next(iter(predictions))
+    if "decision" in more:
+        decided = np.eye(2)[more["decision"].astype(np.int64)]
+        figures[own] |= scores(list(DECISIONS), target, decided, seed, clusters)
+    if "low" in more:
+        inside = ((more["low"] <= target) & (target <= more["high"])).reshape(len(target), -1).mean(axis=1)
+        figures[own][f"coverage_{100 * coverage:g}"] = mean_interval(inside, seed=seed, clusters=clusters)
+    return Comparison(target, predictions, figures, np.asarray(classes), series, clusters, more, coverage)
+
+
+def pooled(metrics: Sequence[str], parts: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:
+    """Return several comparisons, each of other rows, as one without series; figures are those of all rows together.
+
+    Args:
+        metrics: names in `METRICS`.
+        parts: of the same models and classes.
+        seed: of the resamples.
+        clusters: (n,) of all rows, in place of those of the parts; None keeps theirs.
+    """
+    first = parts[0]
+    if clusters is None and first.clusters is not None:
+        sizes = np.cumsum([0, *(int(part.clusters.max()) + 1 for part in parts)])  # type: ignore[union-attr]
+        clusters = np.concatenate([part.clusters + start for part, start in zip(parts, sizes[:-1], strict=True)])
+    return compared(
+        metrics,
+        np.concatenate([part.target for part in parts]),
+        {name: np.concatenate([part.predictions[name] for part in parts]) for name in first.predictions},
+        None,
+        seed,
+        first.classes,
+        clusters,
+        {name: np.concatenate([part.extras[name] for part in parts]) for name in first.extras},
+        first.coverage,
+    )
 
 
 def networks_alone(model: Any, series: Any) -> dict[str, npt.NDArray[np.float64]]:
@@ -97,7 +153,9 @@ def networks_alone(model: Any, series: Any) -> dict[str, npt.NDArray[np.float64]
     return {ALONE: model.networks_alone(series)}
 
 
-def scores(metrics: Sequence[str], target: Any, prediction: Any, seed: int = 0) -> dict[str, ConfidenceInterval]:
+def scores(
+    metrics: Sequence[str], target: Any, prediction: Any, seed: int = 0, clusters: Any = None
+) -> dict[str, ConfidenceInterval]:
     """Return figures of merit with their 95 % bootstrap intervals.
 
     Those that the test part does not define are left out: AUC and average precision where a class is absent, R²
@@ -108,12 +166,14 @@ def scores(metrics: Sequence[str], target: Any, prediction: Any, seed: int = 0) 
         target: (n,) labels 0…C - 1, or values.
         prediction: (n, C) probabilities, or values.
         seed: of the resamples.
+        clusters: (n,) of which cluster each row is; None where rows are independent.
     """
-    figures = {}
+    figures: dict[str, ConfidenceInterval] = {}
+    resamples = 2000 if len(target) < _MANY else _FEWER
     for name in metrics:
         if METRICS[name].stratified and len(np.unique(target)) < np.shape(prediction)[1]:
             continue
         if name == "r2" and (len(target) < 2 or np.ptp(target, axis=0).min() == 0):
             continue
-        figures[name] = bootstrap_interval(name, target, prediction, seed=seed)
+        figures[name] = bootstrap_interval(name, target, prediction, seed=seed, resamples=resamples, clusters=clusters)
     return figures

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.future_times import absolute_times, last_times
-from liquidtime.estimators import CfCForecaster
-from liquidtime.estimators.faces.forecast_test import INTERVAL, ForecastTest, forecast_test
-from liquidtime.tasks.comparison import Comparison
+from liquidtime.data.container import absolute_times
+from liquidtime.data.encoding.future_times import last_times
+from liquidtime.estimators import CfCForecaster, StackedForecaster
+from liquidtime.estimators.faces.forecast_test import INTERVAL, ChannelSkill, ForecastTest, forecast_test
+from liquidtime.tasks.comparison import ALONE, Comparison
 from liquidtime.tasks.prediction_table import Columns
 from liquidtime.tasks.series_view import SeriesView, extremes
 from liquidtime.tasks.task import Part, Task
@@ -24,9 +25,25 @@ class ForecastComparison(Comparison):
 
     Args:
         test: the forecasts.
+        skills: errors by channel and gap, in own units.
     """
 
     test: ForecastTest | None = None
+    skills: tuple[ChannelSkill, ...] = ()
+
+    def plain(self) -> ForecastComparison:
+        """Return the figures and predictions alone, without the series."""
+        return replace(self, series=None, test=None)
+
+    def details(self) -> list[dict[str, Any]]:
+        """Return the errors of each channel in its own unit, over all gaps and by gap, one row for each."""
+        rows = []
+        for skill in self.skills:
+            row: dict[str, Any] = {"channel": skill.channel, "from": skill.low, "to": skill.high, "values": skill.count}
+            for metric, errors in (("mae", skill.mae), ("rmse", skill.rmse)):
+                row |= {f"{metric}, {_label(key, self.name)}": value for key, value in errors.items()}
+            rows.append(row | {"coverage": skill.coverage})
+        return rows
 
 
 class Forecasting(Task):
@@ -34,13 +51,15 @@ class Forecasting(Task):
 
     name: ClassVar = "forecast"
     title: ClassVar = "Forecast"
-    estimators: ClassVar = (CfCForecaster,)
+    estimators: ClassVar = (CfCForecaster, StackedForecaster)
+    stacked: ClassVar = StackedForecaster
     metrics: ClassVar = ("mse", "mae")
     has_target: ClassVar = False
     takes_auxiliary: ClassVar = False
+    in_time: ClassVar = True
     unnamed_target: ClassVar = "every channel"
     unit: ClassVar = "in standard deviations"
-    plots: ClassVar = ("residuals", "value_calibration")
+    plots: ClassVar = ("errors_by_gap",)
     options: ClassVar = ("horizons", "intervals")
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102
@@ -57,17 +76,22 @@ class Forecasting(Task):
         Figures are means over the series, and so are their confidence intervals.
         """
         found = forecast_test(model, test[0])
-        names = {key: name if key == "model" else key.replace("_", " ") for key in found.forecasts}
+        names = {key: _label(key, name) for key in found.forecasts}
         errors = {"mse": found.squared, "mae": found.absolute}
+        figures = {
+            label: {metric: mean_interval(errors[metric][key], seed=seed) for metric in self.metrics}
+            for key, label in names.items()
+        }
+        if len(found.covered):
+            figures[name][f"coverage_{100 * found.level:g}"] = mean_interval(found.covered, seed=seed)
         return ForecastComparison(
             target=found.scaled_truth,
             predictions={names[key]: values for key, values in found.scaled_forecasts.items()},
-            figures={
-                label: {metric: mean_interval(errors[metric][key], seed=seed) for metric in self.metrics}
-                for key, label in names.items()
-            },
+            figures=figures,
             series=found.past,
+            coverage=found.level,
             test=found,
+            skills=tuple(found.by_channel()),
         )
 
     def predict(
@@ -84,16 +108,17 @@ class Forecasting(Task):
         """
         usual = [model.horizon_ * quarter / 4 for quarter in range(1, 5)] if model.has_intervals else None
         ahead = np.array(horizons or usual or [model.encoder_.time_scale_], dtype=np.float64)
-        ends = {}
+        ends, series = {}, model.encode(data)
         if model.has_intervals:
-            values, low, high = model.predict(data, horizons=ahead, intervals=intervals)  # (S, Q, C)
+            values, low, high = model.predict(series, horizons=ahead, intervals=intervals)  # (S, Q, C)
             ends = {"low": low.reshape(-1), "high": high.reshape(-1)}
         else:
-            values = model.predict(data, horizons=ahead)
+            values = model.predict(series, horizons=ahead)
         S, Q, C = values.shape
+        past = series.data
         return {
             "": np.repeat(data.ids, Q * C),
-            "time": np.repeat(absolute_times(data, last_times(data)[:, None] + ahead).reshape(-1), C),
+            "time": _told(past, np.repeat(absolute_times(past, last_times(past)[:, None] + ahead).reshape(-1), C)),
             "horizon": np.tile(np.repeat(ahead, C), S),
             "channel": list(model.channels_) * (S * Q),
             "prediction": values.reshape(-1),
@@ -113,11 +138,12 @@ class Forecasting(Task):
         ends = {"low": found.low, "high": found.high} if found.low else {}
         return {
             "": np.repeat(data.ids[owners], C).reshape(-1, C)[known],
-            "time": np.repeat(stamps, C).reshape(-1, C)[known],
+            "time": _told(data, np.repeat(stamps, C).reshape(-1, C)[known]),
             "horizon": np.repeat(times - last_times(data)[owners], C).reshape(-1, C)[known],
             "channel": np.tile(np.array(model.channels_, dtype=object), (len(truth), 1))[known],
             "truth": truth[known],
             "prediction": forecast[known],
+            "error": (forecast - truth)[known],
             **{name: np.concatenate(end)[known] for name, end in ends.items()},
         }
 
@@ -143,3 +169,17 @@ class Forecasting(Task):
                 )
             )  # fmt: skip
         return views
+
+
+def _label(key: str, name: str) -> str:
+    """Return what tables call a forecast; `name` is that of the tested model."""
+    return {"model": name, "networks_alone": ALONE}.get(key, key.replace("_", " "))
+
+
+def _told(data: SeriesSet, times: Any) -> Any:
+    """Return times of a table as those of the series were told: time stamps with a time zone where these had one."""
+    if times.dtype.kind != "M" or data.reading.get("time_zone") != "UTC":
+        return times
+    import polars
+
+    return polars.Series(times).dt.replace_time_zone("UTC")

@@ -30,7 +30,11 @@ def prediction_table(id: str, columns: Columns) -> polars.DataFrame:
     if id in columns and id != "":
         raise ValueError(f"the ids' column {id!r} has the name of a column of predictions; rename it")
     named = {id if name == "" else name: column for name, column in columns.items()}
-    stamps = {name for name, column in named.items() if getattr(column, "dtype", np.dtype(object)).kind == "M"}
+    stamps = {
+        name
+        for name, column in named.items()
+        if isinstance(column, polars.Series) or getattr(column, "dtype", np.dtype(object)).kind == "M"
+    }
     return polars.DataFrame(
         {name: polars.Series(name, column if name in stamps else list(column)) for name, column in named.items()}
     )

@@ -9,9 +9,15 @@ from liquidtime.baselines.classical import Guess, SummaryBoosting
 from liquidtime.data import SeriesSet, check_values
 from liquidtime.estimators import CfCRegressor, StackedRegressor
 from liquidtime.tasks.comparison import BOOSTING, Comparison, compared, networks_alone
+from liquidtime.tasks.per_sample import of_samples
 from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.row_times import rows_of_samples
 from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
+
+COVERAGE = 0.9
+"""Share of values that prediction intervals hold where none is asked for."""
+_ENDS = ("low", "high")
 
 
 class Regression(Task):
@@ -21,11 +27,12 @@ class Regression(Task):
     title: ClassVar = "Regression"
     estimators: ClassVar = (CfCRegressor, StackedRegressor)
     stacked: ClassVar = StackedRegressor
-    metrics: ClassVar = ("mae", "mse", "r2")
+    metrics: ClassVar = ("mae", "rmse", "mse", "r2")
     plots: ClassVar = ("residuals", "value_calibration")
+    options: ClassVar = ("intervals",)
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102
-        if target is None or np.asarray(target).dtype.kind not in "fiuO":
+        if target is None or of_samples(target) or np.asarray(target).dtype.kind not in "fiuO":
             return ""
         return "the targets are numbers"
 
@@ -47,16 +54,45 @@ class Regression(Task):
             rivals = {BOOSTING: SummaryBoosting(self.name, seed), "guess (mean)": Guess(self.name)}
             for rival, unfitted in rivals.items():
                 predictions[rival] = _columnwise(unfitted, train, data)
-        return compared(self.metrics, target, predictions, series, seed)
+        extras = {}
+        if model.residuals_ is not None:
+            extras = dict(zip(_ENDS, model.residuals_.around(predictions[name], COVERAGE), strict=True))
+        return compared(self.metrics, target, predictions, series, seed, extras=extras, coverage=COVERAGE)
 
-    def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
-        """Return the predicted number, or one column for each of several."""
-        return {"": data.ids, **_numbered("prediction", model.predict(data))}
+    def predict(self, model: Any, data: SeriesSet, *, intervals: float | None = None, **options: Any) -> Columns:
+        """Return the predicted number, or one column for each of several, with the ends of intervals.
+
+        Args:
+            model: fitted.
+            data: the series.
+            intervals: the share of values that the intervals are to hold; None: 0.9 where the model knows intervals.
+            **options: none.
+        """
+        values = model.predict(data)
+        columns = _numbered("prediction", values)
+        if model.residuals_ is None and intervals is not None:
+            raise ValueError("the model knows no intervals; train it with `intervals`, or as a stacked model")
+        if model.residuals_ is not None:
+            ends = model.residuals_.around(values, COVERAGE if intervals is None else intervals)
+            for name, end in zip(_ENDS, ends, strict=True):
+                columns |= _numbered(name, end)
+        return {"": data.ids, **columns}
+
+    def predict_each_sample(  # noqa: D102
+        self, model: Any, data: SeriesSet, *, intervals: float | None = None, **options: Any
+    ) -> Columns:
+        if intervals is not None:
+            raise ValueError("`intervals` are of predictions from whole series; leave them out after each sample")
+        evolution = model.evolve(data)
+        outputs = evolution.outputs if evolution.outputs.shape[1] > 1 else evolution.outputs[:, 0]
+        return {**rows_of_samples(data, evolution), **_numbered("prediction", outputs)}
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
         assert comparison.series is not None
         prediction = comparison.predictions[comparison.name]
         columns = {**_numbered("truth", comparison.target), **_numbered("prediction", prediction)}
+        for name, end in comparison.extras.items():
+            columns |= _numbered(name, end)
         return {"": comparison.series.data.ids, **columns}
 
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy.typing as npt
 
-from liquidtime.tasks.comparison import Comparison
+from liquidtime.tasks.comparison import Comparison, pooled
 from liquidtime.tasks.prediction_table import Columns, prediction_table
+from liquidtime.tasks.row_times import times_of_last_samples
 from liquidtime.tasks.series_view import SeriesView
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ class Task(ABC):
     """What a report draws of the predictions: names in `liquidtime.evaluation.report.score_plots.PLOTS`."""
     options: ClassVar[Sequence[str]] = ()
     """What `predict` may be asked for besides the series, by name."""
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """Settings of networks that make its first estimator solve this task."""
+    per_sample: ClassVar[bool] = False
+    """Whether the target has one entry for every sample, kept as one array per series."""
+    in_time: ClassVar[bool] = False
+    """Whether a series may be trained on up to some time and tested on after it; such tests have no folds."""
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
@@ -62,6 +69,14 @@ class Task(ABC):
 
     def check_estimator(self, model: Any) -> None:  # noqa: B027
         """Refuse settings of an estimator under which it does not solve this task."""
+
+    def solved_by(self, model: Any) -> bool:
+        """Return whether an estimator of one of the kinds in `estimators` has the settings that solve this task."""
+        return all(getattr(model, name, value) == value for name, value in self.settings.items())
+
+    def bring(self, target: Any, data: SeriesSet) -> Any:
+        """Return a target as `check_target` takes it, one entry per series, from how it came."""
+        return target
 
     def strata(self, target: Any) -> npt.NDArray[Any] | None:
         """Return (S,) groups of which training and test part both get their share; None for none."""
@@ -78,6 +93,16 @@ class Task(ABC):
             test: what they are tested on.
             seed: of rivals and resamples.
         """
+
+    def pool(self, comparisons: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:
+        """Return comparisons of different test rows as one, with figures of all rows together.
+
+        Args:
+            comparisons: as `compare` returned them.
+            seed: of resamples.
+            clusters: (n,) of which group each row is, to be resampled together; None keeps what the comparisons have.
+        """
+        return pooled(self.metrics, comparisons, seed, clusters)
 
     @abstractmethod
     def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
@@ -97,13 +122,30 @@ class Task(ABC):
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
         """Return the series of a test that a report shows, best and worst, with their predictions over time."""
 
-    def table(self, model: Any, data: SeriesSet, id: str = "id", **options: Any) -> polars.DataFrame:
-        """Return a table of predictions.
+    def predict_each_sample(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
+        """Return the columns of a table of predictions after every sample, from the samples up to it alone.
+
+        Args:
+            model: fitted.
+            data: the series.
+            **options: of `options`.
+
+        Raises:
+            ValueError: the task has one prediction per sample anyway, or none of samples.
+
+        """
+        raise ValueError(f"predictions after each sample are for models of one target per series, not of {self.name!r}")
+
+    def table(
+        self, model: Any, data: SeriesSet, id: str = "id", *, each_sample: bool = False, **options: Any
+    ) -> polars.DataFrame:
+        """Return a table of predictions, with the time of the last sample that each was made from.
 
         Args:
             model: fitted.
             data: the series.
             id: name of the column of ids.
+            each_sample: one row per sample, from the samples up to it, instead of one per series.
             **options: of `options`.
 
         Raises:
@@ -113,7 +155,10 @@ class Task(ABC):
         for option in options:
             if option not in self.options:
                 raise ValueError(f"`{option}` is no option of the task {self.name!r}")
-        return prediction_table(id, self.predict(model, data, **options))
+        columns = (self.predict_each_sample if each_sample else self.predict)(model, data, **options)
+        if "time" not in columns and len(columns[""]) == len(data):
+            columns = {"": columns[""], "time": times_of_last_samples(data), **columns}
+        return prediction_table(id, columns)
 
     def estimator_for(self, settings: Mapping[str, Any], quick: bool = False) -> Any:
         """Return the estimator that is taken where none is asked for: the stacked one, or networks alone.
@@ -124,6 +169,12 @@ class Task(ABC):
         """
         known = [] if self.stacked is None else self.stacked._get_param_names()  # type: ignore[attr-defined]
         return self.stacked if not quick and known and all(name in known for name in settings) else self.estimators[0]
+
+    def make(self, settings: Mapping[str, Any], quick: bool = False) -> Any:
+        """Return the estimator that is taken where none is asked for, not fitted; arguments as of `estimator_for`."""
+        kind = self.estimator_for(settings, quick)
+        own = self.settings if kind is self.estimators[0] else {}
+        return kind(**{**own, **settings})
 
     def unknown_settings(self, settings: Mapping[str, Any], quick: bool = False) -> list[str]:
         """Return the names of settings that the estimator they ask for does not take."""

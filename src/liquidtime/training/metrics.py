@@ -184,6 +184,31 @@ def _weighted_r2(y: Array, p: Array, W: Array) -> Array:
     return explained
 
 
+def _of_decisions(
+    rate: Callable[[Array, Array, Array, Array], Array],
+) -> tuple[Callable[[Any, Any], float], Callable[[Any, Any, Array], Array]]:
+    """Return a figure of decisions between two classes and its weighted form.
+
+    Args:
+        rate: of the (R,) weights of true positives, false positives, false negatives and true negatives.
+    """
+
+    def weighted(y: npt.NDArray[np.int64], p: Array, W: Array) -> Array:
+        said, true = p.argmax(axis=1) > 0, y > 0
+        masks = (true & said, ~true & said, true & ~said, ~true & ~said)
+        return rate(*(W @ mask.astype(np.float64) for mask in masks))
+
+    return lambda y, p: float(weighted(y, p, np.ones((1, len(y))))[0]), weighted
+
+
+DECISIONS = {
+    "balanced_accuracy": lambda tp, fp, fn, tn: (tp / (tp + fn) + tn / (tn + fp)) / 2,
+    "f1": lambda tp, fp, fn, tn: 2 * tp / (2 * tp + fp + fn),
+    "sensitivity": lambda tp, fp, fn, tn: tp / (tp + fn),
+    "specificity": lambda tp, fp, fn, tn: tn / (tn + fp),
+}
+"""Figures of decisions between two classes, from the true and false positives and the false and true negatives."""
+
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -213,11 +238,23 @@ METRICS: dict[str, Metric] = {
             _mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1)),
         ),
         Metric(
+            "rmse", "root mean squared error", "root m. sq. error", False, False, False,
+            lambda y, p: float(np.sqrt(((y - p) ** 2).mean())),
+            lambda y, p, W: np.sqrt(_mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1))(y, p, W)),
+        ),
+        Metric(
             "mae", "mean absolute error", "mean abs. error", False, False, False,
             lambda y, p: _sklearn("mean_absolute_error")(y, p),
             _mean_of(lambda y, p: np.abs(y - p).mean(axis=1)),
         ),
         Metric("r2", "R²", "R²", True, False, False, lambda y, p: _sklearn("r2_score")(y, p), _weighted_r2),
+        *(
+            Metric(name, label, label, True, True, True, *_of_decisions(DECISIONS[name]))
+            for name, label in (
+                ("balanced_accuracy", "balanced accuracy"), ("f1", "F1"), ("sensitivity", "sensitivity"),
+                ("specificity", "specificity"),
+            )
+        ),
     )
 }  # fmt: skip
 """Every metric by name."""

@@ -29,16 +29,18 @@ def cross_entropy(
     target: Tensor,
     class_weights: Sequence[float] | Tensor | None = None,
     mask: Tensor | None = None,
+    row_weights: Tensor | None = None,
 ) -> Loss:
-    """Return the cross entropy with class weights.
+    """Return the cross entropy with class weights, and with those of rows.
 
-        mean = Σ w[y]·(−log softmax(logits)[y]) / Σ w[y]
+        mean = Σ v·w[y]·(−log softmax(logits)[y]) / Σ v·w[y]
 
     Args:
         logits: (..., C), C >= 2.
         target: (...) whole numbers in 0…C−1.
         class_weights: (C,) w, at least 0; None = 1 for each.
         mask: (...) True where a target counts; None = everywhere.
+        row_weights: (...) v, at least 0; None = 1 for each.
 
     Raises:
         ValueError: shapes that do not belong together, a target that is no class, or negative weights.
@@ -52,8 +54,14 @@ def cross_entropy(
     if mask is not None:
         _same_shape("mask", mask, logits.shape[:-1])
         flat, wanted = flat[mask.reshape(-1)], wanted[mask.reshape(-1)]
+    if row_weights is not None:
+        _same_shape("row_weights", row_weights, logits.shape[:-1])
+        row_weights = row_weights.reshape(-1) if mask is None else row_weights.reshape(-1)[mask.reshape(-1)]
     if wanted.numel() and not (int(wanted.min()) >= 0 and int(wanted.max()) < C):
         raise ValueError(f"`target` must be in 0…{C - 1}; got {int(wanted.min())}…{int(wanted.max())}")
+    if class_weights is None and row_weights is not None:
+        each = functional.cross_entropy(flat, wanted, reduction="none")
+        return Loss((each * row_weights).sum(), row_weights.sum())
     if class_weights is None:
         return Loss(functional.cross_entropy(flat, wanted, reduction="sum"), float(len(wanted)))
     weights = torch.as_tensor(class_weights, dtype=flat.dtype, device=flat.device)
@@ -61,18 +69,22 @@ def cross_entropy(
         raise wrong_shape("class_weights", "(C,)", [C], weights.shape, "One weight a class.")
     if not bool((weights >= 0).all()) or not bool(torch.isfinite(weights).all()):
         raise ValueError(f"`class_weights` must be finite and at least 0; got {weights.tolist()}")
+    if row_weights is not None:
+        both = weights[wanted] * row_weights
+        return Loss((functional.cross_entropy(flat, wanted, reduction="none") * both).sum(), both.sum())
     return Loss(functional.cross_entropy(flat, wanted, weight=weights, reduction="sum"), weights[wanted].sum())
 
 
-def squared_error(output: Tensor, target: Tensor, mask: Tensor | None = None) -> Loss:
-    """Return Σ (output − target)² over the values that count, and their number.
+def squared_error(output: Tensor, target: Tensor, mask: Tensor | None = None, weights: Tensor | None = None) -> Loss:
+    """Return Σ w·(output − target)² over the values that count, and the sum of their weights: their number without w.
 
     Args:
         output: (...) predictions.
         target: (...) of the same shape.
         mask: (...) True where a value counts; None = everywhere. What is masked may be NaN in the target.
+        weights: (...) w, at least 0; None = 1 for each.
     """
-    return _error(output, target, mask, 2)
+    return _error(output, target, mask, 2, weights)
 
 
 def absolute_error(output: Tensor, target: Tensor, mask: Tensor | None = None) -> Loss:
@@ -80,11 +92,15 @@ def absolute_error(output: Tensor, target: Tensor, mask: Tensor | None = None) -
     return _error(output, target, mask, 1)
 
 
-def _error(output: Tensor, target: Tensor, mask: Tensor | None, power: int) -> Loss:
+def _error(output: Tensor, target: Tensor, mask: Tensor | None, power: int, weights: Tensor | None = None) -> Loss:
     _same_shape("target", target, output.shape)
     if mask is not None:
         _same_shape("mask", mask, output.shape)
         output, target = output[mask], target[mask]
+        weights = None if weights is None else weights[mask]
+    if weights is not None:
+        _same_shape("weights", weights, output.shape)
+        return Loss(((_wide(output) - target).abs().pow(power) * weights).sum(), weights.sum())
     return Loss((_wide(output) - target).abs().pow(power).sum(), float(output.numel()))
 
 

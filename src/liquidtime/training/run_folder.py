@@ -25,7 +25,7 @@ _FILES = (FINGERPRINT, LOG, LOCK, JOB_LOCK)
 _CHECKPOINTS = (CHECKPOINT, previous_of(Path(CHECKPOINT)).name)
 _CHECKPOINT_FILES = (STATE, TENSORS, MANIFEST)
 _NAMES = (*_CHECKPOINTS, TENSORBOARD, *_FILES)
-_EVENTS, _MEMBER = "events.out.tfevents.*", re.compile(r"(member|trial)-\d+")
+_EVENTS, _MEMBER = "events.out.tfevents.*", re.compile(r"(member|trial|fold)-\d+|refit")
 
 
 @contextmanager
@@ -50,6 +50,13 @@ def held_folder(folder: Path) -> Iterator[None]:
     busy = f"`folder` {folder} is in use by process {{pid}}. Wait for it to end, or choose another folder."
     with lock_file(folder / LOCK, busy):
         yield
+
+
+def marked_folder(folder: Path) -> Path:
+    """Return a folder inside that of a run, made and marked if need be, for one of the run's several fits."""
+    if not is_marked(folder):
+        _make(folder)
+    return folder
 
 
 def is_marked(folder: Path) -> bool:
@@ -133,8 +140,7 @@ class RunFolder:
 
     def has_checkpoint(self) -> bool:
         """Return whether there is anything to resume."""
-        homes = [self.path, *_members(self.path)]
-        return any((home / name).is_dir() for home in homes for name in _CHECKPOINTS)
+        return _has_checkpoint(self.path)
 
     def clear(self) -> list[Path]:
         """Remove the run's files, and the folder if it is then empty; return what else is in it, which stays."""
@@ -161,7 +167,7 @@ class RunFolder:
 
 
 def clear_run(folder: Path) -> list[Path]:
-    """Remove what runs wrote into a folder and into those of its members and trials, and each that is then empty.
+    """Remove what runs wrote into a folder and into those of its members and the like, and each that is then empty.
 
     Returns:
         What is left, sorted: files that no run wrote. A folder without a marker is left as it is.
@@ -201,10 +207,15 @@ def _make(folder: Path, *, new: bool = False) -> None:
 
 
 def _members(folder: Path) -> list[Path]:
-    """Return the folders of an ensemble's members, and of trials before them, that are marked."""
+    """Return the folders of members, trials, folds and the last fit inside a run's that are marked."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     return sorted(item for item in folder.iterdir() if _MEMBER.fullmatch(item.name) and is_marked(item))
+
+
+def _has_checkpoint(folder: Path) -> bool:
+    own = any((folder / name).is_dir() for name in _CHECKPOINTS)
+    return own or any(_has_checkpoint(member) for member in _members(folder))
 
 
 def _unlink_plain(path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from liquidtime.baselines.features.temperature import best_temperature, log_scores, tempered
-from liquidtime.baselines.features.trees import FACTORS, KINDS, Trees
+from liquidtime.baselines.features.trees import KINDS, TEMPERATURES, Trees
 
 
 def table(seed=0, n=120, p=6):
@@ -87,8 +87,8 @@ def test_temperature_finds_how_sure_probabilities_may_be():
     truth = np.array([0.7, 0.3])
     y = random.choice(2, size=20_000, p=truth)
     too_sure = np.tile(truth**3 / (truth**3).sum(), (len(y), 1))
-    loss, factor = best_temperature(log_scores(too_sure), y, FACTORS)
-    assert factor == pytest.approx(1 / 3, rel=0.1)
-    np.testing.assert_allclose(tempered(log_scores(too_sure), factor)[0], truth, atol=0.02)
+    loss, temperature = best_temperature(log_scores(too_sure), y, TEMPERATURES)
+    assert temperature == pytest.approx(3, rel=0.1)
+    np.testing.assert_allclose(tempered(log_scores(too_sure), temperature)[0], truth, atol=0.02)
     assert loss < -np.log(too_sure[np.arange(len(y)), y]).mean()
     assert np.isfinite(np.log(tempered(log_scores(np.array([[0.0, 1.0]])), 1.0))).all()

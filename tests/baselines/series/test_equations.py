@@ -96,6 +96,18 @@ class TestIPNet:
         assert share["wave"] < 0.01
         assert share["spike"] > 0.3
 
+    def test_its_own_loss_asks_for_what_it_does_not_see(self):
+        """Noise that is seen is met to the digit by so narrow a kernel; noise that is not cannot be."""
+        model = IPNet(2, 4, horizon=48.0, held_out=0.3).double().train()
+        with torch.no_grad():
+            model.decay.fill_(40.0)
+        noise = torch.randn(8, 48, 1, dtype=F64)
+        x = torch.cat([noise, torch.ones_like(noise)], -1)
+        seen = model.smooth(model.batch(x, 1.0), torch.arange(1.0, 49.0, dtype=F64).expand(8, -1))
+        assert float((seen - noise).square().mean().detach()) < 1e-6
+        _, _, loss = model.objective(x, 1.0, None, with_loss=True)
+        assert float(loss.detach()) > 0.5
+
 
 class TestSeFT:
     def test_attention_of_a_set(self):

@@ -71,3 +71,21 @@ def test_unknown_stamps_and_far_ones_are_refused():
         read(pl.DataFrame(columns([dt.datetime(1500, 1, 1)] * 3)))
     with pytest.raises(ValueError, match=r"`time_unit` must be one of"):
         read(pl.DataFrame(columns([1, 2, 3])), time_unit="seconds")
+
+
+def test_arrays_of_objects_keep_nanoseconds_and_refuse_what_they_cannot_hold():
+    stamps = pd.to_datetime([0, 100, 250], unit="ns").tz_localize("UTC")
+    values = np.zeros((3, 1))
+    for times in (stamps, list(stamps), pd.Series(stamps)):
+        assert SeriesSet.from_arrays([(times, values)], time_unit="ns").times.tolist() == [0.0, 100.0, 250.0]
+    early = [dt.datetime(1500, 1, day) for day in (1, 2, 3)]
+    for pairs in ([(early, values)], [(early, values), (stamps.tz_localize(None), values)]):
+        with pytest.raises(ValueError, match="outside 1678…2262"):
+            SeriesSet.from_arrays(pairs)
+
+
+def test_five_hundred_years_fit_in_a_series():
+    days = read(pl.DataFrame(columns(np.array(["1700", "2200", "1700"], "datetime64[ns]"))), time_unit="D").times
+    assert days.tolist() == [0.0, 182621.0, 0.0]
+    ends = np.iinfo(np.int64)
+    assert read(pl.DataFrame(columns([ends.min + 1, ends.max, 0]))).times.tolist() == [0.0, 2.0**64, 0.0]

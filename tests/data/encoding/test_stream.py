@@ -1,6 +1,7 @@
 import datetime as dt
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -83,6 +84,19 @@ def test_an_open_bin_is_revised_with_the_values_so_far():
     _, dt_third = stream.update(10.0, [np.nan])
     assert not stream.revises
     assert dt_third == pytest.approx(10.0 / encoder.time_scale_)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Paris"])
+def test_nanoseconds_of_a_stream_are_those_of_the_frame(zone):
+    stamps = pd.to_datetime([0, 150, 900, 2300, 5200], unit="ns").tz_localize(zone)
+    values = [1.0, 2.0, 3.0, 4.0, 5.0]
+    frame = pd.DataFrame({"id": 1, "t": stamps, "a": values})
+    encoder = SeriesEncoder().fit(SeriesSet.from_wide(frame, id="id", time="t", time_unit="us"))
+    x, steps = steps_of(encoder.stream(), [(t, {"a": v}) for t, v in zip(stamps, values, strict=True)])
+    whole = encoder.transform(SeriesSet.from_wide(frame, id="id", time="t", time_unit="us"))
+    np.testing.assert_array_equal(steps, whole.dt)
+    np.testing.assert_allclose(steps[1:] * encoder.time_scale_, [0.15, 0.75, 1.4, 2.9], rtol=1e-6)
+    np.testing.assert_allclose(x, whole.x, rtol=1e-6)
 
 
 @pytest.mark.parametrize("zone", [None, dt.UTC])

@@ -1,10 +1,12 @@
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from liquidtime.data import SeriesSet
+from oracles.series import assert_same
 
 
 def test_a_block_is_cut_at_the_lengths():
@@ -71,3 +73,57 @@ def test_pairs_are_sorted_and_merged_and_said_so():
 def test_what_does_not_fit_is_refused(arguments, error, text):
     with pytest.raises(error, match=text):
         SeriesSet.from_arrays(**arguments)
+
+
+def test_channels_before_time_are_not_taken_for_time_in_silence():
+    block = np.arange(2 * 3 * 30.0).reshape(2, 3, 30)  # as aeon and sktime have it: 3 channels at 30 times
+    with pytest.raises(ValueError, match=r"could be 2 series of 3 times with 30 channels .*3 channels at 30"):
+        SeriesSet.from_arrays(block)
+    with pytest.raises(ValueError, match="2 series of 1 times with 30 channels"):
+        SeriesSet.from_arrays(block[:, :1])
+    data = SeriesSet.from_arrays(block, axes="SCT")
+    assert data.lengths.tolist() == [30, 30]
+    np.testing.assert_array_equal(data[1].values.T, block[1])
+    assert SeriesSet.from_arrays(block, axes="STC").lengths.tolist() == [3, 3]
+    assert SeriesSet.from_arrays(block, [0, 1, 5]).lengths.tolist() == [3, 3]  # the times tell
+    with pytest.raises(ValueError, match="`axes` must be one of 'STC', 'SCT'; got 'CTS'"):
+        SeriesSet.from_arrays(block, axes="CTS")
+
+
+def test_lists_of_arrays_of_unequal_length():
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(T, 2)).astype(np.float32) for T in (3, 5, 1)]
+    data = SeriesSet.from_arrays(arrays)
+    assert data.lengths.tolist() == [3, 5, 1]
+    turned = SeriesSet.from_arrays([array.T for array in arrays])  # aeon's list: told by the sizes
+    tensors = SeriesSet.from_arrays([torch.from_numpy(array) for array in arrays])
+    named = SeriesSet.from_arrays({f"p{place}": array for place, array in enumerate(arrays)})
+    assert named.ids.tolist() == ["p0", "p1", "p2"]
+    for other in (turned, tensors, named):
+        np.testing.assert_array_equal(other.values, data.values)
+        np.testing.assert_array_equal(other.offsets, data.offsets)
+    flat = SeriesSet.from_arrays([array[:, 0] for array in arrays])
+    assert flat.lengths.tolist() == [3, 5, 1]
+    with pytest.raises(ValueError, match=r"got arrays of \(3, 2\), \(4, 5\), which have no size in common"):
+        SeriesSet.from_arrays([np.zeros((3, 2)), np.zeros((4, 5))])
+    with pytest.raises(ValueError, match=r"with `axes` 'SCT' they have \[1, 3, 5\]"):
+        SeriesSet.from_arrays(arrays, axes="SCT")
+
+
+def test_frames_with_series_and_times_in_their_index():
+    frame = pd.DataFrame({"who": ["a", "a", "b"], "t": [0.0, 1.5, 0.0], "x": [1.0, 2, 3], "y": [4.0, np.nan, 6]})
+    data = SeriesSet.from_wide(frame, id="who", time="t")
+    assert_same(SeriesSet.from_wide(frame.set_index(["who", "t"])), data)
+    assert_same(SeriesSet.from_wide(frame.set_index(["who", "t"]), id="who", time="t"), data)
+    assert_same(SeriesSet.from_wide(frame.set_index(["who", "t"]).rename_axis([None, None])), data)
+    assert_same(SeriesSet.from_wide(frame.set_index("t"), id="who", time="t"), data)
+    parts = [part.set_index("t")[["x", "y"]] for _, part in frame.groupby("who")]
+    assert_same(SeriesSet.from_arrays(parts, ids=["a", "b"]), data)
+    nested = pd.DataFrame({name: [part[name] for part in parts] for name in ("x", "y")}, index=["a", "b"])
+    assert_same(SeriesSet.from_arrays(nested), data)
+    with pytest.raises(ValueError, match="only a pandas frame with series and times in its index"):
+        SeriesSet.from_wide(frame)
+    with pytest.raises(TypeError, match=r"for a table use SeriesSet.from_wide or SeriesSet.from_long"):
+        SeriesSet.from_arrays(frame)
+    with pytest.raises(ValueError, match="several columns called 'x'"):
+        SeriesSet.from_wide(frame.rename(columns={"y": "x"}), id="who", time="t")

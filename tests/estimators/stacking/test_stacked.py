@@ -9,6 +9,8 @@ from liquidtime.data import SeriesSet
 from liquidtime.estimators.stacking import fitting
 from liquidtime.estimators.stacking.goal import Classes
 
+LABELS = series(45, longest=60)[1]
+
 
 @pytest.fixture(scope="module")
 def fitted():
@@ -28,8 +30,10 @@ def test_the_answer_is_the_weighted_mean_of_the_parts(fitted):
         if one is numbers:
             np.testing.assert_allclose(one.predict(data), mean, rtol=1e-12)
         else:
-            sharper = mean**one.temperature_
-            wanted = sharper / sharper.sum(axis=1, keepdims=True)
+            sharper = mean ** (1 / one.calibration_.temperature)
+            shares = np.unique(LABELS, return_counts=True)[1] / len(LABELS)
+            trust = one.calibration_.trust
+            wanted = trust * sharper / sharper.sum(axis=1, keepdims=True) + (1 - trust) * shares
             np.testing.assert_allclose(one.predict_proba(data), wanted, rtol=1e-4, atol=1e-5)
             assert set(one.predict(data)) <= set("abc")
 
@@ -39,7 +43,7 @@ def test_out_of_fold_the_answer_is_no_worse_than_its_parts(fitted):
     for one, loss in ((model, "log_loss"), (numbers, "rmse")):
         losses = [part.figures[loss] for part in one.parts_ if part.figures]
         assert len(losses) >= 2
-        slack = 1.02 if one is numbers else 1.0  # weights go by targets in units of their deviations
+        slack = 1.02  # weights go by targets in units of their deviations; few series are not trusted fully
         assert one.figures_[loss] <= slack * min(losses) + 1e-9
 
 
@@ -152,3 +156,21 @@ def test_bad_settings_and_targets_are_refused(settings, y, text):
     data, labels, _ = series(30)
     with small_parts(), pytest.raises(ValueError, match=text):
         lt.StackedClassifier(**settings).fit(data, labels if y is None else y)
+
+
+def test_on_new_series_the_answer_is_never_far_worse_than_the_best_of_its_parts(fitted):
+    """Which part is the best is known only afterwards; the weights must not have missed it by much."""
+    _, model, numbers = fitted
+    new, labels, level = series(60, seed=7, longest=60, empty=False)
+    codes, rows = np.searchsorted(model.classes_, labels), np.arange(60)
+
+    def log_loss(chances):
+        return float(-np.log(np.maximum(chances[rows, codes], 1e-6)).mean())
+
+    said = {name: log_loss(chances) for name, chances in model.predict_parts(new).items()}
+    assert len(said) >= 2
+    assert log_loss(model.predict_proba(new)) <= min(said.values()) + 0.05, said
+    assert log_loss(model.predict_proba(new)) < np.log(3)  # the guess
+    target = np.stack([level, -10 * level], axis=1)
+    errors = {name: float(((values - target) ** 2).mean()) for name, values in numbers.predict_parts(new).items()}
+    assert float(((numbers.predict(new) - target) ** 2).mean()) <= 1.1 * min(errors.values()), errors

@@ -3,6 +3,22 @@
 import numpy as np
 
 from liquidtime.data import from_arrays
+from liquidtime.evaluation.insight import (
+    Circuit,
+    Explanation,
+    GapResponse,
+    Importance,
+    Importances,
+    Link,
+    Neighbour,
+    Neuron,
+    ObservationEffect,
+    ObservationEffects,
+    SimilarSeries,
+    StateTrajectories,
+    Unit,
+    Units,
+)
 from liquidtime.evaluation.report import Curve, ReportData
 from liquidtime.tasks import TASKS, Comparison, SeriesView
 from liquidtime.training import ConfidenceInterval
@@ -18,6 +34,45 @@ def series_set(S=60, channels=("heart rate", "temp"), seed=0):
         values[rng.random(values.shape) < 0.4] = np.nan
         parts.append((times, values))
     return from_arrays(parts, channels=list(channels), time_unit="min")
+
+
+def inside(data):
+    """What a small network that was never trained looks like inside."""
+    network = Circuit(
+        [Neuron("heart rate", "input", 0), Neuron("neuron 0", "inter", 1), Neuron("dead", "output", 2)],
+        [Link("heart rate", "neuron 0", 1.0), Link("neuron 0", "dead", -0.5)],
+        "made up",
+    )
+    rows = [
+        Importance(name, kind, ConfidenceInterval(value, value - 0.1, value + 0.1))
+        for name, kind, value in (
+            ("heart rate", "channel", 0.3),
+            ("heart rate", "presence", 0.05),
+            ("temp", "channel", 0.01),
+        )
+    ]
+    one = data[0]
+    effects = [ObservationEffect("temp", float(one.times[1]), float(one.times[1]), 80.0, 1, 0.2, 0.1)]
+    why = ObservationEffects(
+        str(one.id),
+        "probability of dead",
+        effects,
+        one.times,
+        one.values,
+        data.channels,
+        {},
+        0.01 * one.times,
+        0.1,
+        "min",
+    )
+    units = [Unit(0, place, float(np.exp(place / 3)), "temp", 0.05 * place) for place in range(16)]
+    response = GapResponse(
+        np.geomspace(1, 1000, 5), ("temp",), np.linspace(0.3, 0.1, 5)[None], np.array([70.0]), np.array([90.0]), "min"
+    )
+    states = StateTrajectories(str(one.id), one.times, np.cos(np.outer(one.times, np.arange(16))), units, "min")
+    similar = [SimilarSeries("7", [Neighbour("3", "dead", 0.2), Neighbour("4", "alive", 0.3)])]
+    found = Importances(rows, "log loss", 0.4, 60, 1)
+    return Explanation(found, [why], Units(units, 30.0, "min"), response, states, network, similar)
 
 
 def report(task="classify", classes=("alive", "dead"), channels=("heart rate", "temp"), n=300, networks=1, **changes):
@@ -77,7 +132,7 @@ def report(task="classify", classes=("alive", "dead"), channels=("heart rate", "
         "curves": [Curve(history, 7)] * networks,
         "monitor": "auc",
         "series": views,
-        "gate_times": np.exp(rng.normal(4, 1, 64)),
+        "insight": inside(data),
         "settings": {"hidden_size": 64, "network": "cfc", "batch": {"size": 32}, "static": ["age", "gender"]},
         "versions": {"liquidtime": "0.1.0", "python": "3.11"},
         "seed": 3,

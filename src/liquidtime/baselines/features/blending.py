@@ -18,7 +18,9 @@ LEAST = 0.01
 _SMALLEST = 1e-12
 
 
-def blend_weights(oof_predictions: Sequence[npt.NDArray[Any]], y: npt.NDArray[Any], loss: str) -> Floats:
+def blend_weights(
+    oof_predictions: Sequence[npt.NDArray[Any]], y: npt.NDArray[Any], loss: str, rows: Floats | None = None
+) -> Floats:
     """Return (M,) non-negative weights that sum to one and make the loss of the weighted mean least.
 
     The loss is convex in the weights. They start from equal ones, go by exponentiated gradients, and are never worse
@@ -29,6 +31,7 @@ def blend_weights(oof_predictions: Sequence[npt.NDArray[Any]], y: npt.NDArray[An
             which any model has NaN is left out.
         y: (n,) classes 0…K - 1 for "log_loss"; values shaped as the predictions for "mse".
         loss: "log_loss" or "mse".
+        rows: (n,) how much each row counts in the loss; None for all alike.
 
     Raises:
         ValueError: no model, arrays of different shapes, or no row that all models predict.
@@ -45,10 +48,13 @@ def blend_weights(oof_predictions: Sequence[npt.NDArray[Any]], y: npt.NDArray[An
     if not known.any():
         raise ValueError("`oof_predictions` must have rows that every model predicts; got none")
     target = np.asarray(y)[known]
+    counts = np.ones(len(target)) if rows is None else np.asarray(rows, dtype=np.float64)[known]
+    counts = counts / counts.mean() if counts.any() else np.ones(len(target))
     if loss == "log_loss":
         chances = np.maximum(stack[:, known][:, np.arange(len(target)), target.astype(np.int64)], _SMALLEST)
-        return _least_log_loss(chances)
-    return _least_squares(stack[:, known].reshape(len(members), -1), target.astype(np.float64).ravel())
+        return _least_log_loss(chances, counts)
+    errors = stack[:, known] - target.astype(np.float64).reshape(len(target), -1)
+    return _least_squares((errors * np.sqrt(counts)[:, None]).reshape(len(members), -1))
 
 
 def blended(predictions: Sequence[npt.NDArray[Any]], weights: Floats) -> Floats:
@@ -61,24 +67,26 @@ def blended(predictions: Sequence[npt.NDArray[Any]], weights: Floats) -> Floats:
     return np.tensordot(weights, np.stack([np.asarray(p, dtype=np.float64) for p in predictions]), axes=1)
 
 
-def _least_log_loss(chances: Floats) -> Floats:
-    """Return the weights for (M, n) probabilities of the true classes: the fixed point of the EM of a mixture."""
+def _least_log_loss(chances: Floats, counts: Floats) -> Floats:
+    """Return the weights for (M, n) probabilities of the true classes: the fixed point of the EM of a mixture.
+
+    Rows count as (n,) `counts` say, whose mean is 1.
+    """
     weights = np.full(len(chances), 1.0 / len(chances))
     for _ in range(ROUNDS):
         shares = weights[:, None] * chances
-        new = (shares / shares.sum(axis=0)).mean(axis=1)
+        new = (shares / shares.sum(axis=0) * counts).mean(axis=1)
         moved = float(np.abs(new - weights).max())
         weights = new
         if moved < 1e-7:
             break
-    return _settled(weights, lambda w: float(-np.log(w @ chances).mean()))
+    return _settled(weights, lambda w: float(-(np.log(w @ chances) * counts).mean()))
 
 
-def _least_squares(values: Floats, target: Floats) -> Floats:
-    """Return the weights for (M, n) values: projected gradients on the simplex."""
-    errors = values - target
+def _least_squares(errors: Floats) -> Floats:
+    """Return the weights for (M, n) errors of values: projected gradients on the simplex."""
     gram = errors @ errors.T / errors.shape[1]  # the loss of weights w that sum to one is w^T gram w
-    weights = np.full(len(values), 1.0 / len(values))
+    weights = np.full(len(errors), 1.0 / len(errors))
     rate = 0.5 / max(float(np.linalg.eigvalsh(gram)[-1]), _SMALLEST)
     for _ in range(ROUNDS * 10):
         new = _on_simplex(weights - 2.0 * rate * (gram @ weights))

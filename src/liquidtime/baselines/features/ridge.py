@@ -16,14 +16,14 @@ from liquidtime.baselines.features.temperature import best_temperature, tempered
 Rows = npt.NDArray[np.int64]
 PENALTIES = tuple(10.0**power for power in np.arange(-4.0, 2.01, 0.5))
 """In units of the mean eigenvalue of the features' Gram matrix."""
-FACTORS = tuple(np.geomspace(0.5, 50.0, 48).tolist())
-"""Of the scores, before the softmax."""
+TEMPERATURES = tuple(np.geomspace(0.02, 2.0, 48).tolist())
+"""By which scores of 0 to 1 are divided before the softmax."""
 
 
 class Ridge(BaseEstimator):  # type: ignore[misc]
     """Ridge regression on standardised features; of classes, on one column of 0 and 1 per class.
 
-    Leaving a fold out of a ridge regression has a closed form, so that the penalty, and the factor that makes
+    Leaving a fold out of a ridge regression has a closed form, so that the penalty, and the temperature that makes
     probabilities of a classifier's scores, are chosen by held-out loss at the price of a single decomposition.
 
     Args:
@@ -38,13 +38,16 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
     def __init__(self, task: str = "classify") -> None:
         self.task = task
 
-    def fit(self, X: npt.NDArray[Any], y: Any, folds: Sequence[tuple[Rows, Rows]]) -> Ridge:
+    def fit(
+        self, X: npt.NDArray[Any], y: Any, folds: Sequence[tuple[Rows, Rows]], weights: Floats | None = None
+    ) -> Ridge:
         """Fit.
 
         Args:
             X: (n, p) features, finite.
             y: (n,) classes or values.
             folds: (training rows, held-out rows); each row is held out at most once.
+            weights: (n,) how much each row counts; None for all alike.
         """
         check_choice("task", self.task, ("classify", "regress"))
         target = np.asarray(y)
@@ -53,26 +56,29 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
             goal = np.eye(len(self.classes_))[codes]
         else:
             codes, goal = None, target.astype(np.float64)[:, None]
-        self.mean_, scale = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
+        # rows that count w times are rows times sqrt(w); of those that hardly count a little must be left to divide by
+        root = np.ones((len(X), 1)) if weights is None else np.sqrt(np.maximum(weights / weights.mean(), 1e-6))[:, None]
+        share_of = root**2 / (root**2).sum()
+        self.mean_, scale = np.average(X, axis=0, weights=root[:, 0] ** 2), X.std(axis=0, dtype=np.float64)
         self.scale_ = np.where(scale > 1e-8, scale, np.inf)
-        Z = ((X - self.mean_) / self.scale_).astype(np.float32)
-        self.offset_ = goal.mean(axis=0)
+        Z = (root * ((X - self.mean_) / self.scale_)).astype(np.float32)
+        self.offset_ = (share_of * goal).sum(axis=0)
         left, eigenvalues, right = _decomposed(Z)
         unit = float(eigenvalues.sum()) / len(Z) if len(eigenvalues) else 1.0
         best = np.inf
         for share in PENALTIES:
             penalty = share * max(unit, 1e-12)
-            held_out = _held_out(left, eigenvalues / (eigenvalues + penalty), goal, self.offset_, folds)
-            loss, factor, predictions = _judged(held_out, goal, codes)
+            held_out = _held_out(left, eigenvalues, penalty, goal, self.offset_, folds, root)
+            loss, temperature, predictions = _judged(held_out, goal, codes, share_of[:, 0])
             if loss < best:
-                best, self.penalty_, self.factor_, self.out_of_fold_ = loss, penalty, factor, predictions
-        weights = np.sqrt(eigenvalues) / (eigenvalues + self.penalty_)
-        self.weights_ = right @ (weights[:, None] * (left.T @ (goal - self.offset_)))
+                best, self.penalty_, self.temperature_, self.out_of_fold_ = loss, penalty, temperature, predictions
+        slopes = np.sqrt(eigenvalues) / (eigenvalues + self.penalty_)
+        self.weights_ = right @ (slopes[:, None] * (left.T @ (root * (goal - self.offset_))))
         return self
 
     def predict_proba(self, X: npt.NDArray[Any]) -> Floats:
         """Return (n, K) probabilities."""
-        return tempered(self._scores(X), self.factor_)
+        return tempered(self._scores(X), self.temperature_)
 
     def predict(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return (n,) classes or values."""
@@ -101,27 +107,53 @@ def _decomposed(Z: npt.NDArray[np.float32]) -> tuple[Floats, Floats, Floats]:
 
 
 def _held_out(
-    left: Floats, shrinkage: Floats, goal: Floats, offset: Floats, folds: Sequence[tuple[Rows, Rows]]
+    left: Floats,
+    eigenvalues: Floats,
+    penalty: float,
+    goal: Floats,
+    offset: Floats,
+    folds: Sequence[tuple[Rows, Rows]],
+    root: Floats,
 ) -> Floats:
     """Return (n, K) predictions of each row by the ridge regression without its fold; NaN for rows in no fold.
 
-    With the hat matrix H (of the intercept too), the held-out residuals of a fold B are (I - H_BB)^-1 times those of
-    the fit to all rows.
+    With the hat matrix H (of the intercept too), the held-out residuals of a fold B that is held out from all other
+    rows are (I - H_BB)^-1 times those of the fit to all rows. A fold that is held out from fewer, such as from earlier
+    ones alone, has a regression of its own on the principal components.
     """
-    n = len(goal)
-    fitted = offset + (left * shrinkage) @ (left.T @ (goal - offset))
+    shrinkage = eigenvalues / (eigenvalues + penalty)
+    fitted = (left * shrinkage) @ (left.T @ (root * (goal - offset)))  # of rows times root, without the offset
     predictions = np.full_like(goal, np.nan)
-    for _, rows in folds:
-        hat = (left[rows] * shrinkage) @ left[rows].T + 1.0 / n
-        residuals = np.linalg.solve(np.eye(len(rows)) - hat + 1e-9 * np.eye(len(rows)), (goal - fitted)[rows])
-        predictions[rows] = goal[rows] - residuals
+    for train, rows in folds:
+        if len(train) + len(rows) == len(goal):
+            hat = (left[rows] * shrinkage) @ left[rows].T + root[rows] @ root[rows].T / float((root**2).sum())
+            missed = (root * (goal - offset) - fitted)[rows]
+            residuals = np.linalg.solve(np.eye(len(rows)) - hat + 1e-9 * np.eye(len(rows)), missed)
+            predictions[rows] = goal[rows] - residuals / root[rows]
+        else:
+            predictions[rows] = _alone(left * np.sqrt(eigenvalues), penalty, goal, root, train, rows)
     return predictions
 
 
-def _judged(held_out: Floats, goal: Floats, codes: npt.NDArray[np.int64] | None) -> tuple[float, float, Floats]:
-    """Return the held-out loss, the factor of the scores that reaches it, and the predictions."""
+def _alone(scores: Floats, penalty: float, goal: Floats, root: Floats, train: Rows, rows: Rows) -> Floats:
+    """Return the predictions of some rows by the ridge regression on others; `scores` (n, k) are rows times root."""
+    share = root[train] ** 2 / (root[train] ** 2).sum()
+    plain = scores / root
+    middle, offset = (share * plain[train]).sum(axis=0), (share * goal[train]).sum(axis=0)
+    apart = root[train] * (plain[train] - middle)
+    gram = apart.T @ apart + penalty * np.eye(scores.shape[1])
+    slopes = np.linalg.solve(gram, apart.T @ (root[train] * (goal[train] - offset)))
+    predictions: Floats = offset + (plain[rows] - middle) @ slopes
+    return predictions
+
+
+def _judged(
+    held_out: Floats, goal: Floats, codes: npt.NDArray[np.int64] | None, weights: Floats
+) -> tuple[float, float, Floats]:
+    """Return the held-out loss, the temperature that reaches it, and the predictions."""
     known = ~np.isnan(held_out[:, 0])
     if codes is None:
-        return float(((held_out - goal)[known] ** 2).mean()), 1.0, held_out[:, 0]
-    loss, factor = best_temperature(held_out[known], codes[known], FACTORS)
-    return loss, factor, tempered(held_out, factor)
+        missed = ((held_out - goal)[known] ** 2).mean(axis=1)
+        return float(np.average(missed, weights=weights[known])), 1.0, held_out[:, 0]
+    loss, temperature = best_temperature(held_out[known], codes[known], TEMPERATURES, weights[known])
+    return loss, temperature, tempered(held_out, temperature)

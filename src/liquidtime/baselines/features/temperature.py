@@ -1,15 +1,45 @@
-"""One factor on a classifier's scores, so that its probabilities are as sure as they are right."""
+"""How sure a classifier may be: the temperature of its scores, and how far its probabilities are to be trusted."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from liquidtime.baselines.features.segments import Floats
 
+LEAST_TRUST = 0.1
+"""A model that held-out rows say nothing good of still ranks them by a tenth of its answer."""
 _SMALLEST = 1e-6
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How scores become probabilities.
+
+        p = trust · softmax(scores / temperature) + (1 - trust) · shares
+
+    The temperature never changes which class is the most probable; trust does so only for rows that a model which has
+    not shown to be better than the classes' shares is unsure about.
+
+    Args:
+        temperature: over 0; the larger, the less sure.
+        trust: in (0, 1], the weight of the model beside the guess.
+    """
+
+    temperature: float = 1.0
+    trust: float = 1.0
+
+    def apply(self, scores: Floats, shares: Floats) -> Floats:
+        """Return (n, K) probabilities.
+
+        Args:
+            scores: (n, K), logarithms of probabilities or logits; rows of NaN stay NaN.
+            shares: (K,) of the classes.
+        """
+        return self.trust * tempered(scores, self.temperature) + (1.0 - self.trust) * shares
 
 
 def log_scores(probabilities: Floats) -> Floats:
@@ -22,27 +52,67 @@ def log_scores(probabilities: Floats) -> Floats:
     return logarithms
 
 
-def tempered(scores: Floats, factor: float) -> Floats:
-    """Return (n, K) probabilities: the softmax of factor times the scores.
+def tempered(scores: Floats, temperature: float) -> Floats:
+    """Return (n, K) probabilities: the softmax of the scores divided by the temperature.
 
     Args:
         scores: (n, K), logarithms of probabilities or others; rows of NaN stay NaN.
-        factor: the larger, the surer.
+        temperature: over 0; the larger, the less sure.
     """
-    raised = np.exp(factor * (scores - scores.max(axis=1, keepdims=True)))
+    raised = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
     probabilities: Floats = raised / raised.sum(axis=1, keepdims=True)
     return probabilities
 
 
-def best_temperature(scores: Floats, codes: npt.NDArray[np.int64], factors: Sequence[float]) -> tuple[float, float]:
-    """Return the least log loss over some factors, and the factor that has it.
+def best_temperature(
+    scores: Floats, codes: npt.NDArray[np.int64], temperatures: Sequence[float], weights: Floats | None = None
+) -> tuple[float, float]:
+    """Return the least log loss over some temperatures, and the temperature that has it.
 
     Args:
         scores: (n, K) out-of-fold, finite.
         codes: (n,) true classes 0…K - 1.
-        factors: to choose from.
+        temperatures: to choose from.
+        weights: (n,) how much each row counts; None for all alike.
     """
-    rows = np.arange(len(codes))
-    losses = [float(-np.log(np.maximum(tempered(scores, factor)[rows, codes], _SMALLEST)).mean()) for factor in factors]
+    losses = [float(np.average(_losses(tempered(scores, one), codes), weights=weights)) for one in temperatures]
     best = int(np.argmin(losses))
-    return losses[best], factors[best]
+    return losses[best], temperatures[best]
+
+
+def fit_calibration(
+    scores: Floats,
+    codes: npt.NDArray[np.int64],
+    shares: Floats,
+    temperatures: Sequence[float],
+    weights: Floats | None = None,
+) -> tuple[float, Calibration]:
+    """Return the log loss of held-out rows once calibrated, and the calibration that they allow.
+
+    The temperature is that of least loss. Few rows may flatter the model by chance: with the mean gain over the guess g
+    and its standard error e,
+
+        trust = g² / (g² + e²)    where g > 0, at least 0.1
+
+    Args:
+        scores: (n, K) held out, finite.
+        codes: (n,) true classes 0…K - 1.
+        shares: (K,) of the classes in training.
+        temperatures: to choose from.
+        weights: (n,) how much each row counts; None for all alike.
+    """
+    temperature = best_temperature(scores, codes, temperatures, weights)[1]
+    counts = np.ones(len(codes)) if weights is None else weights / max(float(weights.mean()), 1e-300)
+    own = counts * _losses(tempered(scores, temperature), codes)
+    gains = counts * _losses(np.broadcast_to(shares, scores.shape), codes) - own
+    gain, variance = float(gains.mean()), float(gains.var()) / len(gains)
+    trust = max(LEAST_TRUST, gain**2 / (gain**2 + variance)) if gain > 0 else LEAST_TRUST
+    calibration = Calibration(temperature, trust)
+    loss = float((counts * _losses(calibration.apply(scores, shares), codes)).mean())
+    return loss, calibration
+
+
+def _losses(probabilities: Floats, codes: npt.NDArray[np.int64]) -> Floats:
+    """Return (n,) minus the logarithms of the probabilities of the true classes."""
+    own: Floats = -np.log(np.maximum(probabilities[np.arange(len(codes)), codes], _SMALLEST))
+    return own

@@ -24,7 +24,7 @@ Folds = Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 KINDS = ("boosting", "extra trees")
 SMALL = 2000
 """Rows below which trees are kept small or grown fully, by their kind."""
-FACTORS = tuple(np.geomspace(0.25, 4.0, 33).tolist())
+TEMPERATURES = tuple(np.geomspace(0.25, 4.0, 33).tolist())
 """Temperatures to choose from."""
 CHECKPOINTS = 25
 """Numbers of rounds among which boosting chooses."""
@@ -53,13 +53,14 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         self.task = task
         self.random_state = random_state
 
-    def fit(self, X: Floats, y: Any, folds: Folds) -> Trees:
+    def fit(self, X: Floats, y: Any, folds: Folds, weights: Floats | None = None) -> Trees:
         """Fit one member per fold.
 
         Args:
             X: (n, p) features, NaN where undefined.
             y: (n,) classes or values.
             folds: (training rows, held-out rows); each row is held out at most once.
+            weights: (n,) how much each row counts; None for all alike.
         """
         check_choice("kind", self.kind, KINDS)
         check_choice("task", self.task, ("classify", "regress"))
@@ -74,13 +75,13 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         for number, (rows, _) in enumerate(folds):
             columns = np.flatnonzero(~np.isnan(X[rows]).all(axis=0))  # the trees cannot take a column without a number
             model = self._model(len(rows), len(columns), number)
-            model.fit(self._table(X[rows], columns), codes[rows])
+            model.fit(self._table(X[rows], columns), codes[rows], None if weights is None else weights[rows])
             self.members_.append((columns, model))
         paths = np.full((self._checkpoints(len(X)).size, len(X), self._width()), np.nan)
         for member, (_, held_out) in zip(self.members_, folds, strict=True):
             for place, predictions in enumerate(self._path(member, X[held_out], self._checkpoints(len(X)))):
                 paths[place, held_out] = predictions
-        self._choose(paths, codes)
+        self._choose(paths, codes, weights)
         return self
 
     def predict_proba(self, X: Floats) -> Floats:
@@ -98,14 +99,16 @@ class Trees(BaseEstimator):  # type: ignore[misc]
     def _width(self) -> int:
         return len(self.classes_) if self.task == "classify" else 1
 
-    def _choose(self, paths: Floats, codes: npt.NDArray[Any]) -> None:
+    def _choose(self, paths: Floats, codes: npt.NDArray[Any], weights: Floats | None) -> None:
         known = ~np.isnan(paths[0, :, 0])
+        each = None if weights is None else weights[known]
         best = np.inf
         for rounds, path in zip(self._checkpoints(len(codes)), paths, strict=True):
             if self.task == "regress":
-                loss, temperature, answer = float(((path[known, 0] - codes[known]) ** 2).mean()), 1.0, path[:, 0]
+                loss = float(np.average((path[known, 0] - codes[known]) ** 2, weights=each))
+                temperature, answer = 1.0, path[:, 0]
             else:
-                loss, temperature = best_temperature(log_scores(path[known]), codes[known], FACTORS)
+                loss, temperature = best_temperature(log_scores(path[known]), codes[known], TEMPERATURES, each)
                 answer = tempered(log_scores(path), temperature)
             if loss < best:
                 best, self.rounds_, self.temperature_, self.out_of_fold_ = loss, int(rounds), temperature, answer
@@ -173,6 +176,11 @@ class Trees(BaseEstimator):  # type: ignore[misc]
             early_stopping=False,
             random_state=seed,
         )
+
+
+def filled(X: Floats) -> Floats:
+    """Return (n, p) a table for trees that cannot take NaN: with a number below all known ones of the column."""
+    return np.where(np.isnan(X), _filling(X), X)
 
 
 def _filling(X: Floats) -> Floats:

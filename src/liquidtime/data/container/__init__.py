@@ -1,10 +1,20 @@
 """The set of series itself: its samples, its time unit, and the notes of what reading repaired."""
 
+from liquidtime.data.container.clock import absolute_times, sample_times
 from liquidtime.data.container.concatenate import arranged, concatenate
 from liquidtime.data.container.describe import Description, Spread
 from liquidtime.data.container.notes import Findings, Note, first_places, first_words
 from liquidtime.data.container.series_set import Series, SeriesSet, flat_rows
-from liquidtime.data.container.time_units import EXACT, Ticks, as_ticks, check_unit, conversion, to_times, unknown
+from liquidtime.data.container.time_units import (
+    EXACT,
+    Ticks,
+    as_nanoseconds,
+    as_ticks,
+    check_unit,
+    conversion,
+    to_times,
+    unknown,
+)
 
 __all__ = [
     "EXACT",
@@ -15,7 +25,9 @@ __all__ = [
     "SeriesSet",
     "Spread",
     "Ticks",
+    "absolute_times",
     "arranged",
+    "as_nanoseconds",
     "as_ticks",
     "check_unit",
     "concatenate",
@@ -23,6 +35,7 @@ __all__ = [
     "first_places",
     "first_words",
     "flat_rows",
+    "sample_times",
     "to_times",
     "unknown",
 ]

@@ -58,14 +58,8 @@ def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
     """
     check_unit(unit)
     if times.dtype.kind == "M":
-        if not np.array_equal(times.astype("datetime64[ns]").astype(times.dtype), times, equal_nan=True):
-            raise ValueError(
-                "`time` has time stamps outside 1678…2262, which nanoseconds cannot hold. Shift them, or give the "
-                "times as numbers with `time_unit`."
-            )
         unit = unit or "s"
-        stamps = times.astype("datetime64[ns]").view(np.int64)
-        return Ticks(stamps, unit, conversion("ns", unit), "stamp")
+        return Ticks(as_nanoseconds(times).view(np.int64), unit, conversion("ns", unit), "stamp")
     if times.dtype.kind in "iu":
         if len(times) and max(abs(int(times.min())), abs(int(times.max()))) > EXACT:
             if times.dtype.kind == "u" and int(times.max()) > np.iinfo(np.int64).max:
@@ -73,6 +67,17 @@ def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
             return Ticks(times.astype(np.int64), unit, 1.0, "whole")
         return Ticks(times, unit, 1.0, "number")
     return Ticks(times.astype(np.float64, copy=False), unit, 1.0, "number")
+
+
+def as_nanoseconds(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.datetime64]:
+    """Return time stamps of any resolution as datetime64[ns], or refuse those that it cannot hold."""
+    stamps = times.astype("datetime64[ns]")
+    if not np.array_equal(stamps.astype(times.dtype), times, equal_nan=True):
+        raise ValueError(
+            "`time` has time stamps outside 1678…2262, which nanoseconds cannot hold. Shift them, or give the "
+            "times as numbers with `time_unit`."
+        )
+    return stamps
 
 
 def unknown(ticks: Ticks) -> npt.NDArray[np.bool_]:
@@ -100,8 +105,8 @@ def to_times(ticks: Ticks, offsets: npt.NDArray[np.int64]) -> tuple[npt.NDArray[
     some = lengths > 0
     origins = np.zeros(len(lengths), dtype=np.int64)
     origins[some] = ticks.values[offsets[:-1][some]]
-    since = ticks.values - np.repeat(origins, lengths)
-    times = since.astype(np.float64)
+    starts = np.repeat(origins, lengths).astype(np.uint64)
+    times = (ticks.values.astype(np.uint64) - starts).astype(np.float64)  # modulo 2**64, where every difference fits
     if ticks.factor != 1.0:
         times /= round(1.0 / ticks.factor)  # nanoseconds in a unit: a whole number, divided by exactly once
     if ticks.kind == "whole":

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from liquidtime.data.container import SeriesSet, as_ticks
 from liquidtime.data.encoding.encoder import SeriesEncoder
 from liquidtime.errors import wrong_shape
-from liquidtime.times import SECONDS
+from liquidtime.times import _as_array
 
 Values = npt.NDArray[np.float64]
 
@@ -64,37 +64,18 @@ def last_times(data: SeriesSet) -> Values:
     return last
 
 
-def absolute_times(data: SeriesSet, times: Values) -> npt.NDArray[Any]:
-    """Return times (S, Q) on the series' clocks as they would have been told: time stamps where they came as such.
-
-    A series without a sample has no time stamp. Large whole numbers come back as such.
-
-    Args:
-        data: S series.
-        times: numbers on their clocks.
-    """
-    if data.origins is None:
-        return times
-    if data.origins.dtype.kind != "M":
-        return data.origins[:, None] + np.round(times).astype(np.int64)
-    assert data.time_unit is not None
-    nanoseconds = np.round(times * (SECONDS[data.time_unit] * 1e9))
-    stamps: npt.NDArray[Any] = data.origins[:, None] + nanoseconds.astype(np.int64).astype("timedelta64[ns]")
-    return stamps
-
-
 def _times_asked_for(data: SeriesSet, times: Any) -> tuple[Values, list[int] | None]:
     S = len(data)
     ragged = isinstance(times, list) and bool(times) and np.ndim(times[0]) == 1
     if not ragged:
-        array = np.asarray(times)
+        array = _as_array(times)
         if array.ndim not in (1, 2) or (array.ndim == 2 and len(array) != S):
             raise wrong_shape("times", "(Q,) or (S, Q)", [S, "Q"], array.shape, "Or a list of S arrays.")
         query_times = _on_clock(data, np.broadcast_to(array, (S, array.shape[-1])))
         if not np.isfinite(query_times).all():
             raise ValueError(f"`times` must be finite; {int((~np.isfinite(query_times)).sum())} are not")
         return query_times, None
-    rows = [np.asarray(row) for row in times]
+    rows = [_as_array(row) for row in times]
     if len(rows) != S:
         raise ValueError(f"`times` must have one array a series, {S}; got {len(rows)}")
     sizes = [len(row) for row in rows]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,21 @@ class Observations:
         end = np.where(some, self.end[np.maximum(steps, 0)], begin) if len(self.end) else begin
         return Past(self, begin, np.maximum(end, begin), self.earlier_total[series], self.earlier_count[series])
 
+    def scaled(self, centre: Values, scale: Values) -> Observations:
+        """Return the values as (value - centre) / scale, with (C,) numbers of the channels."""
+        channel = np.searchsorted(self.begin[0], np.arange(len(self.values)), side="right") - 1
+        return replace(
+            self,
+            values=(self.values - centre[channel]) / scale[channel],
+            earlier_total=(self.earlier_total - centre * self.earlier_count) / scale,
+        )
+
+    @functools.cached_property
+    def sums(self) -> tuple[Values, Values]:
+        """(O + 1,) the sums of the values, and of their squares, before each position."""
+        values = self.values
+        return np.concatenate([[0.0], np.cumsum(values)]), np.concatenate([[0.0], np.cumsum(values**2)])
+
     def at_ends(self, steps: SeriesSet) -> Past:
         """Return what was observed of whole series; `steps` as in `of`."""
         last = np.where(steps.lengths > 0, steps.offsets[1:] - 1, -1)
@@ -112,8 +128,7 @@ class Past:
     @property
     def mean(self) -> Values:
         """(R, C) the mean of all values, NaN where there is none."""
-        values = self.observations.values
-        total = np.concatenate([[0.0], np.cumsum(values)])
+        total = self.observations.sums[0]
         count = self.high - self.low + self.earlier_count
         sums = total[self.high] - total[self.low] + self.earlier_total
         return np.where(count > 0, sums / np.maximum(count, 1.0), np.nan)
@@ -124,7 +139,7 @@ class Past:
         Args:
             width: how far the older one lies back at least; the oldest is taken where none does.
         """
-        older = np.maximum(self._newest(self.last_time - width, self.high - 1), self.low)
+        older = np.maximum(self.newest(self.last_time - width, self.high - 1), self.low)
         apart = self.last_time - self._take(self.observations.times, older)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             slope = (self.last - self._take(self.observations.values, older)) / apart
@@ -147,14 +162,70 @@ class Past:
         back = np.minimum(times - turns * period, now[:, None])
         return self.at(back)
 
+    def window(self, now: Values, span: float) -> tuple[Values, Values, Values]:
+        """Return (R, C) mean, deviation and number of the values of the last `span` before `now` (R,); NaN of none.
+
+        Deviations of values far from 0 lose digits; see `Observations.scaled`.
+        """
+        after = np.broadcast_to((now - span)[:, None], self.high.shape)
+        low = np.maximum(self.newest(after, self.high) + 1, self.low)
+        count = (self.high - low).astype(np.float64)
+        total, squares = (sums[self.high] - sums[low] for sums in self.observations.sums)
+        mean = _ratio(total, count)
+        return mean, np.sqrt(np.maximum(_ratio(squares, count) - mean**2, 0.0)), count
+
+    def typical(self, now: Values, times: Values, period: float, turns: int, width: float) -> Values:
+        """Return (R, Q, C) the mean of what was seen near times (R, Q) in several periods before; NaN = nothing.
+
+        Args:
+            now: (R,) the times of the cuts.
+            times: (R, Q) later times.
+            period: over 0.
+            turns: how many periods to look back, from the first that had been seen.
+            width: how far before or after counts as near.
+        """
+        first = np.maximum(np.ceil((times - now[:, None]) / period), 1.0)
+        low, high = self.low[:, None], self.high[:, None]
+        sums = self.observations.sums[0]
+        total = np.zeros((*times.shape, self.low.shape[1]))
+        count = np.zeros_like(total)
+        for turn in range(turns):
+            middle = (times - (first + turn) * period)[:, :, None]
+            begin = np.maximum(self.newest(middle - width, high, low) + 1, low)
+            end = np.maximum(self.newest(np.minimum(middle + width, now[:, None, None]), high, low) + 1, begin)
+            total += sums[end] - sums[begin]
+            count += end - begin
+        return _ratio(total, count)
+
+    def select(self, rows: Rows | None = None, channels: Sequence[int] | None = None) -> Past:
+        """Return what was observed up to some of the cuts, of some of the channels; None for all."""
+        parts = (self.low, self.high, self.earlier_total, self.earlier_count)
+        if rows is not None:
+            parts = tuple(part[rows] for part in parts)  # type: ignore[assignment]
+        if channels is not None:
+            parts = tuple(part[:, list(channels)] for part in parts)  # type: ignore[assignment]
+        return Past(self.observations, *parts)
+
+    def scaled(self, centre: Values, scale: Values) -> Past:
+        """Return the same of values as (value - centre) / scale, with (C,) numbers of all channels observed."""
+        observations = self.observations.scaled(centre, scale)
+        total = (self.earlier_total - centre * self.earlier_count) / scale
+        return Past(observations, self.low, self.high, total, self.earlier_count)
+
     def at(self, times: Values) -> Values:
         """Return (R, Q, C) the newest values at or before times (R, Q), NaN where there is none."""
         low, high = self.low[:, None], self.high[:, None]
-        place = self._newest(times[:, :, None], high, low)
+        place = self.newest(times[:, :, None], high, low)
         return np.where(place >= low, self._take(self.observations.values, place), np.nan)
 
-    def _newest(self, times: Values, high: Rows, low: Rows | None = None) -> Rows:
-        """Return the positions of the newest values at or before `times`, one before the first where there is none."""
+    def newest(self, times: Values, high: Rows, low: Rows | None = None) -> Rows:
+        """Return the positions of the newest values at or before `times`, one before the first where there is none.
+
+        Args:
+            times: of any shape that goes with the others.
+            high: positions after the last value that counts.
+            low: positions of the first that counts; that of the series if None.
+        """
         first, after = np.broadcast_arrays(self.low if low is None else low, high, times)[:2]
         first, after = first.copy(), after.copy()
         stored = self.observations.times
@@ -173,3 +244,7 @@ class Past:
         taken: Any = array[np.clip(place, 0, len(array) - 1)]
         known = self.known if place.ndim == 2 else self.known[:, None]
         return np.where(known, taken, np.nan)
+
+
+def _ratio(total: Values, count: Values) -> Values:
+    return np.where(count > 0, total / np.maximum(count, 1.0), np.nan)

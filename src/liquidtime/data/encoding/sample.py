@@ -12,6 +12,7 @@ import numpy.typing as npt
 from liquidtime.data.container import EXACT, as_ticks
 from liquidtime.data.reading import label_of
 from liquidtime.errors import nearest, wrong_shape
+from liquidtime.times import as_utc
 
 if TYPE_CHECKING:
     from liquidtime.data.encoding.encoder import SeriesEncoder
@@ -66,6 +67,8 @@ class Clock(NamedTuple):
 
 _NUMBER, _LARGE = "numbers", "whole numbers beyond 2**53"
 _NAIVE, _AWARE = "time stamps without a time zone", "time stamps with a time zone"
+CLOCK_KINDS = (_NUMBER, _LARGE, _NAIVE, _AWARE)
+"""Every kind of clock, in words."""
 
 
 def _told(t: Any, unit: str | None, large: bool) -> tuple[str, float | int, int]:
@@ -91,11 +94,7 @@ def _stamp(t: Any, unit: str | None) -> tuple[str, int, int]:
     if unit is None:
         raise ValueError(f"`t` must be a number: the times of training had no unit; got the time stamp {t!r}")
     aware = getattr(t, "tzinfo", None) is not None
-    if hasattr(t, "to_datetime64"):  # pandas keeps nanoseconds; NaT has no time zone to remove
-        t = t.to_datetime64()
-    elif aware:
-        t = t.astimezone(datetime.UTC).replace(tzinfo=None)
-    stamp = np.array([t], dtype=None if isinstance(t, np.datetime64) else "datetime64[us]")
+    stamp = np.array([as_utc(t)])
     if np.isnat(stamp[0]):
         raise ValueError("`t` must be a time; got NaT")
     ticks = as_ticks(stamp, unit)

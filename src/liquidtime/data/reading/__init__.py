@@ -1,13 +1,16 @@
 """Tables, frames, arrays and files into sets of series."""
 
 from liquidtime.data.reading.columns import check_column, label_of
-from liquidtime.data.reading.files import read_frame
+from liquidtime.data.reading.files import Table, read_frame, read_table
 from liquidtime.data.reading.from_arrays import from_arrays
 from liquidtime.data.reading.from_long import from_long
 from liquidtime.data.reading.from_wide import from_wide
+from liquidtime.data.reading.options import Reading
 from liquidtime.data.reading.targets import align_labels, align_outcomes, check_classes, check_target, check_values
 
 __all__ = [
+    "Reading",
+    "Table",
     "align_labels",
     "align_outcomes",
     "check_classes",
@@ -19,4 +22,5 @@ __all__ = [
     "from_wide",
     "label_of",
     "read_frame",
+    "read_table",
 ]

@@ -2,55 +2,44 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.reading.files import read_frame
 from liquidtime.errors import nearest
 
 Column: TypeAlias = "nw.Series[Any]"
 Frame: TypeAlias = "nw.DataFrame[Any]"
 
+_LONGEST_SHOWN = 60
 _BLOCK = 2**19  # rows handled at once, to keep what is made on the way small
-
-
-def as_frame(argument: str, frame: Any) -> Frame:
-    """Return any data frame, lazy frame or the file at a path as a narwhals frame; refuse an empty one."""
-    if isinstance(frame, str | os.PathLike):
-        frame = read_frame(frame)
-    try:
-        known = nw.from_native(frame)
-    except TypeError:
-        raise TypeError(
-            f"`{argument}` must be a data frame (pandas, polars, pyarrow, …) or the path of a file; got "
-            f"{type(frame).__name__}. For arrays use SeriesSet.from_arrays."
-        ) from None
-    eager = known.collect() if isinstance(known, nw.LazyFrame) else known
-    if not isinstance(eager, nw.DataFrame):
-        raise TypeError(f"`{argument}` must be a data frame; got a single column ({type(frame).__name__})")
-    if len(eager) == 0:
-        raise ValueError(f"`{argument}` must have rows; got an empty frame with columns {_listed(eager.columns)}")
-    return eager
 
 
 def check_column(frame: Frame, argument: str, name: str) -> str:
     """Refuse a name that is no column of the frame; the nearest names are given."""
     if name not in frame.columns:
+        hint = ""
+        if len(frame.columns) == 1:
+            hint = " Where these are several, say what separates them with `separator`."
         raise ValueError(
             f"`{argument}` must name a column; there is none called {name!r}{nearest(str(name), frame.columns) or '.'} "
-            f"The columns are {_listed(frame.columns)}."
+            f"The columns are {listed(frame.columns)}.{hint}"
         )
     return name
 
 
-def _listed(names: Iterable[str]) -> str:
-    names = [repr(name) for name in names]
+def listed(names: Iterable[str]) -> str:
+    """Return the first names of columns, in quotes."""
+    names = [shown(name) for name in names]
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def shown(word: str | None) -> str:
+    """Return a word as a message quotes it, cut where it is very long."""
+    return repr(word if word is None or len(word) <= _LONGEST_SHOWN else word[: _LONGEST_SHOWN - 1] + "…")
 
 
 def is_text(column: Column) -> bool:
@@ -84,52 +73,6 @@ def numbers(column: Column) -> npt.NDArray[Any]:
 def is_number(column: Column) -> bool:
     """Return whether a column can be read by `numbers`."""
     return bool(column.dtype.is_numeric() or column.dtype == nw.Boolean)
-
-
-def parse_numbers(words: Sequence[str | None]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Read texts as numbers.
-
-    Returns:
-        (R,) the numbers, NaN where there is none, and (R,) True where a text is not a number.
-    """
-    import polars
-
-    stripped = polars.Series(values=words, dtype=polars.String).str.strip_chars()
-    empty = (stripped.is_null() | (stripped == "")).fill_null(True).to_numpy()
-    parsed = stripped.cast(polars.Float64, strict=False)
-    return parsed.to_numpy(), parsed.is_null().to_numpy() & ~empty
-
-
-def time_array(column: Column, argument: str) -> npt.NDArray[Any]:
-    """Return a column of times as numbers or datetime64 in UTC; null becomes NaN or NaT."""
-    dtype = column.dtype
-    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
-        column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    elif dtype == nw.Date:
-        column = column.cast(nw.Datetime("us"))
-    if column.dtype == nw.Datetime:
-        return np.asarray(column.to_numpy()).astype(f"datetime64[{_resolution(column)}]")
-    if column.dtype == nw.Duration:
-        ticks = np.asarray(column.to_numpy()).astype("timedelta64[ns]")
-        return np.datetime64(0, "ns") + ticks
-    if is_number(column):
-        return numbers(column)
-    if is_text(column):
-        words = texts(column)
-        parsed, bad = parse_numbers(words)
-        if not bad.any():
-            return parsed
-        row = int(np.argmax(bad))
-        raise TypeError(
-            f"`{argument}` must be numbers or time stamps; {int(bad.sum())} of {len(words)} are text. The first is "
-            f"{words[row]!r} in row {row}. Turn the column into time stamps first (files: write ISO 8601)."
-        )
-    raise TypeError(f"`{argument}` must be numbers or time stamps; the column {column.name!r} is {dtype}")
-
-
-def _resolution(column: Column) -> str:
-    dtype = column.dtype
-    return str(dtype.time_unit) if isinstance(dtype, nw.Datetime) else "us"
 
 
 def factorise(column: Column) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:

@@ -1,70 +1,194 @@
-"""Files of measurements and labels, read by the ending of their name."""
+"""Tables from wherever they are: one file or several, a folder, a pattern, a spreadsheet, a database."""
 
 from __future__ import annotations
 
+import glob
+import importlib.util
 import os
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from liquidtime.data.container import Note
+from liquidtime.data.reading.options import Reading
+from liquidtime.data.reading.separators import refuse_repeated
+from liquidtime.data.reading.sql import is_database, read_query
+from liquidtime.data.reading.text_files import read_text
 from liquidtime.errors import nearest
 
 if TYPE_CHECKING:
     import polars
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".ipc", ".feather")
+_TEXT = {".csv": ",", ".tsv": "\t", ".txt": ","}
+_SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls")
+ENDINGS = (*_TEXT, ".parquet", ".arrow", ".ipc", ".feather", *_SHEETS)
+FILE = "file"
+"""The column that `id` may name where several files are read and none has it: the names of the files."""
 
 
-def read_frame(path: str | os.PathLike[str]) -> polars.DataFrame:
-    """Read a table from CSV, TSV, Parquet or Arrow (IPC, Feather), by the ending of its name.
-
-    Types of CSV columns are taken from all rows, not the first few; ISO 8601 dates and times are parsed.
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table that was read, with what was found on the way.
 
     Args:
-        path: a file ending in .csv (or .csv.gz), .tsv, .parquet, .arrow, .ipc or .feather.
+        frame: its columns.
+        found: how it was written, as `SeriesSet.reading` keeps it; empty where its format says everything.
+        notes: what was recognised and is not the usual, and what was repaired.
+        added: columns that reading put there, which are no channels.
+    """
+
+    frame: polars.DataFrame
+    found: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    added: tuple[str, ...] = ()
+
+
+def is_source(value: Any) -> bool:
+    """Return whether something is the path of a file, a pattern, a URL, or several of them."""
+    several = isinstance(value, list | tuple) and len(value) > 0
+    return isinstance(value, str | os.PathLike) or (
+        several and all(isinstance(item, str | os.PathLike) for item in value)
+    )
+
+
+def read_frame(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> polars.DataFrame:
+    """Read a table, by the ending of its name.
+
+    Types of text columns are taken from all rows, not the first few. Dates stay texts: what they mean is decided
+    where a column is known to be that of the times.
+
+    Args:
+        source: a file ending in .csv, .tsv, .txt (also .gz), .parquet, .arrow, .ipc, .feather or .xlsx; a folder of
+            such files or a pattern such as "ward-*.csv", whose rows are put one after the other; several of these; or a
+            database (`sqlite:///file`, `duckdb:///file`, …) with `query`.
+        **options: of `Reading`.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: an unknown ending, or a file that is not what its ending says.
 
     """
+    return read_table(source, Reading.of(options)).frame
+
+
+def read_table(source: Any, reading: Reading | None = None) -> Table:
+    """Read a table as `read_frame` does, with what was found on the way."""
+    reading = reading or Reading()
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if len(sources) == 1 and is_database(str(sources[0])):
+        return Table(read_query(str(sources[0]), reading.query))
+    if reading.query is not None:
+        raise ValueError(f"`query` is for a database, such as 'sqlite:///file.db'; got {str(sources[0])!r}")
+    files = [file for item in sources for file in _files_of(item)]
+    tables = [_read_file(file, reading) for file in files]
+    return tables[0] if len(tables) == 1 else _stacked(files, tables)
+
+
+def _files_of(source: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that a path, a folder or a pattern stands for, in the order of their names."""
+    path = Path(source)
+    if path.is_dir():
+        files = [file for file in sorted(path.iterdir()) if file.is_file() and _ending(file) in ENDINGS]
+        if not files:
+            raise FileNotFoundError(f"the folder {str(path)!r} has no file that ends in {', '.join(ENDINGS[:4])}, …")
+        return files
+    if not path.exists() and glob.has_magic(str(path)):
+        files = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if Path(name).is_file()]
+        if not files:
+            raise FileNotFoundError(f"no file is like {str(path)!r}")
+        return files
+    if not path.is_file():
+        siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FileNotFoundError(f"there is no file {str(path)!r}{nearest(path.name, siblings)}")
+    return [path]
+
+
+def _ending(file: Path) -> str:
+    return next((suffix for suffix in reversed(file.suffixes) if suffix.lower() != ".gz"), "").lower()
+
+
+def _read_file(file: Path, reading: Reading) -> Table:
     import polars
 
-    file = Path(path)
-    if not file.is_file():
-        siblings = [item.name for item in file.parent.iterdir()] if file.parent.is_dir() else []
-        raise FileNotFoundError(f"there is no file {str(file)!r}{nearest(file.name, siblings)}")
-    ending = next((suffix for suffix in reversed(file.suffixes) if suffix.lower() != ".gz"), "").lower()
+    ending = _ending(file)
     if ending not in ENDINGS:
         raise ValueError(f"`path` must end in one of {', '.join(ENDINGS)}; got {file.name!r}")
-
-    def csv() -> polars.DataFrame:
-        separator = "\t" if ending == ".tsv" else ","
-        _refuse_repeated_names(file, separator)
-        return polars.read_csv(file, separator=separator, infer_schema_length=None, try_parse_dates=True, glob=False)
-
-    readers: dict[str, Callable[[], polars.DataFrame]] = {
-        ".csv": csv,
-        ".tsv": csv,
-        ".parquet": lambda: polars.read_parquet(file, glob=False),
-    }
+    if ending in _TEXT:
+        text = read_text(file.read_bytes(), file.name, _TEXT[ending], reading)
+        return Table(text.frame, text.found, text.notes)
+    for name in ("separator", "encoding"):
+        if getattr(reading, name) is not None:
+            raise ValueError(f"`{name}` is for text files; {file.name!r} is none. Leave it out.")
     try:
-        return readers.get(ending, lambda: polars.read_ipc(file))()
-    except polars.exceptions.NoDataError:
-        raise ValueError(f"{file.name!r} is empty; it needs a line of column names and rows") from None
+        if ending in _SHEETS:
+            return Table(_read_sheet(file, reading.sheet))
+        return Table(polars.read_parquet(file, glob=False) if ending == ".parquet" else polars.read_ipc(file))
     except (polars.exceptions.PolarsError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(f"{file.name!r} cannot be read as {ending[1:]}: {str(error).splitlines()[0]}") from None
 
 
-def _refuse_repeated_names(file: Path, separator: str) -> None:
-    """Refuse a table in which two columns have one name: which of them is meant cannot be known."""
+def _read_sheet(file: Path, sheet: str | None) -> polars.DataFrame:
     import polars
 
-    first = polars.read_csv(file, separator=separator, has_header=False, n_rows=1, infer_schema=False, glob=False)
-    names = first.row(0) if len(first) else ()
-    repeated = [name for name, count in Counter(names).items() if name is not None and count > 1]
-    if repeated:
-        raise ValueError(f"{file.name!r} has several columns called {repeated[0]!r}; every name must be there once")
+    if importlib.util.find_spec("fastexcel") is None:
+        raise ImportError("spreadsheets need the package fastexcel: pip install 'liquidtime[excel]'")
+    import fastexcel
+
+    try:
+        book = fastexcel.read_excel(file)
+        names = book.sheet_names
+        if sheet is not None and sheet not in names:
+            raise ValueError(f"`sheet` must be one of {', '.join(names)}; got {sheet!r}{nearest(sheet, names)}")
+        first = book.load_sheet(sheet or names[0], header_row=None, n_rows=1, dtypes="string").to_polars()
+        refuse_repeated([str(name) for name in (first.row(0) if len(first) else ()) if name is not None], file.name)
+        return polars.read_excel(file, sheet_name=sheet or names[0], infer_schema_length=None)
+    except fastexcel.FastExcelError as error:
+        raise ValueError(f"{file.name!r} cannot be read as a spreadsheet: {str(error).splitlines()[0]}") from None
+
+
+def _stacked(files: Sequence[Path], tables: Sequence[Table]) -> Table:
+    """Put tables one after the other; refuse other columns than those of the first."""
+    import polars
+
+    first = tables[0].frame.columns
+    for file, table in zip(files[1:], tables[1:], strict=True):
+        lacking = [name for name in first if name not in table.frame.columns]
+        further = [name for name in table.frame.columns if name not in first]
+        if lacking or further:
+            words = [f"lacks {lacking[0]!r}"] if lacking else []
+            words += [f"has {further[0]!r} besides"] if further else []
+            raise ValueError(f"files must have the columns of {files[0].name!r}; {file.name!r} {' and '.join(words)}")
+    frames = [table.frame.select(first) for table in tables]
+    added = () if FILE in first else (FILE,)
+    if added:
+        names = [polars.lit(_stem(file)).alias(FILE) for file in files]
+        frames = [frame.with_columns(name) for frame, name in zip(frames, names, strict=True)]
+    return Table(
+        polars.concat(_same_types(frames), how="vertical_relaxed"),
+        tables[0].found,
+        tuple(note for table in tables for note in table.notes),
+        added,
+    )
+
+
+def _stem(file: Path) -> str:
+    return file.name.removesuffix(".gz").removesuffix(Path(file.name.removesuffix(".gz")).suffix)
+
+
+def _same_types(frames: Sequence[polars.DataFrame]) -> list[polars.DataFrame]:
+    """Return frames whose columns are texts where they are texts in one of them."""
+    import polars
+
+    texts = {name for frame in frames for name in frame.columns if frame[name].dtype == polars.String}
+    empty = {
+        name for name in texts if all(f[name].null_count() == len(f) for f in frames if f[name].dtype == polars.String)
+    }
+    result = []
+    for frame in frames:
+        mixed = [name for name in texts - empty if frame[name].dtype != polars.String]
+        nothing = [name for name in empty if frame[name].dtype == polars.String]
+        result.append(frame.with_columns(polars.col(mixed).cast(polars.String), polars.col(nothing).cast(polars.Null)))
+    return result

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container import Findings, SeriesSet, as_ticks, to_times
+from liquidtime.data.container import Findings, SeriesSet, as_nanoseconds, as_ticks, to_times
 from liquidtime.data.reading.assemble import Repeats, find_steps, merge_column, refuse_unknown_times
+from liquidtime.data.reading.containers import as_container
 from liquidtime.data.reading.measured import Measured
 from liquidtime.data.reading.rows import note_repeats
 from liquidtime.errors import wrong_shape
@@ -20,6 +21,7 @@ def from_arrays(
     values: Any,
     times: Any = None,
     *,
+    axes: str | None = None,
     lengths: Any = None,
     channels: Sequence[str] | None = None,
     ids: Any = None,
@@ -32,7 +34,11 @@ def from_arrays(
 
     Args:
         values: (B, T, C), or (B, T) for one channel, or a list of B pairs (times (T_i,), values (T_i, C) or (T_i,)).
+            Also what other libraries have: a list of B arrays (T_i, C) or (C, T_i), a dictionary of them by id, a list
+            of pandas frames with the times in their index, or a frame whose cells are series.
         times: (T,) for all series or (B, T), numbers or datetime64; 0…T - 1 if None. Not with pairs.
+        axes: order of series, time and channel in arrays: "STC", or "SCT" as in aeon and sktime. None is "STC", and
+            refused where there are more channels than times and nothing else tells that it is so.
         lengths: (B,) number of samples of each series, what lies past it is padding; T if None. Not with pairs.
         channels: C names; "0"…"C - 1" if None.
         ids: (B,) distinct ids; 0…B - 1 if None.
@@ -46,12 +52,18 @@ def from_arrays(
         ValueError: shapes that do not fit, NaN or infinite times, infinite values, no series.
 
     """
-    if isinstance(values, list | tuple) and len(values) and all(_is_pair(item) for item in values):
+    pairs = isinstance(values, list | tuple) and len(values) and all(_is_pair(item) for item in values)
+    container = None if pairs else as_container(values, axes)
+    if pairs or container is not None:
         if times is not None or lengths is not None:
-            raise ValueError("`times` and `lengths` must be None where `values` is a list of (times, values)")
-        flat_times, matrix, counts = _from_pairs(values)
+            raise ValueError("`times` and `lengths` must be None where `values` is a list of (times, values) or arrays")
+        flat_times, matrix, counts = _from_pairs(values if container is None else container.pairs)
     else:
-        flat_times, matrix, counts = _from_block(values, times, lengths)
+        told = times is not None or lengths is not None or channels is not None
+        flat_times, matrix, counts = _from_block(_ordered(values, axes, told), times, lengths)
+    if container is not None:
+        ids = container.ids if ids is None else ids
+        channels = container.channels if channels is None else channels
     B, C = len(counts), matrix.shape[1]
     if B == 0 or C == 0:
         raise ValueError(f"`values` must hold at least one series and one channel; got {B} and {C}")
@@ -103,6 +115,21 @@ def from_arrays(
     )
 
 
+def _ordered(values: Any, axes: str | None, told: bool) -> npt.NDArray[Any]:
+    """Return an array as (B, T, C) or (B, T); refuse one that looks like (B, C, T) where nothing tells its order."""
+    block = _numbers("values", values)
+    if block.ndim != 3:
+        return block
+    S, first, second = block.shape
+    if axes is None and not told and first < second:
+        raise ValueError(
+            f"`values` of shape {block.shape} could be {S} series of {first} times with {second} channels "
+            f'(axes="STC"), or of {first} channels at {second} times, as in aeon and sktime (axes="SCT"); say which '
+            "with `axes` of SeriesSet.from_arrays"
+        )
+    return block.transpose(0, 2, 1) if axes == "SCT" else block
+
+
 def _is_pair(item: Any) -> bool:
     return isinstance(item, tuple) and len(item) == 2 and np.ndim(item[0]) > 0
 
@@ -137,16 +164,17 @@ def _from_pairs(pairs: Sequence[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any
     kinds = {t.dtype.kind == "M" for t in filled}
     if len(kinds) > 1:
         raise TypeError("`values` must have time stamps in all series, or numbers in all; got both")
+    if True in kinds:  # each may have a resolution of its own
+        filled = [as_nanoseconds(t) for t in filled]
     counts = np.array([len(t) for t in all_times], dtype=np.int64)
     full = [v for v in all_values if len(v)] or [np.empty((0, widths.pop()))]
     return np.concatenate(filled), np.concatenate(full), counts
 
 
 def _from_block(
-    values: Any, times: Any, lengths: Any
+    block: npt.NDArray[Any], times: Any, lengths: Any
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Return (N,) times, (N, C) values and (B,) lengths."""
-    block = _numbers("values", values)
     block = block[:, :, None] if block.ndim == 2 else block
     if block.ndim != 3:
         raise wrong_shape(

@@ -10,21 +10,22 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container import Findings, Note, SeriesSet, as_ticks, to_times
+from liquidtime.data.container import Findings, Note, SeriesSet, to_times
 from liquidtime.data.reading.assemble import Steps, find_steps, refuse_unknown_times, scatter
 from liquidtime.data.reading.columns import (
     Column,
-    as_frame,
     check_column,
     factorise,
     is_text,
     label_of,
     texts,
-    time_array,
 )
 from liquidtime.data.reading.measured import Measured
+from liquidtime.data.reading.opening import add_all, differences, open_table
+from liquidtime.data.reading.options import Reading
 from liquidtime.data.reading.rows import find_series, is_names, note_repeats
 from liquidtime.data.reading.static_features import StaticFeatures
+from liquidtime.data.reading.times import read_time_column
 from liquidtime.errors import nearest
 
 
@@ -37,10 +38,13 @@ def from_long(
     value: str,
     time_unit: str | None = None,
     static: Any = (),
+    static_table: Any = None,
+    static_id: str | None = None,
     categorical: Sequence[str] = (),
-    missing: Sequence[float] = (),
+    leave: Sequence[str] = (),
     ids: Any = None,
     strict: bool = False,
+    **reading: Any,
 ) -> SeriesSet:
     """Read a frame with one measurement per row.
 
@@ -48,29 +52,39 @@ def from_long(
     Rows without a value say nothing and are left out, but their series is kept.
 
     Args:
-        frame: any data frame (pandas, polars, pyarrow, …), or the path of a CSV, Parquet or Arrow file.
+        frame: any data frame (pandas, polars, pyarrow, …), or the path of a file or whatever else `read_frame` takes.
         id: column of the series' ids, whole numbers or text.
         time: column of the times, numbers or time stamps.
         channel: column of the channels' names.
         value: column of the values.
         time_unit: the unit of numeric times; for time stamps the unit wanted ("s" if None).
         static: names of columns or of channels that do not change within a series, or a table with one row per series.
+        static_table: a table with one row per series besides, all of whose columns are static features.
+        static_id: its column of ids; `id` if None.
         categorical: names of channels or static features that are categories, not numbers.
-        missing: numbers that mean "not observed", e.g. (-1,).
+        leave: columns of `static_table` that are no features, such as the target.
         ids: the series wanted, in this order; one without any row becomes an empty series.
         strict: refuse what would be repaired or dropped.
+        **reading: how the table is read: `missing` (numbers and words that mean "not observed"), `time_format`,
+            `separator`, `decimal`, `encoding`, `sheet`, `query` and `usual`; see `Reading`.
 
     Raises:
         TypeError: times or values of another type.
         ValueError: missing columns, NaN or infinite times, values that are not numbers, no rows.
 
     """
-    table = as_frame("frame", frame)
+    how = Reading.of(reading)
+    opened = open_table("frame", frame, how)
+    table = opened.frame
     for argument, name in (("id", id), ("time", time), ("channel", channel), ("value", value)):
         check_column(table, argument, name)
     findings = Findings(strict)
+    add_all(findings, opened.notes)
     codes, labels, table = find_series(table, id, ids, findings)
-    ticks = as_ticks(time_array(table[time], "time"), time_unit)
+    times = read_time_column(table[time], "time", time_unit, how)
+    found = {**opened.found, **times.found}
+    add_all(findings, [*times.notes, *differences(found, how.usual, len(codes))])
+    ticks = times.ticks
     refuse_unknown_times(ticks, codes, labels)
     names, channel_codes = _channels(table[channel])
     has_name = np.array([name != "" for name in names], dtype=bool)
@@ -78,7 +92,7 @@ def from_long(
     if not present.all():
         what = "rows with an empty channel name"
         findings.add(Note("dropped", what, int((~present).sum()), len(present)))
-    measured = Measured(codes, labels, findings, missing)
+    measured = Measured(codes, labels, findings, how)
     values, categories = _values(table[value], names, channel_codes, present, categorical, measured)
 
     features = StaticFeatures(len(labels), findings)
@@ -95,7 +109,9 @@ def from_long(
                 hint = nearest(name, [*table.columns, *names]) or "."
                 raise ValueError(f"`static` must name columns or channels; {name!r} is neither{hint}")
     else:
-        features.add_table(static, id, labels, categorical, missing)
+        features.add_table(static, static_id or id, labels, categorical, how, leave)
+    if static_table is not None:
+        features.add_table(static_table, static_id or id, labels, categorical, how, leave)
     _check_categorical(categorical, [*names, *features.names])
 
     unobserved = present & np.isnan(values)
@@ -116,15 +132,15 @@ def from_long(
 
     del measured, measurements, table
     steps = find_steps(codes, ticks, labels, findings)
-    del codes, ticks
+    del codes, ticks, times
     values = steps.sort(values)
     channel_codes = steps.sort(channel_codes)
     steps = replace(steps, order=None)  # not needed any more, and large
     matrix = _fill(steps, channel_codes, values, channels, categories, labels, findings)
-    times, origins = to_times(steps.ticks, steps.offsets)
+    stored_times, origins = to_times(steps.ticks, steps.offsets)
     return SeriesSet(
         offsets=steps.offsets,
-        times=times,
+        times=stored_times,
         values=matrix,
         channels=channels,
         ids=labels,
@@ -134,6 +150,7 @@ def from_long(
         categories={name: labels for name, labels in categories.items() if name in channels} | features.categories,
         origins=origins,
         notes=findings.notes,
+        reading=found,
     )
 
 
@@ -166,7 +183,7 @@ def _values(
     categories: dict[str, tuple[str, ...]] = {}
     for code in chosen:
         rows = np.flatnonzero(channel_codes == code)
-        values[rows], categories[names[code]] = measured.categories(texts(column[rows.tolist()]))
+        values[rows], categories[names[code]] = measured.categories(names[code], texts(column[rows.tolist()]))
     return values, categories
 
 

@@ -7,26 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from liquidtime.data.container import Findings, SeriesSet, as_ticks, to_times
+from liquidtime.data.container import Findings, SeriesSet, to_times
 from liquidtime.data.reading.assemble import Repeats, find_steps, merge_column, refuse_unknown_times
-from liquidtime.data.reading.columns import as_frame, check_column, texts, time_array
+from liquidtime.data.reading.columns import check_column, texts
 from liquidtime.data.reading.measured import Measured
+from liquidtime.data.reading.opening import add_all, differences, index_levels, open_table
+from liquidtime.data.reading.options import Reading
 from liquidtime.data.reading.rows import find_series, is_names, note_repeats
 from liquidtime.data.reading.static_features import StaticFeatures
+from liquidtime.data.reading.times import read_time_column
 
 
 def from_wide(
     frame: Any,
     *,
-    id: str,
-    time: str,
+    id: str | None = None,
+    time: str | None = None,
     values: Sequence[str] | None = None,
     time_unit: str | None = None,
     static: Any = (),
+    static_table: Any = None,
+    static_id: str | None = None,
     categorical: Sequence[str] = (),
-    missing: Sequence[float] = (),
+    leave: Sequence[str] = (),
     ids: Any = None,
     strict: bool = False,
+    **reading: Any,
 ) -> SeriesSet:
     """Read a frame with one sample per row and one channel per column; null and NaN are not observed.
 
@@ -34,45 +40,63 @@ def from_wide(
     remains a sample: its time is known.
 
     Args:
-        frame: any data frame (pandas, polars, pyarrow, …), or the path of a CSV, Parquet or Arrow file.
-        id: column of the series' ids, whole numbers or text.
-        time: column of the times, numbers or time stamps.
-        values: columns of the channels; all other columns if None.
+        frame: any data frame (pandas, polars, pyarrow, …), or the path of a file or whatever else `read_frame` takes.
+        id: column of the series' ids, whole numbers or text; None where the index of a pandas frame has the series and
+            the times as its two levels.
+        time: column of the times, numbers or time stamps; None likewise.
+        values: columns of the channels; all other columns if None, except row numbers that other libraries write.
         time_unit: the unit of numeric times; for time stamps the unit wanted ("s" if None).
         static: names of columns that do not change within a series, or a table with one row per series.
+        static_table: a table with one row per series besides, all of whose columns are static features.
+        static_id: its column of ids; `id` if None.
         categorical: names of channels or static features that are categories, not numbers.
-        missing: numbers that mean "not observed", e.g. (-1,).
+        leave: columns that are neither channels nor features of `static_table`, such as the target.
         ids: the series wanted, in this order; one without any row becomes an empty series.
         strict: refuse what would be repaired or dropped.
+        **reading: how the table is read: `missing` (numbers and words that mean "not observed"), `time_format`,
+            `separator`, `decimal`, `encoding`, `sheet`, `query` and `usual`; see `Reading`.
 
     Raises:
         TypeError: times or values of another type.
         ValueError: missing columns, NaN or infinite times, values that are not numbers, no rows.
 
     """
-    table = as_frame("frame", frame)
+    how = Reading.of(reading)
+    if id is None or time is None:
+        levels = index_levels(frame)
+        if levels is None:
+            raise ValueError(
+                "`id` and `time` must name columns; only a pandas frame with series and times in its index needs none"
+            )
+        frame, id, time = levels[0], id or levels[1], time or levels[2]
+    opened = open_table("frame", frame, how)
+    table = opened.frame
     check_column(table, "id", id)
     check_column(table, "time", time)
     static_columns = list(static) if is_names(static) else []
     for name in static_columns:
         check_column(table, "static", name)
-    channels = (
-        [name for name in table.columns if name not in (id, time, *static_columns)] if values is None else list(values)
-    )
+    findings = Findings(strict)
+    add_all(findings, opened.notes)
+    channels = opened.channels({id, time, *static_columns, *leave}, findings) if values is None else list(values)
     for name in channels:
         check_column(table, "values", name)
     if not channels:
         raise ValueError(f"`values` must name at least one column; {id!r}, {time!r} and `static` leave none")
-    findings = Findings(strict)
     codes, labels, table = find_series(table, id, ids, findings)
-    ticks = as_ticks(time_array(table[time], "time"), time_unit)
+    times = read_time_column(table[time], "time", time_unit, how)
+    found = {**opened.found, **times.found}
+    add_all(findings, [*times.notes, *differences(found, how.usual, len(codes))])
+    ticks = times.ticks
     refuse_unknown_times(ticks, codes, labels)
-    measured = Measured(codes, labels, findings, missing)
+    measured = Measured(codes, labels, findings, how)
     features = StaticFeatures(len(labels), findings)
     for name in static_columns:
         features.add_column(table[name], measured, name in categorical)
     if not is_names(static):
-        features.add_table(static, id, labels, categorical, missing)
+        features.add_table(static, static_id or id, labels, categorical, how, leave)
+    if static_table is not None:
+        features.add_table(static_table, static_id or id, labels, categorical, how, leave)
     for name in categorical:
         if name not in (*channels, *features.names):
             check_column(table, "categorical", name)
@@ -86,7 +110,7 @@ def from_wide(
     observed = count = 0
     for position, name in enumerate(channels):
         if name in categorical:
-            column, categories[name] = measured.categories(texts(table[name]))
+            column, categories[name] = measured.categories(name, texts(table[name]))
         else:
             column = measured.read(table[name])
         observed += int(np.count_nonzero(~np.isnan(column)))
@@ -98,10 +122,10 @@ def from_wide(
             names += [name] * min(3, repeats.count)
         matrix[:, position] = column
     note_repeats(findings, steps, Repeats(count, np.array(repeat_rows, dtype=np.int64)), names, labels, observed)
-    times, origins = to_times(steps.ticks, steps.offsets)
+    stored_times, origins = to_times(steps.ticks, steps.offsets)
     return SeriesSet(
         offsets=steps.offsets,
-        times=times,
+        times=stored_times,
         values=matrix,
         channels=tuple(channels),
         ids=labels,
@@ -111,4 +135,5 @@ def from_wide(
         categories=categories | features.categories,
         origins=origins,
         notes=findings.notes,
+        reading=found,
     )

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars
 
 from liquidtime.data.container import Findings, Note, first_places
-from liquidtime.data.reading.columns import Column, is_number, is_text, numbers, parse_numbers, texts
+from liquidtime.data.reading.columns import Column, is_number, is_text, numbers, shown, texts
+from liquidtime.data.reading.missing_words import among_names, is_missing, missing_note
+from liquidtime.data.reading.number_texts import read_numbers, stripped
+from liquidtime.data.reading.options import Reading
 
 
 class Measured:
@@ -19,7 +23,7 @@ class Measured:
         codes: (R,) the series of each row.
         ids: (S,) the ids.
         findings: takes notes, or refuses.
-        missing: numbers that mean "not observed", e.g. -1.
+        reading: `missing`, numbers and words that mean "not observed", and `decimal`.
     """
 
     def __init__(
@@ -27,10 +31,11 @@ class Measured:
         codes: npt.NDArray[Any],
         ids: npt.NDArray[Any],
         findings: Findings,
-        missing: Sequence[float] = (),
+        reading: Reading | None = None,
     ) -> None:
         self.codes, self.ids, self.findings = codes, ids, findings
-        self.missing = tuple(float(number) for number in missing)
+        self.reading = reading or Reading()
+        self.missing = tuple(number for number in self.reading.missing if isinstance(number, float))
 
     def read(self, column: Column, rows: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float32]:
         """Return a column as (R,) float32, NaN where nothing is observed.
@@ -47,17 +52,19 @@ class Measured:
             return self.narrow(column.name, numbers(column))
         if not is_text(column):
             raise TypeError(f"`{column.name}` must be numbers; the column is {column.dtype}")
-        words = texts(column)
-        parsed, bad = parse_numbers(words)
-        if rows is not None:
-            bad &= rows
-            parsed = np.where(rows, parsed, np.nan)
+        words = stripped(texts(column))
+        wanted = words if rows is None else words.set(polars.Series(~rows), None)
+        result = read_numbers(column.name, wanted, self.reading.decimal, self.reading.missing)
+        parsed, bad = result.values.to_numpy(), result.bad.to_numpy()
         if bad.any():
-            offenders = first_places(bad, self.codes, self.ids, lambda row: repr(words[row]))
+            offenders = first_places(bad, self.codes, self.ids, lambda row: shown(words[row]))
             raise ValueError(
                 f"`{column.name}` must be numbers; {int(bad.sum())} of {len(bad)} values are not. The first: "
-                f"{', '.join(offenders)}. Correct or empty them, or name the column in `categorical`."
+                f"{', '.join(offenders)}. Correct them, name the column in `categorical` if they are names, or name "
+                "the words in `missing` if they mean that nothing was observed."
             )
+        for note in result.notes:
+            self.findings.add(note)
         if rows is None:
             what = f"values of {column.name!r} written as text, read as numbers"
             self.findings.add(Note("repaired", what, int((~np.isnan(parsed)).sum()), len(parsed)))
@@ -78,9 +85,14 @@ class Measured:
             narrow[narrow == np.float32(number)] = np.nan
         return narrow
 
-    def categories(self, words: Sequence[str | None]) -> tuple[npt.NDArray[np.float32], tuple[str, ...]]:
+    def categories(self, name: str, words: Sequence[str | None]) -> tuple[npt.NDArray[np.float32], tuple[str, ...]]:
         """Number categories in the order of their names; None, empty and `missing` ones become NaN."""
-        unknown = {None, "", *(str(int(n)) if n.is_integer() else str(n) for n in self.missing)}
+        bare = stripped(words)
+        absent = is_missing(bare, among_names(set(bare.drop_nulls().unique()), self.reading.missing)).fill_null(False)
+        if absent.any():
+            self.findings.add(missing_note(name, bare, absent))
+        unknown = {None, *(str(int(n)) if n.is_integer() else str(n) for n in self.missing)}
+        words = bare.set(absent, None).to_list()
         labels = sorted({word for word in words if word is not None} - unknown)
         codes: dict[str | None, float] = {label: float(code) for code, label in enumerate(labels)}
         return np.array([codes.get(word, np.nan) for word in words], dtype=np.float32), tuple(labels)

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data.container import Findings, Note, first_places, first_words
-from liquidtime.data.reading.columns import Column, as_frame, check_column, factorise, texts
+from liquidtime.data.reading.columns import Column, check_column, factorise, texts
 from liquidtime.data.reading.measured import Measured, first_known
+from liquidtime.data.reading.opening import add_all, open_table
+from liquidtime.data.reading.options import Reading
 
 
 @dataclass
@@ -50,7 +52,7 @@ class StaticFeatures:
     def add_column(self, column: Column, measured: Measured, categorical: bool) -> None:
         """Take a column of a frame, one value per row."""
         if categorical:
-            values, labels = measured.categories(texts(column))
+            values, labels = measured.categories(column.name, texts(column))
             self.add(column.name, values, measured, labels)
         else:
             self.add(column.name, measured.read(column), measured, None)
@@ -65,23 +67,49 @@ class StaticFeatures:
         id: str,
         ids: npt.NDArray[Any],
         categorical: Collection[str],
-        missing: Sequence[float],
+        reading: Reading,
+        leave: Collection[str] = (),
     ) -> None:
-        """Take every column of a table with one row per series; ids without a series are left out and noted."""
-        frame = as_frame("static", table)
-        check_column(frame, "id", id)
+        """Take every column of a table with one row per series; ids without a series are left out and noted.
+
+        Args:
+            table: any data frame, or the path of a file.
+            id: its column of ids.
+            ids: (S,) of the series.
+            categorical: names of features that are categories.
+            reading: of the table of measurements; what it says is a hint for this one.
+            leave: columns that are no features, such as the target.
+
+        Raises:
+            ValueError: no id in common, or a feature that has the name of a channel.
+
+        """
+        opened = open_table("static_table", table, reading.hints())
+        add_all(self.findings, opened.notes)
+        frame = opened.frame
+        check_column(frame, "static_id", id)
         codes, labels = factorise(frame[id])
         series = positions(labels, ids)  # -1 for an id without a series
         known = series[codes] >= 0
         others = labels[series < 0]
+        if not known.any():
+            raise ValueError(
+                f"`static_table` must share ids with the series; none of {len(labels)} does. The series' ids begin "
+                f"{', '.join(map(str, ids[:3]))}; those of the table {', '.join(map(str, labels[:3]))}."
+            )
         what = "rows of the static table without a series"
         first = first_words(f"id {name}" for name in others)
         self.findings.add(Note("dropped", what, int((~known).sum()), len(known), first))
         known_rows = frame.filter(known.tolist())
-        measured = Measured(series[codes][known], ids, self.findings, missing)
-        for name in frame.columns:
-            if name != id:
-                self.add_column(known_rows[name], measured, name in categorical)
+        measured = Measured(series[codes][known], ids, self.findings, reading.hints())
+        without = np.setdiff1d(np.arange(self.S), series[codes][known])
+        first = first_words(f"series {ids[row]}" for row in without)
+        self.findings.add(Note("kept", "series without a row in the static table", len(without), self.S, first))
+        left = [name for name in opened.channels({id}, self.findings) if name in leave]
+        what = "columns of the static table are targets, and so no static features"
+        self.findings.add(Note("kept", what, len(left), len(frame.columns), tuple(repr(name) for name in left)))
+        for name in opened.channels({id, *leave}, Findings()):
+            self.add_column(known_rows[name], measured, name in categorical)
 
 
 def positions(wanted: npt.NDArray[Any], ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

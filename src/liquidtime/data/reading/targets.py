@@ -7,17 +7,28 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars
 
 from liquidtime._checks import check_choice
 from liquidtime.data.container import Findings, Note, SeriesSet, first_words
-from liquidtime.data.reading.columns import as_frame, check_column, is_number, numbers, texts
+from liquidtime.data.reading.columns import check_column, is_number, numbers, texts
+from liquidtime.data.reading.missing_words import known_labels
+from liquidtime.data.reading.opening import open_table
+from liquidtime.data.reading.options import Reading, as_missing
 from liquidtime.data.reading.rows import find_series
 from liquidtime.data.reading.static_features import positions
 from liquidtime.errors import wrong_shape
 
 
 def align_labels(
-    data: SeriesSet, labels: Any, *, id: str, target: str, keep_empty: bool = False, strict: bool = False
+    data: SeriesSet,
+    labels: Any,
+    *,
+    id: str,
+    target: str,
+    keep_empty: bool = False,
+    strict: bool = False,
+    **reading: Any,
 ) -> tuple[SeriesSet, npt.NDArray[Any]]:
     """Bring labels to the series by id, in the order of the set.
 
@@ -30,6 +41,7 @@ def align_labels(
         target: its column of labels, numbers or text; null is no label.
         keep_empty: keep labels without a series, as series without any sample, after the others.
         strict: refuse what would be left out.
+        **reading: how a file is read; see `Reading`.
 
     Returns:
         The set and (S,) its labels.
@@ -38,14 +50,16 @@ def align_labels(
         ValueError: missing columns, an id with two labels, or no id in common.
 
     """
-    table = as_frame("labels", labels)
+    how = Reading.of(reading)
+    opened = open_table("labels", labels, how)
+    table = opened.frame
     check_column(table, "id", id)
     check_column(table, "target", target)
     findings = Findings(strict)
     codes, names, table = find_series(table, id, None, findings)
     _refuse_repeated("labels", codes, names)
     column = table[target]
-    labels_by_row = numbers(column) if is_number(column) else np.array(texts(column), dtype=object)
+    labels_by_row = numbers(column) if is_number(column) else np.array(_names(texts(column), how), dtype=object)
     y = np.empty_like(labels_by_row)
     y[codes] = labels_by_row  # in the order of names
     labelled = np.array([item is not None and item == item for item in y], dtype=bool)
@@ -78,7 +92,7 @@ def align_labels(
 
 
 def align_outcomes(
-    data: SeriesSet, table: Any, *, id: str, columns: Sequence[str], missing: Sequence[float] = ()
+    data: SeriesSet, table: Any, *, id: str, columns: Sequence[str], missing: Sequence[float | str] = ()
 ) -> npt.NDArray[np.float64]:
     """Return (S, K) auxiliary targets of the series, in their order, NaN where the table has none.
 
@@ -87,13 +101,13 @@ def align_outcomes(
         table: one row per series: any data frame, or the path of a file.
         id: its column of ids.
         columns: its K columns of numbers.
-        missing: numbers that mean "not known".
+        missing: numbers that mean "not known"; words are none of the numbers anyway.
 
     Raises:
         ValueError: a missing column, one of texts, or an id with two rows.
 
     """
-    frame = as_frame("table", table)
+    frame = open_table("table", table).frame
     check_column(frame, "id", id)
     codes, names, frame = find_series(frame, id, None, Findings(strict=False))
     _refuse_repeated("table", codes, names)
@@ -105,9 +119,16 @@ def align_outcomes(
             raise ValueError(f"`auxiliary` {name!r} must be numbers; got {column.dtype}. Make 0 and 1 of a category.")
         values = np.empty(len(names))
         values[codes] = numbers(column)
-        values[np.isin(values, np.asarray(missing, dtype=np.float64))] = np.nan
+        unknown = [number for number in as_missing(missing) if isinstance(number, float)]
+        values[np.isin(values, np.asarray(unknown, dtype=np.float64))] = np.nan
         matrix[rows >= 0, k] = values[rows[rows >= 0]]
     return matrix
+
+
+def _names(words: Sequence[str | None], how: Reading) -> list[str | None]:
+    """Return labels, None where a word says that there is none."""
+    labels: list[str | None] = known_labels(polars.Series(values=words, dtype=polars.String), how.missing).to_list()
+    return labels
 
 
 def _refuse_repeated(argument: str, codes: npt.NDArray[Any], names: npt.NDArray[Any]) -> None:

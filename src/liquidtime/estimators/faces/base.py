@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
 from liquidtime._checks import check_choice, check_rate, check_size
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
 from liquidtime.estimators.faces.show import facts_html
-from liquidtime.estimators.live import LiveSeries, Memory, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
+from liquidtime.estimators.live import (
+    LiveSeries,
+    Memory,
+    ScaleStep,
+    Streams,
+    fingerprint_of,
+    outputs_at_samples,
+    outputs_at_steps,
+)
 from liquidtime.estimators.network.budget import BUDGETS, QUICK, Choice, Trial
 from liquidtime.estimators.network.finite import finite
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, ConvolutionalReader, takes_front_end
 from liquidtime.estimators.network.inputs import SeriesBatches, as_series
-from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, Part, PartsOf, Rows, held_loss
+from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, Part, PartsOf, Rows, held_back, held_loss
 from liquidtime.estimators.network.network import SeriesNetwork, channel_dropout_of
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.estimators.network.reader import SeriesReader, WholeSeriesReader
@@ -74,8 +84,8 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -97,9 +107,12 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     _deviation: ClassVar[float] = 1.0
     _learning_rate: ClassVar[float] = 1e-3
     """Where `learning_rate` is None and none was searched for."""
+    _tried: list[Trial] | None = None
+    """Trials that an estimator made by itself before `Fitting`; None lets that search."""
     choice_: Choice
     front_end_: str | None
     trials_: list[Trial]
+    seed_: int
     results_: list[TrainResult]
     encoder_: SeriesEncoder
     encoders_: list[SeriesEncoder]
@@ -176,13 +189,38 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         check_width(self.bin_width)
         check_network(self.network, self.num_layers)
 
-    def _fit_encoders(self, data: SeriesSet) -> None:
+    def _hold_back(
+        self,
+        S: int,
+        strata: npt.NDArray[Any] | None,
+        groups: npt.NDArray[Any] | None,
+        order: npt.NDArray[Any] | None,
+        own: bool,
+    ) -> tuple[Rows, Rows]:
+        """Check the settings, draw the seed, and return the rows to train on and those that choose the best epoch.
+
+        Args:
+            S: number of series.
+            strata: (S,) classes, or None.
+            groups: (S,) groups that are not split, or None.
+            order: (S,) when each series was taken, or None.
+            own: whether the caller has series of its own to choose the epoch by, so that none are held back.
+        """
         self._check_settings()
-        whole = self.bin_width == SCALES and reads_whole_series(self.network)
-        self.encoders_ = encoders_of(data, None if whole else self.bin_width, self.n_estimators)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return held_back(S, 0.0 if own else self.validation_fraction, strata, self.seed_, groups, order)
+
+    def _fit_encoders(self, data: SeriesSet) -> None:
+        width = self._width()
+        whole = width == SCALES and reads_whole_series(self.network)
+        self.encoders_ = encoders_of(data, None if whole else width, self.n_estimators)
         self.encoder_ = self.encoders_[0]
         self.n_series_ = len(data)
-        self._streams = Streams()
+        self.__dict__.pop("_streams", None)  # those of another fit
+
+    def _width(self) -> float | str | None:
+        """Return the bin width that encoders are fitted with."""
+        return self.bin_width
 
     def _fit_members(
         self,
@@ -193,16 +231,48 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         run: Mapping[str, Any],
         outcomes: Tensor | None = None,
         groups: npt.NDArray[Any] | None = None,
+        order: npt.NDArray[Any] | None = None,
     ) -> None:
         """Train the networks; arguments as in `Problem`."""
-        Fitting(self, Problem(parts, outputs, loss_of, strata, groups, run, outcomes)).run()
+        Fitting(self, Problem(parts, outputs, loss_of, strata, groups, run, outcomes, order)).run()
 
-    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
-        """Return the loss of a network on held-out series, by which budgets are compared, and the temperature of it."""
-        return held_loss(network, part, rows, problem.loss_of), 1.0
+    def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
+        """Fit again to other series, usually more of them, by the choices of the last fit.
 
-    def _calibrate(self, temperature: float) -> None:
-        """Take the temperature of the chosen trial, 1 where there was none; only classifiers have a use for it."""
+        Epochs, learning rate, front end, temperature and threshold stay as they were chosen; nothing is held out to
+        choose them again.
+
+        Args:
+            X: series like those of `fit`.
+            y: their targets.
+            **fit: further arguments of `fit`.
+        """
+        check_is_fitted(self, "networks_")
+        again, kept = clone(self), self._choices()
+        if getattr(self, "trials_", ()):  # a model that was read from a folder has none
+            chosen = dataclasses.asdict(self.choice_)
+            again.set_params(**{name: value for name, value in chosen.items() if name in again.get_params(deep=False)})
+        again.set_params(**self._without_choosing()).fit(X, y, **fit)
+        settings = self.get_params(deep=False)
+        self.__dict__.update(again.__dict__)
+        self.set_params(**settings)
+        self.__dict__.update(kept)
+        return self
+
+    def _choices(self) -> dict[str, Any]:
+        """Return what was chosen by held-out series and stays in `refit`, by attribute."""
+        return {"trials_": self.trials_} if hasattr(self, "trials_") else {}
+
+    def _without_choosing(self) -> dict[str, Any]:
+        """Return settings under which `fit` does not choose again what `_choices` has."""
+        return {}
+
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
+        """Return the loss of a network on held-out series, by which budgets are compared, and how sure it may be."""
+        return held_loss(network, part, rows, problem.loss_of), Calibration()
+
+    def _calibrate(self, calibration: Calibration) -> None:
+        """Take the calibration of the chosen trial; only classifiers have a use for it."""
 
     def _encoder_of(self, member: int) -> SeriesEncoder:
         return self.encoders_[member % len(self.encoders_)]
@@ -293,8 +363,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
         check_is_fitted(self, "networks_")
-        start = functools.partial(LiveSeries, self.encoders_, self.networks_, memory=self._memory())
-        return self._live.update(id, t, values, static, start)
+        return self._live.update(id, t, values, static)
 
     def _memory(self) -> Memory | None:
         """Return what is to be remembered of a live series besides the networks' states, before its first sample."""
@@ -303,8 +372,18 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     @property
     def _live(self) -> Streams:
         """The live series; a model that was just read has none yet."""
-        streams: Streams = self.__dict__.setdefault("_streams", Streams())
+        streams: Streams | None = self.__dict__.get("_streams")
+        if streams is None:
+            start = functools.partial(LiveSeries, self.encoders_, self.networks_, memory=self._memory())
+            fingerprint = functools.partial(fingerprint_of, self.encoders_, self.networks_)
+            streams = self.__dict__.setdefault("_streams", Streams(start, fingerprint))
         return streams
+
+    @property
+    def streams(self) -> Streams:
+        """The live series: how many there may be, saving and loading them."""
+        check_is_fitted(self, "networks_")
+        return self._live
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""

@@ -8,33 +8,55 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesEncoder, SeriesSet, check_classes
+from liquidtime.baselines.features.temperature import Calibration
+from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.faces.class_labels import (
+    checked_labels,
+    codes_of_samples,
+    one_dimensional,
+    places_of,
+    plain_dtype,
+    sample_labels,
+)
+from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Problem
+from liquidtime.estimators.faces.threshold import (
+    ThresholdRule,
+    check_two_classes,
+    decided,
+    held_out_threshold,
+    read_threshold,
+    stored_threshold,
+)
 from liquidtime.estimators.network.auxiliary import standardised
 from liquidtime.estimators.network.budget import SEARCH
-from liquidtime.estimators.network.front_end import AUTO
+from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches, as_series
-from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of
+from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of, order_of, target_rows
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.scales import SCALES
-from liquidtime.estimators.network.temperature import fit_temperature, log_shares, tempered
+from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
+from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss, cross_entropy
 
 
 class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
-    """Classify irregular series, with two or more classes.
+    """Classify irregular series, or each of their samples, with two or more classes.
 
         clf = CfCClassifier(random_state=0).fit(data, y)
         clf.predict_proba(new)                       (S, C), columns in the order of `classes_`
         clf.update("bed 7", t, {"HR": 92.0})         one sample at a time, (C,)
+
+        CfCClassifier(per_step=True).fit(data, y).predict_proba(new)     y (N,) or S arrays, (N, C)
+
+    With `per_step`, N is the number of all samples, in the order of `data.times`; a class that is None, NaN or "" is
+    not known and teaches nothing. A prediction uses the samples up to its own alone.
 
     Args:
         network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
@@ -55,8 +77,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -69,6 +91,11 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             without a search it is None. Such a network reads whole series: `update` is refused.
         class_weight: None weighs every series the same; "balanced" gives every class the same weight in all,
             n / (C·n_c); a mapping gives the weight of each class.
+        per_step: whether there is a class for each sample instead of each series; samples are then read as they are.
+        threshold: of two classes, from which probability of the second on `predict` says it: a number, or what it is
+            chosen by on held-out series: "balanced_accuracy", "f1", "specificity=0.9" (the highest sensitivity with at
+            least this specificity), "sensitivity=0.9", "cost=1:5" (a false alarm costs 1, a miss 5). None says the more
+            probable class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
         verbose: whether to show a progress line while training.
 
@@ -78,7 +105,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
         networks_: the trained networks.
         results_: one `TrainResult` per network.
-        temperature_: by which the logits are divided, towards the classes' shares; 1 where there was no search.
+        threshold_: the threshold in use; None for the more probable class.
+        temperature_: by which the logits are divided; 1 where there was no search.
+        trust_: weight of the answer beside the classes' shares, as far as held-out series allow; 1 without a search.
         choice_: the epochs, the learning rate and the front end that the networks were trained with.
         front_end_: that front end, or None.
         trials_: what a search tried, each with its held-out loss; empty where there was none.
@@ -108,6 +137,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         budget: str = SEARCH,
         front_end: str | None = AUTO,
         class_weight: str | Mapping[Any, float] | None = None,
+        per_step: bool = False,
+        threshold: float | str | None = None,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -119,14 +150,29 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             budget=budget, front_end=front_end, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.class_weight = class_weight
+        self.per_step = per_step
+        self.threshold = threshold
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        read_threshold(self.threshold)
+        if self.per_step and self.bin_width not in (None, SCALES):
+            raise ValueError("`per_step` needs every sample as it is; leave out `bin_width`")
+        if self.per_step and self.front_end in FRONT_ENDS:
+            raise ValueError("`per_step` needs a prediction from the samples up to each; leave out `front_end`")
+
+    def _width(self) -> float | str | None:
+        return None if self.per_step else self.bin_width
 
     def fit(
         self,
         X: Any,
         y: Any,
+        sample_weight: Any = None,
         *,
         auxiliary: Any = None,
         groups: Any = None,
+        order: Any = None,
         validation: tuple[Any, Any] | None = None,
         folder: str | Path | None = None,
         resume: bool = False,
@@ -135,10 +181,12 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
-            y: (S,) one class per series, at least two different ones.
+            y: (S,) one class per series, at least two different ones; with `per_step` one per sample.
+            sample_weight: (S,) how much each series counts; None for all alike.
             auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
                 see `liquidtime.estimators.network.auxiliary`.
             groups: (S,) of which group each series is, such as of one patient: held-out folds never split a group.
+            order: (S,) when each series was taken, where held-out series are to be later ones than those trained on.
             validation: series and classes to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run, and those of each trial of a search.
             resume: resume the run in `folder`.
@@ -148,70 +196,152 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
         """
         data = as_series(self, X, reset=True)
-        labels = checked_labels(y, data)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
-        self._fit_encoders(data)
-        C = len(self.classes_)
-        weights = None
-        if self.class_weight is not None:
-            given = dict(self.class_weight) if isinstance(self.class_weight, Mapping) else self.class_weight
-            weights = torch.tensor(compute_class_weight(given, classes=self.classes_, y=labels), dtype=torch.float32)
-        self._weights, self._shares = weights, log_shares(codes, C, weights)
-
-        def loss_of(network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
-            return cross_entropy(_logits(network(*sample[:5])), target[sample.rows], weights)
-
+        codes, strata = self._take_classes(y, data)
+        if auxiliary is not None and self.per_step:
+            raise ValueError("`auxiliary` is of whole series; leave it out with `per_step`")
+        rows = weight_tensor(sample_weight, len(data))
+        groups, order = groups_of(groups, len(data)), order_of(order, len(data))
+        train, back = self._hold_back(len(data), strata, groups, order, validation is not None)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data), train)
         held = None if validation is None else self._held_out(*validation)
+        if len(back):
+            held = data[back], codes[target_rows(data, back, self.per_step)]
+            codes, data = codes[target_rows(data, train, self.per_step)], data[train]
+            strata, rows = strata[train], None if rows is None else rows[train]
+            groups, order = (None if each is None else each[train] for each in (groups, order))
+        self._fit_encoders(data)
+        check_two_classes(self.threshold, len(self.classes_))
+        self._weigh(codes, rows, data)
 
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
-            train = Part(Prepared.of(encoder, data), torch.from_numpy(codes))
+            train = Part(Prepared.of(encoder, data, every_step=self.per_step), self._codes)
             if held is None:
                 return train, None
-            return train, Part(Prepared.of(encoder, held[0]), torch.from_numpy(held[1]))
+            return train, Part(Prepared.of(encoder, held[0], every_step=self.per_step), torch.from_numpy(held[1]))
 
+        C = len(self.classes_)
         run = {"folder": folder, "resume": resume}
-        self._fit_members(parts, C if C > 2 else 1, loss_of, codes, run, outcomes, groups_of(groups, len(data)))
+        self._fit_members(parts, C if C > 2 else 1, self._loss_of, strata, run, outcomes, groups, order)
+        rule = read_threshold(self.threshold)
+        self.threshold_ = rule if isinstance(rule, float) else None
+        if isinstance(rule, ThresholdRule):
+            self.threshold_ = held_out_threshold(self, rule, data, codes, strata, rows, groups, order)
+        del self._codes, self._rows
         return self
+
+    def _take_classes(self, y: Any, data: SeriesSet) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return (S,) or (N,) codes of the classes, -1 where not known, and (S,) the classes that folds go by."""
+        if not self.per_step:
+            self.classes_, codes = np.unique(checked_labels(y, data), return_inverse=True)
+            return codes, codes
+        self.classes_, codes = codes_of_samples(*sample_labels(y, data))
+        owners = np.repeat(np.arange(len(data)), data.lengths)
+        strata = np.zeros(len(data), dtype=np.int64)
+        np.maximum.at(strata, owners, codes)
+        return codes, strata
+
+    def _weigh(self, codes: npt.NDArray[np.int64], rows: Tensor | None, data: SeriesSet) -> None:
+        """Set what the loss needs: the codes, the weights of classes and of series, and the classes' shares."""
+        known = codes >= 0
+        self._codes, self._rows, weights = torch.from_numpy(codes), rows, None
+        if self.class_weight is not None:
+            given = dict(self.class_weight) if isinstance(self.class_weight, Mapping) else self.class_weight
+            labels = self.classes_[codes[known]]
+            weights = torch.tensor(compute_class_weight(given, classes=self.classes_, y=labels), dtype=torch.float32)
+        each = None if rows is None else rows.double().numpy()
+        if each is not None and self.per_step:
+            each = np.repeat(each, data.lengths)[known]
+        self._weights, self._shares = weights, log_shares(codes[known], len(self.classes_), weights, each)
+
+    def _asked(self, sample: SeriesBatch, target: Tensor) -> tuple[Tensor, Any, Tensor | None]:
+        """Return the classes of a batch that are known, where they stand in the network's output, and their weights.
+
+        Weights are those of training series; series of `validation` have none.
+        """
+        rows = self._rows[sample.rows] if self._rows is not None and target is self._codes else None  # (B,)
+        if not self.per_step:
+            return target[sample.rows], slice(None), rows
+        step = torch.arange(sample.dt.shape[1])
+        inside = step < sample.lengths.unsqueeze(1)  # (B, T)
+        wanted = torch.full(inside.shape, -1, dtype=torch.int64)
+        wanted[inside] = target[(sample.first.unsqueeze(1) + step)[inside]]
+        known = wanted >= 0
+        return wanted[known], known, None if rows is None else rows.unsqueeze(1).expand(known.shape)[known]
+
+    def _run_network(self, network: nn.Module, sample: SeriesBatch) -> Tensor:
+        out: Tensor = network.prefixes(*sample[:5]) if self.per_step else network(*sample[:5])  # type: ignore[operator]
+        return out
+
+    def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
+        wanted, places, rows = self._asked(sample, target)
+        return cross_entropy(
+            _logits(self._run_network(network, sample)[places]), wanted, self._weights, row_weights=rows
+        )
 
     def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, npt.NDArray[np.int64]]:
         """Return series that choose the best epoch, and the places of their classes."""
         data = as_series(self, X, reset=False)
-        labels = _one_dimensional(y, len(data))
-        places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
-        strange = labels[self.classes_[places] != labels]
-        if len(strange):
-            raise ValueError(
-                f"`validation` must have classes of training ({', '.join(map(str, self.classes_[:10]))}); "
-                f"{len(strange)} of its labels are others, the first is {str(strange[0])!r}"
-            )
-        return data, places
+        if not self.per_step:
+            return data, places_of(one_dimensional(y, len(data)), self.classes_)
+        labels, known = sample_labels(y, data)
+        codes = np.full(len(labels), -1, dtype=np.int64)
+        codes[known] = places_of(np.array(labels[known].tolist(), dtype=self.classes_.dtype), self.classes_)
+        return data, codes
 
-    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, float]:
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
         batches = list(SeriesBatches(part.prepared, PREDICT_BATCH, rows))
-        logits = torch.cat([_logits(network(*sample[:5])) for sample in batches])
-        codes = torch.cat([part.target[sample.rows] for sample in batches])
-        return fit_temperature(logits, codes, self._shares, self._weights)
+        asked = [self._asked(sample, part.target) for sample in batches]
+        logits = [
+            _logits(self._run_network(network, sample)[places])
+            for sample, (_, places, _) in zip(batches, asked, strict=True)
+        ]
+        weights = [each for _, _, each in asked if each is not None]
+        return fit_temperature(
+            torch.cat(logits),
+            torch.cat([wanted for wanted, _, _ in asked]),
+            self._shares,
+            self._weights,
+            torch.cat(weights) if weights else None,
+        )
 
-    def _calibrate(self, temperature: float) -> None:
-        self.temperature_ = temperature
+    def _calibrate(self, calibration: Calibration) -> None:
+        self.temperature_, self.trust_ = calibration.temperature, calibration.trust
 
     def _probabilities(self, out: Tensor) -> Tensor:
         """Return (..., C) probabilities of a network's outputs."""
-        logits = _logits(out)
-        if self.temperature_ != 1.0:
-            logits = tempered(logits, self._shares, self.temperature_)
-        return logits.softmax(dim=-1)
+        return calibrated(_logits(out), self._shares, Calibration(self.temperature_, self.trust_))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return (S, C) the probability of each class, the mean over the networks."""
-        return self._outputs(self.encode(X), self._probabilities)
+        """Return (S, C), with `per_step` (N, C), the probability of each class, the mean over the networks."""
+        series = self.encode(X)
+        if not self.per_step:
+            return self._outputs(series, self._probabilities)
+        chances = self._evolution(series, self._probabilities).outputs
+        flat = isinstance(X, SeriesSet | EncodedSeries | list)
+        return chances if flat else chances.reshape(*np.shape(X)[:2], -1)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return (S,) the most probable classes."""
-        probabilities = self.predict_proba(X)
-        labels: npt.NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
-        return labels
+        """Return (S,), with `per_step` (N,), the classes: the more probable one, or by the threshold."""
+        return self.decide(self.predict_proba(X))
+
+    def decide(self, probabilities: npt.NDArray[np.float64], threshold: float | None = None) -> npt.NDArray[Any]:
+        """Return the classes that probabilities (..., C) come to.
+
+        Args:
+            probabilities: as `predict_proba` returns them.
+            threshold: of two classes, from which probability of the second on it is said; None for the model's own.
+        """
+        return decided(probabilities, self.classes_, self.threshold_ if threshold is None else threshold)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; with `per_step` over the samples whose class is known."""
+        if not self.per_step:
+            return float(super().score(X, y, sample_weight))
+        series = self.encode(X)
+        labels, known = sample_labels(y, series.data)
+        said = self.predict(series)[known]
+        right = said.astype(str) == labels[known].astype(str) if labels.dtype == object else said == labels[known]
+        return float(np.mean(right))
 
     def evolve(self, X: Any) -> Evolution:
         """Return the probabilities after every step of every series, from the samples up to it alone."""
@@ -232,61 +362,44 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         """
         return self._probabilities(self._update(id, t, values, static)).mean(dim=0).double().numpy()
 
+    def _choices(self) -> dict[str, Any]:
+        own = {"temperature_": self.temperature_, "trust_": self.trust_, "threshold_": self.threshold_}
+        return super()._choices() | own
+
+    def _without_choosing(self) -> dict[str, Any]:
+        return {"threshold": None}
+
     def _facts(self) -> dict[str, Sequence[Any]]:
         return {"classes": self.classes_.tolist()}
 
     def _learned(self) -> dict[str, Any]:
         check_is_fitted(self, "classes_")
-        learned = {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
-        if self.temperature_ == 1.0:
+        learned: dict[str, Any] = {"classes": self.classes_.tolist(), "classes_dtype": self.classes_.dtype.str}
+        if self.threshold_ is not None:
+            learned["threshold"] = self.threshold_
+        if (self.temperature_, self.trust_) == (1.0, 1.0):
             return learned
-        return learned | {"temperature": self.temperature_, "log_shares": self._shares.tolist()}
+        facts = {"temperature": self.temperature_, "trust": self.trust_, "log_shares": self._shares.tolist()}
+        return learned | facts
 
     def _relearn(self, learned: Mapping[str, Any]) -> int:
         classes, kind = learned["classes"], learned["classes_dtype"]
         if not isinstance(classes, list) or len(classes) < 2:
             raise ValueError("`classes` must be a list of at least two")
-        self.classes_ = np.array(classes, dtype=_plain_dtype(classes, str(kind)))
+        self.classes_ = np.array(classes, dtype=plain_dtype(classes, str(kind)))
         if len(np.unique(self.classes_)) != len(classes):
             raise ValueError("`classes` must be different from each other")
         self.temperature_ = float(learned.get("temperature", 1.0))
         self._shares = torch.tensor(learned.get("log_shares", [0.0] * len(classes)), dtype=torch.float64)
-        if not self.temperature_ > 0 or self._shares.shape != (len(classes),):
-            raise ValueError("`temperature` must be over 0, with one of `log_shares` for each class")
+        if self.temperature_ != 1.0 and "trust" not in learned:
+            raise ValueError("`temperature` is that of an unreleased version, which meant another thing; train again")
+        self.trust_ = float(learned.get("trust", 1.0))
+        if not self.temperature_ > 0 or not 0 < self.trust_ <= 1 or self._shares.shape != (len(classes),):
+            raise ValueError("`temperature` must be over 0, `trust` up to 1, with one of `log_shares` for each class")
+        self.threshold_ = stored_threshold(learned.get("threshold"), len(classes))
         return len(classes) if len(classes) > 2 else 1
-
-
-def _plain_dtype(classes: list[Any], kind: str) -> Any:
-    """Return the type of stored classes: texts as wide as they are, or numbers of at most eight bytes."""
-    texts, numbers = (all(isinstance(item, allowed) for item in classes) for allowed in (str, int | float | bool))
-    if kind[1:2] in ("U", "O") and texts:
-        return object if kind[1:2] == "O" else np.str_
-    if kind[1:] in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8") and numbers:
-        return np.dtype(kind)
-    raise ValueError(f"`classes` must be numbers or texts of a plain type; got {kind!r}")
 
 
 def _logits(out: Tensor) -> Tensor:
     """Return (..., C) logits: of two classes the network gives the second one's, the first one's is 0."""
     return out if out.shape[-1] > 1 else torch.cat([torch.zeros_like(out), out], dim=-1)
-
-
-def checked_labels(y: Any, data: SeriesSet) -> npt.NDArray[Any]:
-    """Return (S,) the classes of a set of series, at least two different ones, or refuse them."""
-    if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None: one class per series.")
-    labels = _one_dimensional(y, len(data))
-    if labels.dtype.kind == "f":
-        assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
-    if len(set(labels.tolist())) == 1:
-        raise ValueError(f"`y` must have at least two classes; got one class, {str(labels[0])!r}, {len(labels)} times")
-    return check_classes(labels, len(data))
-
-
-def _one_dimensional(y: Any, S: int) -> npt.NDArray[Any]:
-    """Return the labels as an (S,) array; a column (S, 1) is taken with scikit-learn's warning."""
-    labels = column_or_1d(y, warn=True)
-    if len(labels) != S:
-        raise ValueError(f"`y` must have one class per series, {S}; got {len(labels)}")
-    return np.asarray(labels)

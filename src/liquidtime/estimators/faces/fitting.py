@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.utils.validation import check_random_state
 from torch import Tensor
 
+from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.budget import (
@@ -33,7 +33,7 @@ from liquidtime.estimators.network.members import (
     Part,
     PartsOf,
     Rows,
-    folds,
+    held_back,
     member_folder,
     train_member,
     trial_folder,
@@ -42,6 +42,7 @@ from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings
 from liquidtime.training.seeds import derive_seed
+from liquidtime.training.stages import stage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,14 +55,14 @@ class Problem:
     """What the networks of an estimator are trained on.
 
     Args:
-        parts: maps an encoder to the training series and those of the caller's own that choose the best epoch in
-            place of `validation_fraction`, or None.
+        parts: maps an encoder to the training series and those that choose the best epoch, or None.
         outputs: K of the networks.
         loss_of: the loss.
         strata: (S,) classes for the folds, or None.
         groups: (S,) series of one group are never split between folds; None if there are none.
         run: `folder` and `resume`.
         outcomes: (S, K) auxiliary targets, standardised, or None.
+        order: (S,) when each series was taken, where later ones judge what earlier ones taught; None for none.
     """
 
     parts: PartsOf
@@ -71,20 +72,20 @@ class Problem:
     groups: npt.NDArray[Any] | None
     run: Mapping[str, Any]
     outcomes: Tensor | None
+    order: npt.NDArray[Any] | None = None
 
 
 class Fitting:
     """One call of `fit`.
 
     Args:
-        model: the estimator, its encoders fitted.
+        model: the estimator, its seed drawn and its encoders fitted.
         problem: what to train on.
     """
 
     def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
         self.model, self.problem = model, problem
         self._read_by(model.encoder_)
-        model.seed_ = int(check_random_state(model.random_state).randint(2**31 - 1))
 
     def _read_by(self, encoder: SeriesEncoder) -> None:
         self.encoder = encoder
@@ -96,27 +97,24 @@ class Fitting:
         model, problem = self.model, self.problem
         model.trials_ = self._trials()
         S, members = len(self.part.prepared), model.n_estimators
-        fraction = 0.0 if self.validation is not None else model.validation_fraction
         best = min(model.trials_, key=lambda trial: trial.loss, default=None)
         chosen = best.choice if best is not None and math.isfinite(best.loss) else None
-        model._calibrate(1.0 if best is None else best.temperature)
-        if (chosen or self._quick(np.arange(S))).front_end is not None:
+        model._calibrate(Calibration() if best is None else best.calibration)
+        model.choice_ = chosen or self._quick(np.arange(S))
+        if model.choice_.front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
         model.networks_, model.results_ = [], []
-        cuts = folds(S, fraction, members, problem.strata, model.seed_, problem.groups)
-        for member, (rows, held) in enumerate(cuts):
+        for member in range(members):
             if model._encoder_of(member) is not self.encoder:
                 self._read_by(model._encoder_of(member))
-            judged = (self.part, held) if len(held) else None
+            judged = None
             if self.validation is not None:
                 judged = (self.validation, np.arange(len(self.validation.prepared)))
-            choice = chosen or self._quick(rows)
             folder = member_folder(problem.run.get("folder"), member, members)
-            network, result = self._trained(member, rows, judged, choice, folder)
+            with stage(f"network {member + 1} of {members}", member, members):
+                network, result = self._trained(member, np.arange(S), judged, model.choice_, folder)
             model.networks_.append(network)
             model.results_.append(result)
-            if member == 0:
-                model.choice_ = choice
 
     def _quick(self, rows: Rows) -> Choice:
         """Return how to train by the estimator's own settings."""
@@ -137,13 +135,14 @@ class Fitting:
     def _trials(self) -> list[Trial]:
         """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
         model, problem = self.model, self.problem
-        own = self.validation is not None or model.validation_fraction > 0
+        if model._tried is not None:
+            return model._tried
         asked = model.budget == SEARCH and model.epochs is None and model.learning_rate is None
         S = len(self.part.prepared)
-        if own or not asked or S < LEAST_SERIES:
+        if self.validation is not None or not asked or S < LEAST_SERIES:
             return []
         seed = derive_seed(model.seed_, 13)
-        rows, held = next(folds(S, HELD_OUT, 1, problem.strata, seed, problem.groups))
+        rows, held = held_back(S, HELD_OUT, problem.strata, seed, problem.groups, problem.order)
         if not len(held):
             return []
         samples = weighed(len(self.part.prepared.encoded.times), self.encoder.input_size_)
@@ -151,12 +150,13 @@ class Fitting:
         def attempt(number: int, choice: Choice) -> Trial:
             folder = trial_folder(problem.run.get("folder"), number)
             try:
-                network, _ = self._trained(0, rows, None, choice, folder)
+                with stage(f"trial {number + 1}", number, 0):
+                    network, _ = self._trained(0, rows, None, choice, folder)
             except TrainingDiverged:
                 return Trial(choice, math.inf)
             with torch.inference_mode():
-                loss, temperature = model._judged(network, self.part, held, problem)
-            return Trial(choice, loss if math.isfinite(loss) else math.inf, temperature)
+                loss, calibration = model._judged(network, self.part, held, problem)
+            return Trial(choice, loss if math.isfinite(loss) else math.inf, calibration)
 
         quick = self._quick(np.arange(S)).epochs
         return search(quick, samples, model.n_estimators, self._front_ends(), attempt)

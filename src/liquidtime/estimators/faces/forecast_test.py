@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 
 if TYPE_CHECKING:
-    from liquidtime.estimators.faces.forecaster import CfCForecaster
+    from liquidtime.estimators.faces.forecasts import Forecasts
 
 Values = npt.NDArray[np.float64]
 SHARE = 0.75
@@ -47,6 +47,8 @@ class Skill:
 class ChannelSkill:
     """How far forecasts of one channel were off within a span of gaps, in the channel's own unit.
 
+    `to_dict` gives all as JSON can hold it.
+
     Args:
         channel: its name.
         low: the gaps are larger than this, in the set's time unit; of the first span also equal.
@@ -54,7 +56,7 @@ class ChannelSkill:
         count: values compared.
         mae: mean absolute error by model.
         rmse: root of the mean squared error by model.
-        coverage: share of the values in the 90 % prediction intervals; None for a model without any.
+        coverage: share of the values in the prediction intervals; None for a model without any.
     """
 
     channel: str
@@ -64,6 +66,10 @@ class ChannelSkill:
     mae: Mapping[str, float]
     rmse: Mapping[str, float]
     coverage: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all by name."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +90,10 @@ class ForecastTest:
         absolute: by model, (S,) the mean absolute error of each series.
         squared: by model, (S,) the mean squared error of each series.
         channels: C names.
-        low: for each series (Q, C) the lower ends of 90 % prediction intervals; empty for a model without any.
+        low: for each series (Q, C) the lower ends of prediction intervals; empty for a model without any.
         high: the upper ends.
+        level: the share of values that the intervals are to hold.
+        covered: (S,) the share of each series' values that they hold; empty for a model without any.
     """
 
     rows: npt.NDArray[np.int64]
@@ -100,6 +108,8 @@ class ForecastTest:
     channels: tuple[str, ...]
     low: list[Values]
     high: list[Values]
+    level: float
+    covered: Values
 
     def by_channel(self) -> list[ChannelSkill]:
         """Return the errors of each channel in its own unit: over all gaps, then by gap, in quarters of the values."""
@@ -142,7 +152,7 @@ class ForecastTest:
         }
 
 
-def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -> ForecastTest:
+def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE, level: float = INTERVAL) -> ForecastTest:
     """Cut each series after a share of its samples, forecast the rest, and compare with the `NAIVE` forecasts.
 
     Means are taken within each series first, so that a long series counts no more than a short one.
@@ -151,6 +161,7 @@ def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -
         model: fitted.
         data: the series.
         share: share of the samples that the forecast starts from, in (0, 1).
+        level: share of the values that prediction intervals are to hold.
 
     Raises:
         ValueError: a share that is none, or no series has two samples with a value after the cut.
@@ -176,23 +187,18 @@ def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -
             "none: there is nothing to forecast"
         )
     cuts, chosen = cuts[rows], data[rows]
-    position = np.arange(len(chosen.times)) - np.repeat(chosen.offsets[:-1], chosen.lengths)
-    seen = position < np.repeat(cuts, chosen.lengths)
-    past = replace(
-        chosen,
-        offsets=np.concatenate([[0], np.cumsum(cuts)]),
-        times=chosen.times[seen],
-        values=chosen.values[seen],
-    )
+    past = chosen.head(cuts)
     times = [one.times[cut:] for one, cut in zip(chosen, cuts, strict=True)]
     truth = [one.values[cut:, places].astype(np.float64) for one, cut in zip(chosen, cuts, strict=True)]
-    encoded = model.encode(past)
+    encoded = model.encode(_with_known(chosen, cuts, model.known or ()))
     low, high = [], []
     if model.has_intervals:
-        value, low, high = model.predict(encoded, times, intervals=INTERVAL)
+        value, low, high = model.predict(encoded, times, intervals=level)
     else:
         value = model.predict(encoded, times)
     forecasts = {"model": value}
+    if model.stacked:
+        forecasts["networks_alone"] = model.networks_alone(encoded, times)
     for name, naive in NAIVE.items():
         forecasts[name] = naive(encoder, model.channels_).predict(past, times)
     if model.period_ is not None:
@@ -208,6 +214,7 @@ def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -
 
     scaled_truth = scaled(measured)
     scaled_forecasts = {name: scaled(np.concatenate(forecast)) for name, forecast in forecasts.items()}
+    inside = (np.concatenate(low) <= measured) & (measured <= np.concatenate(high)) if low else np.zeros_like(known)
     off = {name: forecast - scaled_truth for name, forecast in scaled_forecasts.items()}
     return ForecastTest(
         rows=rows,
@@ -222,7 +229,22 @@ def forecast_test(model: CfCForecaster, data: SeriesSet, share: float = SHARE) -
         channels=model.channels_,
         low=low,
         high=high,
+        level=level,
+        covered=_means(inside[known].astype(np.float64), owner, len(rows)) if low else np.zeros(0),
     )
+
+
+def _with_known(data: SeriesSet, cuts: npt.NDArray[np.int64], known: Sequence[str]) -> SeriesSet:
+    """Return series up to their cuts, and of what follows the known channels alone."""
+    if not known:
+        return data.head(cuts)
+    position = np.arange(len(data.times)) - np.repeat(data.offsets[:-1], data.lengths)
+    hidden = np.ix_(
+        position >= np.repeat(cuts, data.lengths), np.array([name not in set(known) for name in data.channels])
+    )
+    values = data.values.copy()
+    values[hidden] = np.nan
+    return data.replace_unchecked(values=values)
 
 
 def _means(each: Values, owner: npt.NDArray[Any], S: int) -> Values:

@@ -3,47 +3,51 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet
-from liquidtime.data.encoding.future_times import gaps_to, last_times, split_rows
-from liquidtime.data.encoding.observations import Observations
-from liquidtime.errors import unknown_choice
+from liquidtime.data.encoding.future_times import last_times
+from liquidtime.data.encoding.observations import Observations, Past
 from liquidtime.estimators.faces.base import SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
-from liquidtime.estimators.faces.forecast_test import SHARE, Skill, forecast_test
+from liquidtime.estimators.faces.forecast_search import search
+from liquidtime.estimators.faces.forecast_series import ForecastSeries
+from liquidtime.estimators.faces.forecasts import Forecasts
 from liquidtime.estimators.forecast import (
+    PARTS,
     TREND,
-    Blend,
     CarriedForecast,
     Draw,
     ForecastNetwork,
     Recent,
     Scene,
+    Seen,
     Standard,
     answers_of,
+    find_channels,
     find_seasons,
     fit_blend,
+    forecast_folds,
+    known_from,
     lesson_of,
 )
-from liquidtime.estimators.forecast.answers import Answers, Forecast, check_level, said_of_contexts, said_of_series
-from liquidtime.estimators.forecast.calibration import held_out, tried, usual_horizon, windows
+from liquidtime.estimators.forecast.answers import Answers, network_and_naive, said_of_contexts, said_of_series
+from liquidtime.estimators.forecast.calibration import usual_horizon, windows
+from liquidtime.estimators.forecast.carried import CarriedAnswers
 from liquidtime.estimators.forecast.stored import read_learned, stored_learned
-from liquidtime.estimators.network.finite import finite
+from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
-from liquidtime.estimators.network.members import Part
+from liquidtime.estimators.network.members import Part, groups_of, order_of
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.networks import Network, reads_whole_series
 from liquidtime.training import Loss, squared_error
-from liquidtime.training.seeds import derive_seed
 
 Values = npt.NDArray[np.float64]
 _CUTS, _QUESTIONS = 32, 4
@@ -52,7 +56,7 @@ _FARTHEST = 10.0
 """Where a target is cut in training, in standard deviations: one outlier is not to drown the rest."""
 
 
-class CfCForecaster(SeriesEstimator):
+class CfCForecaster(Forecasts, SeriesEstimator):
     """Forecast channels of irregular series at any later times.
 
         u = network(samples up to now)
@@ -62,8 +66,9 @@ class CfCForecaster(SeriesEstimator):
     All tend to the last value as the gap shrinks. Training asks for later samples from many cuts of every series at
     once. The weights of the mixture are at least 0, have the sum 1, differ by channel and change smoothly with the gap;
     they are chosen by a network that is trained without a fifth of the series, or of few series without their ends, on
-    what it has not seen, and so are the prediction intervals. Hence `fit` trains one network more than it keeps. Where
-    times are time stamps the network knows hour, weekday and season; else a period that the series show.
+    what it has not seen, and so are the prediction intervals and, by a search, the epochs. Hence `fit` trains more
+    networks than it keeps. Where times are time stamps the network knows hour, weekday and season; else a period that
+    the series show.
 
         model = CfCForecaster(random_state=0).fit(data)
         model.predict(new, times)            (S, Q, C) at times (Q,) or (S, Q) of the series' own clock
@@ -92,13 +97,17 @@ class CfCForecaster(SeriesEstimator):
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         horizon: how far ahead the model will be asked, in the set's time unit; None for as far as the last quarter of
             most series' samples lies ahead.
         targets: channels to forecast; None for all that are numbers. The others are inputs.
+        known: channels that are numbers and whose future values are given, such as a timetable or a weather forecast:
+            they are not forecast, and forecasts see their values at the times asked for.
+        budget: "quick" or "search". A search tries 1, 4 and 10 times the epochs of `epochs=None`, as long as that helps
+            on what is held out and does not read too many samples.
         random_state: random seed, numpy RandomState, or None for a different result each time.
         verbose: whether to show a progress line while training.
 
@@ -107,6 +116,7 @@ class CfCForecaster(SeriesEstimator):
         horizon_: how far ahead training asked.
         period_: of the seasonal naive forecast; None where the series show none.
         blend_: weights and error quantiles of the mixture by channel and gap.
+        trials_: the budgets that were tried, with the squared error of the network alone.
         encoder_: the fitted `SeriesEncoder` of the first network.
         encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
         networks_: the trained networks.
@@ -116,6 +126,7 @@ class CfCForecaster(SeriesEstimator):
 
     _kind: ClassVar[str] = "CfCForecaster"
     _purpose: ClassVar[str] = "forecasts irregular series at any later time"
+    _learning_rate: ClassVar[float] = 2e-3
     _carried: CarriedForecast | None = None
     """The forecast of a folder of the first form, which has no mixture."""
 
@@ -131,13 +142,15 @@ class CfCForecaster(SeriesEstimator):
         bin_width: float | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        learning_rate: float = 2e-3,
+        learning_rate: float | None = None,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.0,
         patience: int = 0,
         n_estimators: int = 1,
         horizon: float | None = None,
         targets: Sequence[str] | None = None,
+        known: Sequence[str] | None = None,
+        budget: str = SEARCH,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -146,10 +159,11 @@ class CfCForecaster(SeriesEstimator):
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            random_state=random_state, verbose=verbose,
+            budget=budget, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.horizon = horizon
         self.targets = targets
+        self.known = known
 
     def _check_settings(self) -> None:
         super()._check_settings()
@@ -168,58 +182,85 @@ class CfCForecaster(SeriesEstimator):
         X: Any,
         y: Any = None,
         *,
+        groups: Any = None,
+        order: Any = None,
         validation: Any = None,
         folder: str | Path | None = None,
         resume: bool = False,
-    ) -> CfCForecaster:
+    ) -> Self:
         """Train on series X; one long series is enough.
 
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: ignored; the series are their own targets.
+            groups: (S,) series of one group are held out together; None for none.
+            order: (S,) when each series was taken, where those held out should be later ones; None for none.
             validation: series to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run.
             resume: resume the run in `folder`.
 
         Raises:
-            ValueError: no series with two samples, no channel that is a number, or targets that are none.
+            ValueError: no series with two samples, no channel that is a number, targets or known channels that are
+                none.
 
         """
         data = as_series(self, X, reset=True)
-        if not (data.lengths >= 2).any():
-            raise ValueError("`X` must have series of at least two samples: there is nothing to forecast")
         held = None if validation is None else as_series(self, validation, reset=False)
-        self._fit_networks(data, held, {"folder": folder, "resume": resume})
-        seen, tried_on, start = held_out(data, self.seed_)
-        probe = cast(CfCForecaster, clone(self)).set_params(
-            n_estimators=1, horizon=self.horizon_, random_state=derive_seed(self.seed_, 11) % 2**31
-        )
-        probe._fit_networks(seen, None, {})
-        part = probe._part(windows(tried_on) if start == 0.0 else tried_on)
-        network, reach = cast(ForecastNetwork, probe.networks_[0]), self.horizon_ / probe.encoder_.time_scale_
-        parts, truth, s = tried(network, part.prepared, part.target, probe._scene, reach, start)
-        ratio = probe._scene.standard.scale / self._scene.standard.scale
-        blend = fit_blend(parts, truth, s, len(tried_on) if start == 0.0 else 50 * len(tried_on))
-        steps = blend.knots * (probe.encoder_.time_scale_ / self.encoder_.time_scale_)
-        self.blend_ = Blend(steps, blend.weights, blend.errors * ratio[:, None, None])
+        groups, order = groups_of(groups, len(data)), order_of(order, len(data))
+        some = (data.lengths >= 2).astype(np.int64)
+        train, back = self._hold_back(len(data), some, groups, order, validation is not None)
+        if len(back):
+            data, held = data[train], data[back]
+            groups, order = (None if each is None else each[train] for each in (groups, order))
+        self._prepare(data)
+        fold = forecast_folds(data, 1, self.seed_, groups, order)[0]
+        self._tried, judged = search(self, fold)
+        self._train(data, held, {"folder": folder, "resume": resume})
+        C, J = judged.parts.shape[2:]
+        parts, truth, since = judged.parts.reshape(-1, C, J), judged.truth.reshape(-1, C), judged.since.reshape(-1, C)
+        self.blend_ = fit_blend(parts, truth, since, len(fold.held) * (1 if fold.start == 0.0 else 50))
         return self
 
-    def _fit_networks(self, data: SeriesSet, held: SeriesSet | None, run: Mapping[str, Any]) -> None:
-        """Fit everything but the mixture."""
+    def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
+        """Train again on other series, usually more of them, and keep epochs and mixture as they were chosen.
+
+        Args:
+            X: series like those of `fit`.
+            y: ignored.
+            **fit: `folder` and `resume`, as in `fit`; `groups` and `order` have no use, as nothing is held out.
+        """
+        check_is_fitted(self, "networks_")
+        if not self.trials_ or self._carried is not None:  # read from a folder, which does not say how long it took
+            return self.fit(X, **fit)
+        data = as_series(self, X, reset=True)
+        self._prepare(data)
+        self._train(data, None, {name: fit[name] for name in ("folder", "resume") if name in fit})
+        return self
+
+    def _prepare(self, data: SeriesSet) -> None:
+        """Take what all networks have in common: how series are read, and what is asked."""
+        if not (data.lengths >= 2).any():
+            raise ValueError("`X` must have series of at least two samples: there is nothing to forecast")
         self._carried = None
         self._fit_encoders(data)
         self._find_channels()
         self.horizon_ = float(usual_horizon(windows(data)) if self.horizon is None else self.horizon)
         steps, scale = self.encoder_.steps(data), self.encoder_.time_scale_
-        self._scene = Scene(Standard.of(steps.values[:, self._places]), find_seasons(steps, self._places, scale), scale)
+        standard, known = (Standard.of(steps.values[:, places]) for places in (self._places, self._known))
+        self._scene = Scene(standard, find_seasons(steps, self._places, scale), scale, known)
+        self._watch(self._places, 0.0)
+
+    def _watch(self, places: Sequence[int], reach: float) -> None:
+        """Remember channels of live series, and how far back at least."""
+        self.period_ = self._scene.seasons.period
+        self._watched = list(places)
+        self._reach = max(reach, TREND * self.encoder_.time_scale_, self.period_ or 0.0)
+
+    def _train(self, data: SeriesSet, held: SeriesSet | None, run: Mapping[str, Any]) -> None:
+        """Train the members by the best of the trials."""
         part = self._part(windows(data))
         judged = None if held is None else self._part(windows(held))
         self._fit_members(lambda _: (part, judged), self.read_out_units, self._loss_of, None, run)
-
-    @property
-    def period_(self) -> float | None:
-        """The period of the seasonal naive forecast."""
-        return None if self._carried is not None else self._scene.seasons.period
 
     @property
     def has_intervals(self) -> bool:
@@ -227,19 +268,12 @@ class CfCForecaster(SeriesEstimator):
         return self._carried is None
 
     def _find_channels(self) -> None:
-        names = self.encoder_.channels_
-        numeric = tuple(name for name in names if name not in self.encoder_.categories_)
-        if not numeric:
-            raise ValueError("`X` must have a channel that is a number; all are categorical")
-        for name in self.targets or ():
-            if name not in numeric:
-                raise unknown_choice("targets", name, numeric)
-        self.channels_ = numeric if not self.targets else tuple(name for name in numeric if name in set(self.targets))
-        self._places = [names.index(name) for name in self.channels_]
+        self._places, self._known = find_channels(self.encoder_, self.targets, self.known)
+        self.channels_ = tuple(self.encoder_.channels_[place] for place in self._places)
 
     def _part(self, data: SeriesSet) -> Part:
         steps = self.encoder_.steps(data)
-        lesson = lesson_of(steps, self._places, self._scene, self._starts(data), self.horizon_)
+        lesson = lesson_of(steps, self._places, self._scene, self._starts(data), self.horizon_, self._known)
         return Part(Prepared.of(self.encoder_, data, every_step=True), lesson)
 
     def _starts(self, data: SeriesSet) -> Values:
@@ -251,7 +285,7 @@ class CfCForecaster(SeriesEstimator):
         return ForecastNetwork(
             self._make_layer(encoder), copy.deepcopy(pieces), outputs, self.read_out_units, self.dropout,
             self.channel_dropout, encoder.layout_.channel_of, channels=len(self.channels_),
-            phases=self._scene.seasons.size, units=self.read_out_units,
+            phases=self._scene.seasons.size, units=self.read_out_units, known=len(self._known),
         )  # fmt: skip
 
     def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
@@ -262,119 +296,79 @@ class CfCForecaster(SeriesEstimator):
         context = network.contexts(*sample[:5], draw.cut).flatten(0, 1)
         return squared_error(network.decode(context, anchors, asked), truth.clamp(-_FARTHEST, _FARTHEST), counts)
 
-    def predict(self, X: Any, times: Any = None, *, horizons: Any = None, intervals: float | None = None) -> Any:
-        """Return forecasts of the targets.
+    def encode(self, X: Any) -> ForecastSeries:
+        """Return series as the networks read them, to be passed to several methods in place of X and encoded once.
 
         Args:
-            X: the series up to now.
-            times: (Q,) for all series, (S, Q), or a list of S arrays (Q_i,): numbers on the series' clock, or time
-                stamps where the series came with some. None of them before the series' last sample.
-            horizons: instead, (Q,) times after each series' last sample. With neither, one median interval.
-            intervals: the share of values that prediction intervals are to hold, in (0, 1), such as 0.9.
-
-        Returns:
-            (S, Q, C), or a list of (Q_i, C) for a list; with `intervals` a `Forecast` of three such.
-
+            X: series like those of `fit`, or what this method returned.
         """
-        check_level(intervals)
-        series = self.encode(X)
-        gaps, sizes = gaps_to(series.data, self.encoder_, times, horizons)
+        check_is_fitted(self, "networks_")
+        if isinstance(X, EncodedSeries):
+            return cast(ForecastSeries, SeriesEstimator.encode(self, X))
+        return ForecastSeries(self.encoders_, as_series(self, X, reset=False), self._known)
+
+    def _answers(self, series: ForecastSeries, gaps: Values, sizes: list[int] | None) -> Answers | CarriedAnswers:
         if self._carried is not None:
-            self._refuse_first_form(intervals)
             prepared = series.prepared(every_step=True)
-            return split_rows(finite(self._carried.predict(self.networks_, prepared, gaps)), sizes)
-        return self._answers(series, gaps, sizes).mixture(intervals)
+            return CarriedAnswers(self._carried.predict(self.networks_, prepared, gaps), sizes)
+        parts, since = self._said(series, self._seen(series), gaps)
+        return Answers(parts, since, PARTS, self.blend_, self._scene.standard, sizes)
 
-    def parts(self, X: Any, times: Any = None, *, horizons: Any = None) -> dict[str, tuple[Any, Any]]:
-        """Return what each part of the mixture says, and its weight: which part said what.
-
-        Args:
-            X: as in `predict`, as are the other arguments.
-            times: likewise.
-            horizons: likewise.
-
-        Returns:
-            by part the forecasts and their weights, each shaped as the forecasts of `predict`, which are the sum of
-            their products, apart from a bound at 0 for channels that are never negative.
-
-        """
-        series = self.encode(X)
-        self._refuse_first_form(0.0)
-        gaps, sizes = gaps_to(series.data, self.encoder_, times, horizons)
-        return self._answers(series, gaps, sizes).parts()
-
-    def _refuse_first_form(self, asked: float | None) -> None:
-        if self._carried is not None and asked is not None:
-            raise ValueError("the model was saved by an earlier version and has no mixture or intervals; fit it again")
-
-    def _answers(self, series: EncodedSeries, gaps: Values, sizes: list[int] | None) -> Answers:
+    def _seen(self, series: ForecastSeries) -> Seen:
+        """Return what forecasts of whole series start from."""
         steps = self.encoder_.steps(series.data)
-        past, starts = Observations.of(steps, self._places).at_ends(steps), self._starts(series.data)
+        past, static = Observations.of(steps, self._watched).at_ends(steps), self.encoder_.encode_static(steps.static)
         now = last_times(steps)
-        anchors, asked = self._scene.anchors(past, now, starts), self._scene.questions(past, now, gaps, starts)
-        said = said_of_series(self.networks_, series.prepared(), anchors, asked)
-        return Answers(said, anchors, asked, self.blend_, self._scene.standard, sizes)
+        known = series.known_at(now[:, None])[:, 0]
+        return self._as_seen(past, now, self._starts(series.data), static, known, series.known_at)
+
+    def _as_seen(self, past: Past, now: Values, starts: Values, static: Any, known: Values, known_at: Any) -> Seen:
+        targets = tuple(self._watched.index(place) for place in self._places)
+        return Seen(past, targets, now, starts, static.astype(np.float64), known, known_at)
+
+    def _said(self, series: ForecastSeries, seen: Seen, gaps: Values) -> tuple[Values, Values]:
+        """Return (S, Q, C, J) what the `PARTS` say of scaled gaps (S, Q), and time since the last values."""
+        anchors, asked = seen.asked(self._scene, gaps)
+        return network_and_naive(said_of_series(self.networks_, series.prepared(), anchors, asked), anchors, asked)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> None:
         """Take one sample of the live series `id`; `forecast` then starts from it. Arguments as in the classifier."""
         self._update(id, t, values, static)
 
     def _memory(self) -> Recent | None:
-        if self._carried is not None:
-            return None
-        reach = max(TREND * self.encoder_.time_scale_, self.period_ or 0.0)
-        return Recent.start(tuple(self._places), reach)
+        return None if self._carried is not None else Recent.start(tuple(self._remembered()), self._reach)
 
-    def forecast(self, id: Any, horizons: Sequence[float], *, intervals: float | None = None) -> Any:
-        """Return forecasts of the live series `id`.
+    def _remembered(self) -> list[int]:
+        """Return the positions of the channels that live series remember: those watched first."""
+        return self._watched + [place for place in self._known if place not in self._watched]
 
-        Args:
-            id: of the series.
-            horizons: (Q,) times after its newest sample (of bins: its bin).
-            intervals: as in `predict`.
-
-        Returns:
-            (Q, C); with `intervals` a `Forecast` of three such.
-
-        """
+    def _live_answers(self, id: Any, gaps: Values, known: Mapping[str, Any] | None) -> Answers | CarriedAnswers:
         check_is_fitted(self, "networks_")
-        check_level(intervals)
+        if self._carried is not None:
+            return CarriedAnswers(self._carried.live(self._live[id], torch.from_numpy(gaps[0]).float())[None])
+        parts, since = self._said_live(id, self._seen_live(id, gaps.shape[1], known), gaps)
+        return Answers(parts, since, PARTS, self.blend_, self._scene.standard)
+
+    def _seen_live(self, id: Any, Q: int, known: Mapping[str, Any] | None) -> Seen:
+        """Return what forecasts of a live series at Q times start from."""
         series = self._live[id]
-        gaps = np.asarray(horizons, dtype=np.float64) / self.encoder_.time_scale_
-        if self._carried is not None:
-            self._refuse_first_form(intervals)
-            return finite(self._carried.live(series, torch.from_numpy(gaps).float()))
-        state = series.state
-        assert state.outputs is not None
-        assert isinstance(state.memory, Recent)
-        past, now = state.memory.past(), np.array([state.memory.step])
-        starts = self._scene.seasons.starts(state.clock.origins, 1, self.encoder_.time_unit_)
-        anchors, asked = self._scene.anchors(past, now, starts), self._scene.questions(past, now, gaps[None], starts)
-        said = said_of_contexts(self.networks_, state.outputs.unsqueeze(1), anchors, asked)
-        answer = Answers(said, anchors, asked, self.blend_, self._scene.standard).mixture(intervals)
-        return answer[0] if intervals is None else Forecast(*(each[0] for each in answer))
+        memory, D = series.state.memory, len(self._watched)
+        assert isinstance(memory, Recent)
+        past, now = memory.past(), np.array([memory.step])
+        names = [self.encoder_.channels_[place] for place in self._known]
+        newest = past.last[0, [self._remembered().index(place) for place in self._known]]
+        known_at = known_from(known, names, Q, newest)
+        starts = self._scene.seasons.starts(series.state.clock.origins, 1, self.encoder_.time_unit_)
+        own = past.select(channels=range(D))
+        return self._as_seen(own, now, starts, series.static.numpy(), newest[None], known_at)
 
-    def compare(self, X: Any, share: float = SHARE) -> dict[str, Skill]:
-        """Cut each series after a share of its samples, forecast the rest, and compare with naive forecasts.
-
-        A report shows the same figures; see `liquidtime.estimators.faces.forecast_test`.
-
-        Args:
-            X: the series, whole.
-            share: share of the samples that the forecast starts from, in (0, 1).
-
-        Returns:
-            errors under "model", "last_value", "straight_line", "mean_so_far" and, where the series show a period,
-            "seasonal_naive": means over the series, in standard deviations of each channel.
-
-        """
-        check_is_fitted(self, "networks_")
-        return forecast_test(self, as_series(self, X, reset=False), share).skills()
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return 1 - (mean squared error / that of the last value) on the last quarter of each series' samples."""
-        skills = self.compare(X)
-        return 1.0 - skills["model"].mse / skills["last_value"].mse if skills["last_value"].mse > 0 else 0.0
+    def _said_live(self, id: Any, seen: Seen, gaps: Values) -> tuple[Values, Values]:
+        """Return (1, Q, C, J) what the `PARTS` say of scaled gaps (1, Q), and time since the last values."""
+        outputs = self._live[id].state.outputs
+        assert outputs is not None
+        anchors, asked = seen.asked(self._scene, gaps)
+        said = said_of_contexts(self.networks_, outputs.unsqueeze(1), anchors, asked)
+        return network_and_naive(said, anchors, asked)
 
     def _standardised(self, values: npt.NDArray[Any]) -> Values:
         """Return values (N, C) of the targets in standard deviations, as errors are measured."""
@@ -395,7 +389,8 @@ class CfCForecaster(SeriesEstimator):
         if list(self.channels_) != learned["channels"]:
             raise ValueError("`channels` must be those of the encoder that are numbers, or the targets")
         if "form" not in learned:
-            self._carried = CarriedForecast(self.encoder_, self._places)
+            self._carried, self.period_ = CarriedForecast(self.encoder_, self._places), None
             return len(self.channels_)
-        self.horizon_, self._scene, self.blend_ = read_learned(learned, self.encoder_.time_scale_)
+        self.horizon_, self._scene, self.blend_ = read_learned(learned, self.encoder_.time_scale_, len(self._known))
+        self._watch(self._places, 0.0)
         return self.read_out_units

@@ -7,25 +7,30 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet, check_values
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
+from liquidtime.estimators.faces.intervals import Residuals
 from liquidtime.estimators.network.auxiliary import standardised
 from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
-from liquidtime.estimators.network.members import Part, groups_of
+from liquidtime.estimators.network.members import Part, folds, groups_of, order_of, target_rows
+from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
 
+_FOLDS = 3
+"""In which intervals are measured."""
 _LARGEST = 1e30
 """Of a target: networks compute with 32 bits, in which squares of larger numbers have no place."""
 
@@ -61,8 +66,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch, other series for each
-            network of an ensemble. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
+            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
         budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
@@ -74,6 +79,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             beside None where series are long and dense (half of them have 48 samples, half of the values observed);
             without a search it is None. Such a network reads whole series: `update` is refused.
         per_step: whether there is a target for each sample instead of each series.
+        intervals: whether held-out thirds of the series tell how far predictions are off, for `predict_interval`: three
+            further trainings.
         random_state: random seed, numpy RandomState, or None for a different result each time.
         verbose: whether to show a progress line while training.
 
@@ -86,6 +93,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         choice_: the epochs, the learning rate and the front end that the networks were trained with.
         front_end_: that front end, or None.
         trials_: what a search tried, each with its held-out loss; empty where there was none.
+        residuals_: how far held-out predictions were off, with `intervals`; else None.
         seed_: the seed that everything random followed from.
     """
 
@@ -117,6 +125,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         budget: str = SEARCH,
         front_end: str | None = AUTO,
         per_step: bool = False,
+        intervals: bool = False,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -128,6 +137,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             budget=budget, front_end=front_end, random_state=random_state, verbose=verbose,
         )  # fmt: skip
         self.per_step = per_step
+        self.intervals = intervals
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -145,9 +155,11 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
+        sample_weight: Any = None,
         *,
         auxiliary: Any = None,
         groups: Any = None,
+        order: Any = None,
         validation: tuple[Any, Any] | None = None,
         folder: str | Path | None = None,
         resume: bool = False,
@@ -157,15 +169,27 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) or (S, K); with `per_step` one row per sample.
+            sample_weight: (S,) how much each series counts; None for all alike.
             auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
                 see `liquidtime.estimators.network.auxiliary`.
             groups: (S,) of which group each series is, such as of one patient: held-out folds never split a group.
+            order: (S,) when each series was taken, where held-out series are to be later ones than those trained on.
             validation: series and targets to choose the best epoch by, in place of `validation_fraction`.
             folder: where to keep checkpoints and the log of the run, and those of each trial of a search.
             resume: resume the run in `folder`.
         """
         data = as_series(self, X, reset=True)
         target = self._targets(y, data)
+        if auxiliary is not None and self.per_step:
+            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
+        rows = weight_tensor(sample_weight, len(data))
+        groups, order = groups_of(groups, len(data)), order_of(order, len(data))
+        train, back = self._hold_back(len(data), None, groups, order, validation is not None)
+        outcomes = None if auxiliary is None else standardised(auxiliary, len(data), train)
+        if len(back):
+            validation = data[back], target[target_rows(data, back, self.per_step)]
+            target, data = target[target_rows(data, train, self.per_step)], data[train]
+            rows, groups, order = (None if each is None else each[train] for each in (rows, groups, order))
         self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
         table = target.reshape(len(target), -1)
         known = np.isfinite(table)
@@ -176,22 +200,53 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
         spread = np.array([column[some].std() for column, some in zip(table.T, known.T, strict=True)])
         self._scale = np.where(spread > 0, spread, 1.0)
-        if auxiliary is not None and self.per_step:
-            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
-        outcomes = None if auxiliary is None else standardised(auxiliary, len(data))
         self._fit_encoders(data)
         held = None if validation is None else self._held_out(*validation)
         run = {"folder": folder, "resume": resume}
+        scaled = self._scaled(table)
+        judges = None if held is None else (held[0], self._scaled(held[1]))
 
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
-            return self._part(encoder, data, table), None if held is None else self._part(encoder, *held)
+            return self._part(encoder, data, scaled), None if judges is None else self._part(encoder, *judges)
 
-        self._fit_members(parts, table.shape[1], self._loss_of, None, run, outcomes, groups_of(groups, len(data)))
+        def loss_of(network: nn.Module, sample: SeriesBatch, wanted: Tensor) -> Loss:
+            return self._loss_of(network, sample, wanted, rows if wanted is scaled else None)
+
+        self._fit_members(parts, table.shape[1], loss_of, None, run, outcomes, groups, order)
+        self.residuals_ = self._held_out_residuals(data, target, rows, groups, order) if self.intervals else None
         return self
 
-    def _part(self, encoder: SeriesEncoder, data: SeriesSet, table: Values) -> Part:
-        scaled = torch.from_numpy((table - self._mean) / self._scale).float()
+    def _scaled(self, table: Values) -> Tensor:
+        return torch.from_numpy((table - self._mean) / self._scale).float()
+
+    def _part(self, encoder: SeriesEncoder, data: SeriesSet, scaled: Tensor) -> Part:
         return Part(Prepared.of(encoder, data, every_step=self.per_step), scaled)
+
+    def _held_out_residuals(
+        self,
+        data: SeriesSet,
+        target: Values,
+        weights: Tensor | None,
+        groups: npt.NDArray[Any] | None,
+        order: npt.NDArray[Any] | None,
+    ) -> Residuals:
+        """Return how far predictions of folds were off, by networks trained on the others as these were."""
+        S, choice = len(data), self.choice_
+        owners = np.repeat(np.arange(S), data.lengths) if self.per_step else np.arange(S)
+        off = np.full((len(target), max(self.n_outputs_, 1)), np.nan)
+        for number, (rows, held) in enumerate(folds(S, 1 / _FOLDS, _FOLDS, None, self.seed_, groups, order)):
+            inside, outside = np.isin(owners, rows), np.isin(owners, held)
+            if not outside.any():
+                continue
+            one = clone(self).set_params(
+                intervals=False, epochs=choice.epochs, learning_rate=choice.learning_rate, front_end=choice.front_end,
+                validation_fraction=0.0, random_state=(self.seed_ + number + 1) % 2**31, verbose=False,
+            )  # fmt: skip
+            one.fit(data[rows], target[inside], None if weights is None else weights[rows].numpy())
+            off[outside] = (target[outside] - one.predict(data[held])).reshape(int(outside.sum()), -1)
+        if not np.isfinite(off).all(axis=1).any():
+            raise ValueError("`intervals` need series to hold out; there are too few")
+        return Residuals.of(off)
 
     def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, Values]:
         data = as_series(self, X, reset=False)
@@ -201,14 +256,18 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             raise wrong_shape("validation", "(S, K)", [len(target), len(self._mean)], target.shape)
         return data, table
 
-    def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
+    def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor, rows: Tensor | None) -> Loss:
         if not self.per_step:
-            return squared_error(network(*sample[:5]), target[sample.rows])
+            wanted = target[sample.rows]
+            each = None if rows is None else rows[sample.rows].unsqueeze(1).expand(wanted.shape)
+            return squared_error(network(*sample[:5]), wanted, weights=each)
         out: Tensor = network.prefixes(*sample[:5])  # type: ignore[operator]
         step = torch.arange(out.shape[1])
         inside = step < sample.lengths.unsqueeze(1)  # (B, T)
         wanted = target[(sample.first.unsqueeze(1) + step)[inside]]
-        return squared_error(out[inside], wanted, torch.isfinite(wanted))
+        if rows is not None:
+            rows = rows[sample.rows].unsqueeze(1).expand(inside.shape)[inside].unsqueeze(1).expand(wanted.shape)
+        return squared_error(out[inside], wanted, torch.isfinite(wanted), rows)
 
     def predict(self, X: Any) -> Values:
         """Return the predicted values, shaped as the targets of `fit`."""
@@ -221,6 +280,22 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             if isinstance(X, SeriesSet | EncodedSeries | list)
             else values.reshape(*np.shape(X)[:2], *values.shape[1:])
         )
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Values, Values]:
+        """Return the lower and the upper ends of intervals, each shaped as `predict` returns values.
+
+        Args:
+            X: series like those of `fit`.
+            coverage: share of true values that the intervals are to hold, in (0, 1).
+
+        Raises:
+            ValueError: the model was fitted without `intervals`, or no such share.
+
+        """
+        check_is_fitted(self, "networks_")
+        if self.residuals_ is None:
+            raise ValueError("the model knows no intervals; fit it with intervals=True")
+        return self.residuals_.around(self.predict(X), coverage)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R²; with `per_step` over the samples whose target is known."""
@@ -266,8 +341,15 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             raise ValueError(f"`y` must be finite, or NaN where not known; {int(np.isinf(target).sum())} are infinite")
         return target
 
+    def _choices(self) -> dict[str, Any]:
+        return {**super()._choices(), "residuals_": self.residuals_}
+
+    def _without_choosing(self) -> dict[str, Any]:
+        return {"intervals": False}
+
     def _learned(self) -> dict[str, Any]:
-        return {"mean": self._mean.tolist(), "scale": self._scale.tolist(), "outputs": self.n_outputs_}
+        learned = {"mean": self._mean.tolist(), "scale": self._scale.tolist(), "outputs": self.n_outputs_}
+        return learned if self.residuals_ is None else learned | {"residuals": self.residuals_.stored()}
 
     def _relearn(self, learned: Mapping[str, Any]) -> int:
         self._mean = np.array(learned["mean"], dtype=np.float64)
@@ -277,6 +359,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         if not fits or not np.isfinite(self._mean).all() or not (self._scale > 0).all():
             raise ValueError("`mean` and `scale` must be finite numbers, one an output, scales over 0")
         self.n_outputs_ = K
+        stored = learned.get("residuals")
+        self.residuals_ = None if stored is None else Residuals.restored(stored, max(K, 1))
         return max(K, 1)
 
 

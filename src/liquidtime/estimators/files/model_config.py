@@ -20,6 +20,8 @@ FORMAT = 3
 1 and 2 had fewer parameters: see `ADDED`."""
 ADDED: dict[str, Any] = {"budget": "quick", "front_end": None, "targets": None}
 """Parameters that came with format 3, and what models of earlier formats were made with."""
+LATER: dict[str, Any] = {"known": None, "per_step": False, "threshold": None, "intervals": False}
+"""Parameters that came later and are left out by models of any format that were made before."""
 STACKED_FORMAT = 4
 """Format 3 for the networks of a stacked model: versions that know no stacks refuse it."""
 _FIELDS = {
@@ -166,7 +168,8 @@ def read_params(config: Mapping[str, Any], known: Collection[str], network: Any)
         network: the caller's function, where the stored one was a function.
     """
     added = {name: value for name, value in ADDED.items() if name in known} if config["format"] < 3 else {}
-    params: dict[str, Any] = added | config["params"]
+    later = {name: value for name, value in LATER.items() if name in known}
+    params: dict[str, Any] = later | added | config["params"]
     if isinstance(params.get("network"), dict):
         if network is None:
             raise ModelFolderError(

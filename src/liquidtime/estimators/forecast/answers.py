@@ -13,7 +13,7 @@ from torch import Tensor
 from liquidtime.data.encoding.future_times import split_rows
 from liquidtime.estimators.forecast.blend import Blend
 from liquidtime.estimators.forecast.lesson import Standard
-from liquidtime.estimators.forecast.network import PARTS, Anchors, ForecastNetwork, Questions, parts_of
+from liquidtime.estimators.forecast.network import Anchors, ForecastNetwork, Questions, parts_of
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
 from liquidtime.estimators.network.finite import finite
 
@@ -38,9 +38,9 @@ class Answers:
     """The parts of forecasts, and their mixture.
 
     Args:
-        said: (R, Q, C) what the networks say, in standard deviations.
-        anchors: what they say it from.
-        asked: what they were asked.
+        parts: (R, Q, C, J) what each part says, in standard deviations.
+        since: (R, Q, C) scaled times from each channel's last value to those asked for.
+        names: of the J parts.
         blend: the mixture.
         standard: of the channels.
         sizes: of ragged times, how many each series has; None for all alike.
@@ -48,15 +48,14 @@ class Answers:
 
     def __init__(
         self,
-        said: Tensor,
-        anchors: Anchors,
-        asked: Questions,
+        parts: Values,
+        since: Values,
+        names: Sequence[str],
         blend: Blend,
         standard: Standard,
         sizes: list[int] | None = None,
     ) -> None:
-        self._parts: Values = parts_of(said, anchors, asked).double().numpy()
-        self._since: Values = (anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)).double().numpy()
+        self._parts, self._since, self._names = parts, since, names
         self._blend, self._standard, self._sizes = blend, standard, sizes
 
     def mixture(self, intervals: float | None) -> Any:
@@ -65,7 +64,7 @@ class Answers:
         if intervals is None:
             return self._own(mixed)
         levels = ((1 - intervals) / 2, (1 + intervals) / 2)
-        ends = (self._own(mixed + self._blend.error(self._since, level)) for level in levels)
+        ends = (self._own(mixed + self._blend.error(self._parts, self._since, level)) for level in levels)
         return Forecast(self._own(mixed), *ends)
 
     def parts(self) -> dict[str, tuple[Any, Any]]:
@@ -74,11 +73,21 @@ class Answers:
         own = self._parts * self._standard.scale[:, None] + self._standard.centre[:, None]
         return {
             name: (split_rows(own[..., j], self._sizes), split_rows(shares[..., j], self._sizes))
-            for j, name in enumerate(PARTS)
+            for j, name in enumerate(self._names)
         }
+
+    def part(self, name: str) -> Any:
+        """Return what one part says, shaped as the mixture."""
+        return self._own(self._parts[..., self._names.index(name)])
 
     def _own(self, standard: Values) -> Any:
         return split_rows(finite(self._standard.back(standard)), self._sizes)
+
+
+def network_and_naive(said: Tensor, anchors: Anchors, asked: Questions) -> tuple[Values, Values]:
+    """Return (R, Q, C, J) all `PARTS`, given what networks say (R, Q, C), and (R, Q, C) time since the last values."""
+    since = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
+    return parts_of(said, anchors, asked).double().numpy(), since.double().numpy()
 
 
 def said_of_series(networks: Sequence[SeriesNetwork], prepared: Prepared, anchors: Anchors, asked: Questions) -> Tensor:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LinearRegression
 
-from liquidtime.estimators.forecast.network import PARTS
+from liquidtime.estimators.forecast.network import LAST, LINE, MEAN, PARTS, SEASONAL
 
 Values = npt.NDArray[np.float64]
 _KNOTS = (0.03, 0.15, 0.35, 0.65, 0.95)
@@ -16,6 +17,9 @@ _KNOTS = (0.03, 0.15, 0.35, 0.65, 0.95)
 _APART = 0.1
 _PRIOR, _EXACT = 0.01, 1e3
 _ENOUGH = 30.0
+_LEAST = 1e-9
+_CLEAR = 0.5
+"""Times one over the root of the number of series: by how much an error must be smaller to be clearly so."""
 _LOWER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 LEVELS = (*_LOWER, 0.5, *(round(1 - level, 3) for level in reversed(_LOWER)))
 """Levels of the stored quantiles of the errors."""
@@ -41,14 +45,19 @@ def hats(knots: Values, gaps: Values) -> Values:
 class Blend:
     """Weights and error quantiles by channel and gap, smooth in the gap.
 
+        forecast = Σ weight · part,    error = expected size(gap, disagreement, level) · quantile(gap)
+
     Args:
         knots: (K,) scaled gaps since the channel's last value.
-        weights: (C, K, J) of the `PARTS`, at least 0, of sum 1.
-        errors: (C, K, L) quantiles, at the `LEVELS`, of truth minus forecast, in standard deviations.
+        weights: (C, K, J) of the parts, at least 0, of sum 1.
+        sizes: (C, K + 3) how large errors are expected to be at each knot, per standard deviation of the parts from
+            their mean, and per deviation of the forecast above and below the training mean; at least 0.
+        errors: (C, K, L) quantiles, at the `LEVELS`, of (truth - forecast) / expected size.
     """
 
     knots: Values
     weights: Values
+    sizes: Values
     errors: Values
 
     def shares(self, s: Values) -> Values:
@@ -61,24 +70,31 @@ class Blend:
         mixture: Values = np.einsum("...cj,...cj->...c", parts, self.shares(s))
         return mixture
 
-    def error(self, s: Values, level: float) -> Values:
-        """Return (..., C) the quantile of the errors at a level."""
+    def size(self, parts: Values, s: Values) -> Values:
+        """Return (..., C) how large the errors of the mixture of parts (..., C, J) are expected to be."""
+        size: Values = np.einsum("...cm,cm->...c", _signs(hats(self.knots, s), parts, self.mix(parts, s)), self.sizes)
+        return size
+
+    def error(self, parts: Values, s: Values, level: float) -> Values:
+        """Return (..., C) the quantile of the errors of the mixture of parts (..., C, J) at a level."""
         at = np.array([[np.interp(level, LEVELS, row) for row in channel] for channel in self.errors])  # (C, K)
         quantile: Values = np.einsum("...ck,ck->...c", hats(self.knots, s), at)
-        return quantile
+        return quantile * self.size(parts, s)
 
 
-def fit_blend(parts: Values, truth: Values, s: Values, series: int) -> Blend:
-    """Choose the weights by least squares on forecasts of series that the network was not trained on.
+def fit_blend(parts: Values, truth: Values, s: Values, series: int, names: Sequence[str] = PARTS) -> Blend:
+    """Choose the weights by least squares on forecasts of series that no part was fitted to.
 
     Where a channel says little, its weights are those of all channels together. At the gap 0 the mean and the seasonal
-    naive forecast have no weight, so that the mixture is the last value there.
+    naive forecast have no weight, so that the mixture is the last value there. Where a naive forecast alone has the
+    smaller error about a knot, it alone is taken there; the last value also where it is not clearly beaten.
 
     Args:
         parts: (n, C, J) forecasts in standard deviations.
         truth: (n, C), NaN = not measured.
         s: (n, C) scaled time since each channel's last value.
         series: how many series these are of; the fewer, the more is left to the last value.
+        names: the J parts, those of `PARTS` among them.
     """
     known = ~np.isnan(truth)
     C, J = parts.shape[1:]
@@ -86,7 +102,7 @@ def fit_blend(parts: Values, truth: Values, s: Values, series: int) -> Blend:
     knots = _spread(inner)
     K = len(knots)
     free = np.ones((K, J), dtype=bool)
-    free[0, [PARTS.index("mean so far"), PARTS.index("seasonal naive")]] = False
+    free[0, [names.index(MEAN), names.index(SEASONAL)]] = False
     grams, sides, counts = [], [], []
     for c in range(C):
         rows = known[:, c]
@@ -95,24 +111,95 @@ def fit_blend(parts: Values, truth: Values, s: Values, series: int) -> Blend:
         sides.append(design.T @ truth[rows, c])
         counts.append(int(rows.sum()))
     start = np.zeros((K, J))
-    start[:, PARTS.index("last value")] = 1.0
+    start[:, names.index(LAST)] = 1.0
     total = max(sum(counts), 1)
     doubt = max(_PRIOR, 1.0 / max(series, 1))
     common = _simplex(sum(grams) / total, sum(sides) / total, start, free, doubt)
     weights = np.stack(
         [_simplex(grams[c] / max(counts[c], 1), sides[c] / max(counts[c], 1), common, free, doubt) for c in range(C)]
     )
-    blend = Blend(knots, weights, np.zeros((C, K, len(LEVELS))))
-    off = truth - blend.mix(parts, s)
-    pooled = _quantiles(off[known], np.ones(int(known.sum())))
+    naive = [names.index(name) for name in (LAST, LINE, SEASONAL)]
+    clearly = _CLEAR / np.sqrt(max(series, 1))
+    for c in range(C):
+        rows = known[:, c]
+        _yield_to_naive(weights[c], hats(knots, s[rows, c]), parts[rows, c], truth[rows, c], naive, free, clearly)
+    return _with_errors(Blend(knots, weights, np.zeros((C, K + 3)), np.zeros((C, K, len(LEVELS)))), parts, truth, s)
+
+
+def _yield_to_naive(
+    weights: Values,
+    near: Values,
+    parts: Values,
+    truth: Values,
+    naive: Sequence[int],
+    free: npt.NDArray[np.bool_],
+    clearly: float,
+) -> None:
+    """Set the weights (K, J) of one channel to a naive part alone about each knot where it is the better choice.
+
+    Args:
+        weights: they are changed.
+        near: (n, K) how near each question is to each knot.
+        parts: (n, J).
+        truth: (n,).
+        naive: positions of the naive parts, the last value first.
+        free: (K, J) which may have weight.
+        clearly: the share of its error by which the last value must be beaten, and by which others must beat.
+    """
+    for k in range(len(weights)):
+        if near[:, k].sum() < _ENOUGH:
+            continue
+        mixed = np.einsum("nk,kj,nj->n", near, weights, parts)
+        off = float(near[:, k] @ (mixed - truth) ** 2)
+        for place, j in enumerate(naive):
+            alone = float(near[:, k] @ (parts[:, j] - truth) ** 2)
+            bound = off / (1.0 - clearly) if place == 0 and clearly < 1.0 else off * (1.0 - clearly)
+            if free[k, j] and alone < bound:
+                weights[k], off = np.eye(weights.shape[1])[j], alone
+
+
+def _signs(near: Values, parts: Values, mixed: Values) -> Values:
+    """Return (..., K + 3) what the size of an error is told by: the gap, how far the parts differ, and the level."""
+    apart = parts.std(axis=-1)
+    levels = (np.maximum(mixed, 0.0), np.maximum(-mixed, 0.0))
+    return np.concatenate([near, np.stack([apart, *levels], axis=-1)], axis=-1)
+
+
+def _with_errors(blend: Blend, parts: Values, truth: Values, s: Values) -> Blend:
+    """Return the blend with sizes and quantiles of the errors that it made."""
+    known = ~np.isnan(truth)
+    C, K = blend.weights.shape[:2]
+    mixed = blend.mix(parts, s)
+    off = truth - mixed
+    near = hats(blend.knots, s)
+    whole = max(float(np.abs(off[known]).mean()), _LEAST) if known.any() else 1.0
+    sizes = np.zeros((C, K + 3))
+    sizes[:, :K] = whole
+    for c in range(C):
+        rows = known[:, c]
+        if rows.sum() >= _ENOUGH:
+            sizes[c] = _sizes(_signs(near[rows, c], parts[rows, c], mixed[rows, c]), np.abs(off[rows, c]))
+    blend = Blend(blend.knots, blend.weights, sizes, blend.errors)
+    ratio = off / blend.size(parts, s)
+    pooled = _quantiles(ratio[known], np.ones(int(known.sum())))
     errors = np.empty((C, K, len(LEVELS)))
     for c in range(C):
         rows = known[:, c]
-        near = hats(knots, s[rows, c])
-        whole = _quantiles(off[rows, c], np.ones(int(rows.sum()))) if rows.sum() >= _ENOUGH else pooled
+        each = _quantiles(ratio[rows, c], np.ones(int(rows.sum()))) if rows.sum() >= _ENOUGH else pooled
         for k in range(K):
-            errors[c, k] = _quantiles(off[rows, c], near[:, k]) if near[:, k].sum() >= _ENOUGH else whole
-    return Blend(knots, weights, errors)
+            weight = near[rows, c, k]
+            errors[c, k] = _quantiles(ratio[rows, c], weight) if weight.sum() >= _ENOUGH else each
+    return Blend(blend.knots, blend.weights, sizes, errors)
+
+
+def _sizes(signs: Values, errors: Values) -> Values:
+    """Return (K + 3,) how the sizes of errors follow from their signs, no size below a tenth of the mean."""
+    mean = max(float(errors.mean()), _LEAST)
+    found = LinearRegression(fit_intercept=False, positive=True).fit(signs, errors).coef_
+    floor = np.zeros(signs.shape[1])
+    floor[: signs.shape[1] - 3] = 0.1 * mean
+    sizes: Values = np.maximum(found, floor)
+    return sizes
 
 
 def _spread(gaps: Values) -> Values:

@@ -1,8 +1,9 @@
-"""Which series a forecaster's mixture is chosen on, what they are asked for, and how far ahead."""
+"""How far ahead a forecaster is asked, and what networks say of series that they were not trained on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,31 +16,8 @@ from liquidtime.estimators.forecast.network import ForecastNetwork, parts_of
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches
 
 Values = npt.NDArray[np.float64]
-_FEWEST, _HELD, _HEAD = 10, 0.2, 0.7
-_CUTS, _QUESTIONS, _SERIES = 8, 16, 500
+_CUTS, _QUESTIONS, _SERIES = 8, 12, 500
 _WINDOW = 512
-
-
-def held_out(data: SeriesSet, seed: int) -> tuple[SeriesSet, SeriesSet, float]:
-    """Return series to train on, series to try the network on, and the share of the latter that training has seen.
-
-    A fifth of the series is held out: the latest where the series have time stamps, else drawn at random. Of fewer than
-    ten the end of each is.
-
-    Args:
-        data: the training series.
-        seed: of the draw.
-    """
-    some = np.flatnonzero(data.lengths >= 2)
-    if len(some) < _FEWEST:
-        heads = np.maximum((data.lengths * _HEAD).astype(np.int64), np.minimum(data.lengths, 2))
-        return data.head(heads), data, _HEAD
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(some)
-    if data.origins is not None and data.origins.dtype.kind == "M":
-        order = some[np.argsort(data.origins[some], kind="stable")]
-    held = order[len(order) - max(2, round(_HELD * len(order))) :]
-    return data[np.setdiff1d(np.arange(len(data)), held)], data[np.sort(held)], 0.0
 
 
 def usual_horizon(data: SeriesSet) -> float:
@@ -75,10 +53,36 @@ def windows(data: SeriesSet) -> SeriesSet:
     )
 
 
-def tried(
+class Judged(NamedTuple):
+    """What was asked of R cuts of held-out series, and what the first parts said.
+
+    Args:
+        parts: (R, Q, C, J) the `PARTS`, in standard deviations.
+        truth: (R, Q, C) what was measured, NaN = nothing.
+        since: (R, Q, C) scaled time since each channel's last value.
+        cut: (R,) the last step seen, among all steps of the series.
+        asked: (R, Q) the step asked for.
+    """
+
+    parts: Values
+    truth: Values
+    since: Values
+    cut: npt.NDArray[np.int64]
+    asked: npt.NDArray[np.int64]
+
+    @property
+    def network_loss(self) -> float:
+        """The mean squared error of the network, as if the questions were spread evenly over the gaps."""
+        known = ~np.isnan(self.truth)
+        weights = np.sqrt(self.since[known])  # half as many are asked at four times the gap
+        off = (self.parts[..., 0] - self.truth)[known] ** 2
+        return float(weights @ off / weights.sum()) if weights.sum() > 0 else float("inf")
+
+
+def judge(
     network: ForecastNetwork, prepared: Prepared, lesson: Tensor, scene: Scene, reach: float, start: float
-) -> tuple[Values, Values, Values]:
-    """Return (n, C, J) the parts of forecasts of series held out, (n, C) the truth, (n, C) time since the last value.
+) -> Judged:
+    """Return what is said of series held out.
 
     Args:
         network: not trained on them.
@@ -98,7 +102,8 @@ def tried(
             context = network.contexts(*sample[:5], draw.cut).flatten(0, 1)
             parts = parts_of(network.decode(context, anchors, asked), anchors, asked)
             s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
-            truth = torch.where(counts, truth, torch.nan)
-            found.append((parts.flatten(0, 1), truth.flatten(0, 1), s.flatten(0, 1)))
-    said, measured, since = (torch.cat(each).double().numpy() for each in zip(*found, strict=True))
-    return said, measured, since
+            first = sample.first.unsqueeze(1)
+            steps = (first + draw.cut).flatten(), (first.unsqueeze(-1) + draw.asked).flatten(0, 1)
+            found.append((parts, torch.where(counts, truth, torch.nan), s, *steps))
+    columns = [torch.cat(each) for each in zip(*found, strict=True)]
+    return Judged(*(part.double().numpy() for part in columns[:3]), *(step.numpy() for step in columns[3:]))

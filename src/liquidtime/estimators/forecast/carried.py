@@ -11,9 +11,41 @@ import torch
 from torch import Tensor
 
 from liquidtime.data import SeriesEncoder
+from liquidtime.data.encoding.future_times import split_rows
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
+from liquidtime.estimators.network.finite import finite
 
 Values = npt.NDArray[np.float64]
+
+
+class CarriedAnswers:
+    """What such a model says: no mixture, no parts, no intervals.
+
+    Args:
+        values: (R, Q, C) in the channels' own units.
+        sizes: of ragged times, how many each series has; None for all alike.
+    """
+
+    def __init__(self, values: Values, sizes: list[int] | None = None) -> None:
+        self._values, self._sizes = values, sizes
+
+    def mixture(self, intervals: float | None) -> Any:
+        """Return the forecasts; intervals are refused."""
+        if intervals is not None:
+            raise _refused()
+        return split_rows(finite(self._values), self._sizes)
+
+    def part(self, name: str) -> Any:
+        """Return the forecasts, which are of the networks alone."""
+        return self.mixture(None)
+
+    def parts(self) -> dict[str, tuple[Any, Any]]:
+        """Refuse: there are none."""
+        raise _refused()
+
+
+def _refused() -> ValueError:
+    return ValueError("the model was saved by an earlier version and has no mixture or intervals; fit it again")
 
 
 class CarriedForecast:

@@ -85,11 +85,13 @@ class Scene:
         standard: of the C channels.
         seasons: cycles and period.
         time_scale: the median interval.
+        known: of the K channels whose future is known.
     """
 
     standard: Standard
     seasons: Seasons
     time_scale: float
+    known: Standard
 
     def anchors(self, past: Past, now: Values, starts: Values) -> Anchors:
         """Return what was seen up to R cuts at times `now` (R,); `starts` as `Seasons.phases` takes it."""
@@ -101,13 +103,21 @@ class Scene:
         columns = (last, past.known, np.maximum(since, 0.0), mean, *slopes, self.seasons.phases(now, starts))
         return Anchors(*(torch.from_numpy(np.ascontiguousarray(column, dtype=np.float32)) for column in columns))
 
-    def questions(self, past: Past, now: Values, gaps: Values, starts: Values) -> Questions:
-        """Return what is asked for scaled gaps (R, Q) after the cuts; other arguments as in `anchors`."""
+    def questions(self, past: Past, now: Values, gaps: Values, starts: Values, known: Values) -> Questions:
+        """Return what is asked for scaled gaps (R, Q) after the cuts.
+
+        Args:
+            past: as in `anchors`, as is what follows.
+            now: likewise.
+            gaps: (R, Q).
+            starts: likewise.
+            known: (R, Q, K) the channels whose future is known, at the later times, NaN = not known.
+        """
         times = now[:, None] + gaps * self.time_scale
         seasonal = np.full((*gaps.shape, len(self.standard.scale)), np.nan)
         if self.seasons.period is not None:
             seasonal = self.standard.to(past.seasonal(now, times, self.seasons.period))
-        columns = (gaps, seasonal, self.seasons.phases(times, starts))
+        columns = (gaps, seasonal, self.seasons.phases(times, starts), np.nan_to_num(self.known.to(known)))
         return Questions(*(torch.from_numpy(np.ascontiguousarray(column, dtype=np.float32)) for column in columns))
 
 
@@ -117,26 +127,33 @@ class Lesson(NamedTuple):
     Args:
         anchors: up to each step.
         value: (R, C) what was measured at it, NaN = nothing.
+        known: (R, K) the newest values of channels whose future is known, in standard deviations, 0 where none is.
         seasons: (R, C, turns) what was newest 1, 2, … periods before it, NaN = nothing.
     """
 
     anchors: Anchors
     value: Tensor
+    known: Tensor
     seasons: Tensor
 
     def pack(self) -> Tensor:
         """Return all as one tensor (R, W); `unpack` reads it."""
-        return torch.cat([*self.anchors, self.value, self.seasons.flatten(1)], dim=1)
+        return torch.cat([*self.anchors, self.value, self.known, self.seasons.flatten(1)], dim=1)
 
     @staticmethod
-    def unpack(rows: Tensor, C: int, P: int) -> Lesson:
-        """Return the lesson of packed rows (..., W) of C channels and P phases."""
-        sizes = [*[C] * 6, P, C]
+    def unpack(rows: Tensor, scene: Scene) -> Lesson:
+        """Return the lesson of packed rows (..., W)."""
+        C = len(scene.standard.scale)
+        sizes = [*[C] * 6, scene.seasons.size, C, len(scene.known.scale)]
         *parts, seasons = torch.split(rows, [*sizes, rows.shape[-1] - sum(sizes)], dim=-1)
-        return Lesson(Anchors(*parts[:7]), parts[7], seasons.reshape(*seasons.shape[:-1], C, seasons.shape[-1] // C))
+        return Lesson(
+            Anchors(*parts[:7]), parts[7], parts[8], seasons.reshape(*seasons.shape[:-1], C, seasons.shape[-1] // C)
+        )
 
 
-def lesson_of(steps: SeriesSet, places: Sequence[int], scene: Scene, starts: Values, horizon: float) -> Tensor:
+def lesson_of(
+    steps: SeriesSet, places: Sequence[int], scene: Scene, starts: Values, horizon: float, known: Sequence[int] = ()
+) -> Tensor:
     """Return (N, W) the packed lesson of every step of a set.
 
     Args:
@@ -145,9 +162,12 @@ def lesson_of(steps: SeriesSet, places: Sequence[int], scene: Scene, starts: Val
         scene: how they are read.
         starts: (S, cycles).
         horizon: how far ahead will be asked.
+        known: positions of the channels whose future is known.
     """
     series = np.repeat(np.arange(len(steps)), steps.lengths)
-    past = Observations.of(steps, places).up_to(series, np.arange(len(steps.times)))
+    rows = np.arange(len(steps.times))
+    past = Observations.of(steps, places).up_to(series, rows)
+    newest = scene.known.to(Observations.of(steps, known).up_to(series, rows).last)
     period, C = scene.seasons.period, len(places)
     seasons = np.zeros((len(steps.times), C, 0))
     if period is not None:
@@ -155,7 +175,8 @@ def lesson_of(steps: SeriesSet, places: Sequence[int], scene: Scene, starts: Val
         back = past.at(steps.times[:, None] - turns * period)  # (N, turns, C)
         seasons = scene.standard.to(back).transpose(0, 2, 1)
     value = scene.standard.to(steps.values[:, list(places)])
-    tensors = (torch.from_numpy(np.ascontiguousarray(each, dtype=np.float32)) for each in (value, seasons))
+    columns = (value, np.nan_to_num(newest), seasons)
+    tensors = (torch.from_numpy(np.ascontiguousarray(each, dtype=np.float32)) for each in columns)
     return Lesson(scene.anchors(past, steps.times, starts[series]), *tensors).pack()
 
 
@@ -218,11 +239,11 @@ def answers_of(
         lesson: (N, W) of the whole set.
         scene: how it was read.
     """
-    C, P = len(scene.standard.scale), scene.seasons.size
+    C = len(scene.standard.scale)
     B, k, Q = draw.asked.shape
     first = sample.first.unsqueeze(1)
-    at_cut = Lesson.unpack(lesson[(first + draw.cut).flatten()], C, P)
-    then = Lesson.unpack(lesson[(first.unsqueeze(-1) + draw.asked).view(B * k, Q)], C, P)
+    at_cut = Lesson.unpack(lesson[(first + draw.cut).flatten()], scene)
+    then = Lesson.unpack(lesson[(first.unsqueeze(-1) + draw.asked).view(B * k, Q)], scene)
     gap = draw.gap.view(B * k, Q)
     seasonal = torch.full_like(then.value, torch.nan)
     if then.seasons.shape[-1]:
@@ -232,4 +253,4 @@ def answers_of(
         newest = then.seasons.gather(-1, place).squeeze(-1)
         seasonal = torch.where((turns < then.seasons.shape[-1]).unsqueeze(-1), newest, seasonal)
     counts = torch.isfinite(then.value) & draw.some.view(B * k, 1, 1)
-    return at_cut.anchors, Questions(gap, seasonal, then.anchors.phase), then.value, counts
+    return at_cut.anchors, Questions(gap, seasonal, then.anchors.phase, then.known), then.value, counts

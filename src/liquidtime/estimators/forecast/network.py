@@ -44,11 +44,13 @@ class Questions(NamedTuple):
         gap: (R, Q) scaled time since the cut.
         seasonal: (R, Q, C) the seasonal naive forecast; NaN where there is none.
         phase: (R, Q, P).
+        known: (R, Q, K) the channels whose future is known, in standard deviations, 0 where nothing is.
     """
 
     gap: Tensor
     seasonal: Tensor
     phase: Tensor
+    known: Tensor
 
 
 class ForecastNetwork(SeriesNetwork):
@@ -66,15 +68,16 @@ class ForecastNetwork(SeriesNetwork):
         *arguments: of `SeriesNetwork`; its outputs are the context.
         channels: C.
         phases: P.
+        known: K.
         units: width of the decoder.
         **options: of `SeriesNetwork`.
     """
 
-    def __init__(self, *arguments: Any, channels: int, phases: int, units: int, **options: Any) -> None:
+    def __init__(self, *arguments: Any, channels: int, phases: int, units: int, known: int = 0, **options: Any) -> None:
         super().__init__(*arguments, **options)
         C = channels
         self.cut = nn.Linear(self.read_out.out_features + 4 * C + phases, units)
-        self.ask = nn.Linear(2 + 2 * C + phases, units, bias=False)
+        self.ask = nn.Linear(2 + 2 * C + phases + known, units, bias=False)
         self.mix = nn.Linear(units, units)
         self.answer = nn.Linear(units, 5 * C)
         self.log_tau = nn.Parameter(torch.zeros(C))
@@ -100,7 +103,7 @@ class ForecastNetwork(SeriesNetwork):
         s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)  # (R, Q, C)
         season = torch.where(asked.seasonal.isnan(), last, asked.seasonal) - last
         gap = asked.gap.unsqueeze(-1)
-        later = [torch.log1p(gap), torch.sqrt(gap), torch.log1p(s), torch.asinh(season), asked.phase]
+        later = [torch.log1p(gap), torch.sqrt(gap), torch.log1p(s), torch.asinh(season), asked.phase, asked.known]
         hidden = silu(cut.unsqueeze(1) + self.ask(torch.cat(later, dim=-1)))
         hidden = silu(self.mix(self.dropout(hidden)))
         r, a, b, c, d = self.answer(hidden).chunk(5, dim=-1)
@@ -116,8 +119,9 @@ def rise(anchors: Anchors, s: Tensor) -> Tensor:
     return (anchors.slope.unsqueeze(1) * s).clamp(-STEEPEST, STEEPEST)
 
 
-PARTS = ("network", "last value", "straight line", "mean so far", "seasonal naive")
-"""What a forecast is mixed from."""
+LAST, LINE, MEAN, SEASONAL = "last value", "straight line", "mean so far", "seasonal naive"
+PARTS = ("network", LAST, LINE, MEAN, SEASONAL)
+"""What a forecast of networks is mixed from."""
 
 
 def parts_of(network: Tensor, anchors: Anchors, asked: Questions) -> Tensor:

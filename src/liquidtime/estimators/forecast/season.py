@@ -136,7 +136,7 @@ def _find_period(steps: SeriesSet, places: Sequence[int], time_scale: float) -> 
         half = np.interp(lags / 2, lags, apart)
         wide = np.pad(apart, 2, constant_values=np.inf)
         lowest = apart <= np.lib.stride_tricks.sliding_window_view(wide, 5).min(axis=1)
-        clear = apart < (_DIP - 4.0 / np.sqrt(np.maximum(count, 1))) * half
+        clear = apart < (_DIP - 4.0 / np.sqrt(np.maximum(count, 1))) * np.where(np.isfinite(half), half, 0.0)
         dips = np.flatnonzero(lowest & clear & (lags >= 3 * time_scale) & np.isfinite(half))
         if len(dips) == 0:
             continue

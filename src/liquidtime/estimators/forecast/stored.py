@@ -12,8 +12,8 @@ from liquidtime.estimators.forecast.lesson import Scene, Standard
 from liquidtime.estimators.forecast.network import PARTS
 from liquidtime.estimators.forecast.season import Seasons
 
-_FORM = 2
-"""Form 1 had no mixture, and no `form`."""
+_FORM = 3
+"""Form 1 had no mixture, and no `form`; form 2 had no known channels, and one size of errors for all."""
 _MOST_CYCLES = 16
 
 
@@ -24,32 +24,35 @@ def stored_learned(channels: Sequence[str], horizon: float, scene: Scene, blend:
         "form": _FORM,
         "horizon": horizon,
         "standard": scene.standard.to_dict(),
+        "known": scene.known.to_dict(),
         "seasons": {
             "period": scene.seasons.period,
             "cycles": list(scene.seasons.cycles),
             "calendar": scene.seasons.calendar,
         },
-        "blend": {
-            "knots": blend.knots.tolist(),
-            "weights": blend.weights.tolist(),
-            "errors": blend.errors.tolist(),
-        },
+        "blend": stored_blend(blend),
     }
 
 
-def read_learned(learned: Mapping[str, Any], time_scale: float) -> tuple[float, Scene, Blend]:
+def stored_blend(blend: Blend) -> dict[str, Any]:
+    """Return a mixture as JSON can hold it; `read_blend` reads it back."""
+    return {name: getattr(blend, name).tolist() for name in ("knots", "weights", "sizes", "errors")}
+
+
+def read_learned(learned: Mapping[str, Any], time_scale: float, known: int) -> tuple[float, Scene, Blend]:
     """Return horizon, scene and mixture from what `stored_learned` returned, checked.
 
     Args:
         learned: as stored.
         time_scale: of the encoder.
+        known: how many channels there are whose future is known.
 
     Raises:
         ValueError: of another form, or what does not fit together.
 
     """
-    if learned["form"] != _FORM:
-        raise ValueError(f"`form` of a forecaster must be {_FORM}; got {learned['form']!r}. Update liquidtime.")
+    if learned["form"] not in (2, _FORM):
+        raise ValueError(f"`form` of a forecaster must be up to {_FORM}; got {learned['form']!r}. Update liquidtime.")
     C = len(learned["channels"])
     horizon = float(learned["horizon"])
     stored = learned["seasons"]
@@ -58,15 +61,34 @@ def read_learned(learned: Mapping[str, Any], time_scale: float) -> tuple[float, 
     if not horizon > 0 or not all(length > 0 for length in lengths) or len(cycles) > _MOST_CYCLES:
         raise ValueError("`horizon`, `period` and `cycles` of a forecaster must be over 0")
     seasons = Seasons(None if period is None else float(period), cycles, bool(stored["calendar"]))
-    knots, weights, errors = (
-        np.asarray(learned["blend"][name], dtype=np.float64) for name in ("knots", "weights", "errors")
-    )
+    blend = read_blend(learned["blend"], C, PARTS)
+    nothing: dict[str, list[float]] = {"centre": [], "scale": [], "positive": []}
+    given = Standard.from_dict(learned.get("known", nothing), known)
+    return horizon, Scene(Standard.from_dict(learned["standard"], C), seasons, time_scale, given), blend
+
+
+def read_blend(stored: Mapping[str, Any], C: int, names: Sequence[str]) -> Blend:
+    """Return a mixture from its arrays as lists, checked.
+
+    Args:
+        stored: by name.
+        C: channels.
+        names: the parts.
+
+    Raises:
+        ValueError: what does not fit together.
+
+    """
+    knots, weights, errors = (np.asarray(stored[name], dtype=np.float64) for name in ("knots", "weights", "errors"))
     K = len(knots)
     if K < 2 or knots.ndim != 1 or knots[0] != 0 or not (np.diff(knots) > 0).all():
         raise ValueError("`knots` of a forecaster must be increasing gaps from 0")
-    if weights.shape != (C, K, len(PARTS)) or (weights < 0).any() or not np.allclose(weights.sum(axis=2), 1.0):
+    if weights.shape != (C, K, len(names)) or (weights < 0).any() or not np.allclose(weights.sum(axis=2), 1.0):
         raise ValueError("`weights` of a forecaster must be at least 0, and 1 in all at each knot of each channel")
-    if errors.shape != (C, K, len(LEVELS)):
+    if errors.shape != (C, K, len(LEVELS)) or not np.isfinite(errors).all():
         raise ValueError(f"`errors` of a forecaster must be ({C}, {K}, {len(LEVELS)}); got {errors.shape}")
-    scene = Scene(Standard.from_dict(learned["standard"], C), seasons, time_scale)
-    return horizon, scene, Blend(knots, weights, errors)
+    one = np.concatenate([np.ones((C, K)), np.zeros((C, 3))], axis=1)
+    sizes = np.asarray(stored.get("sizes", one), dtype=np.float64)
+    if sizes.shape != (C, K + 3) or not np.isfinite(sizes).all() or (sizes < 0).any():
+        raise ValueError(f"`sizes` of a forecaster must be ({C}, {K + 3}), at least 0; got {sizes.shape}")
+    return Blend(knots, weights, sizes, errors)

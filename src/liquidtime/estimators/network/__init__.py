@@ -8,6 +8,7 @@ from liquidtime.estimators.network.members import (
     Part,
     PartsOf,
     folds,
+    held_back,
     member_folder,
     train_member,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "check_width",
     "encoders_of",
     "folds",
+    "held_back",
     "member_folder",
     "standardised",
     "train_member",

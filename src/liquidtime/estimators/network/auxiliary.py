@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -71,12 +72,13 @@ def beside(loss_of: LossOf) -> LossOf:
     return both
 
 
-def standardised(auxiliary: Any, S: int) -> Tensor:
-    """Return (S, K) float32 auxiliary targets with mean 0 and deviation 1 where they are known, NaN where not.
+def standardised(auxiliary: Any, S: int, rows: npt.NDArray[np.int64] | None = None) -> Tensor:
+    """Return (R, K) float32 auxiliary targets with mean 0 and deviation 1 where they are known, NaN where not.
 
     Args:
         auxiliary: (S,), (S, K) or a data frame of numbers, one row per series; NaN or null = not known.
         S: number of series.
+        rows: (R,) those of them that train; None for all.
 
     Raises:
         TypeError: no numbers.
@@ -100,14 +102,15 @@ def standardised(auxiliary: Any, S: int) -> Tensor:
             f"`auxiliary` must be finite, or NaN where not known; {int(np.isinf(values).sum())} are infinite, the "
             f"first at position {row}, column {column}"
         )
+    values = values if rows is None else values[rows]
     known = np.isfinite(values)
     scaled = np.full(values.shape, np.nan)
     for k, (column, some) in enumerate(zip(values.T, known.T, strict=True)):
         known_values = column[some]
         if len(np.unique(known_values)) < 2:
             raise ValueError(
-                f"`auxiliary` must differ between series; column {k} is known of {len(known_values)} "
-                f"of {S} series{f' and always {known_values[0]:g}' if len(known_values) else ''}. Leave it out."
+                f"`auxiliary` must differ between series; column {k} is known of {len(known_values)} of {len(values)} "
+                f"series{f' and always {known_values[0]:g}' if len(known_values) else ''}. Leave it out."
             )
         scaled[some, k] = (known_values - known_values.mean()) / known_values.std()
     return torch.from_numpy(scaled.astype(np.float32))

@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from liquidtime.baselines.features.temperature import Calibration
+
+_PLAIN = Calibration()
 SEARCH, QUICK = BUDGETS = ("search", "quick")
 """What an estimator's `budget` can be."""
 RATES = (1e-3, 3e-3)
@@ -46,12 +49,12 @@ class Trial:
     Args:
         choice: what was tried.
         loss: on the held-out series; infinite where training diverged.
-        temperature: that classifiers had this loss with; 1 for the others.
+        calibration: that classifiers had this loss with.
     """
 
     choice: Choice
     loss: float
-    temperature: float = 1.0
+    calibration: Calibration = _PLAIN
 
 
 def batch_size_of(S: int) -> int:

@@ -22,7 +22,9 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
 
     Args:
         estimator: whose `n_features_in_` is set or compared, for arrays.
-        X: a `SeriesSet`; (S, T) as series of one channel at times 0…T - 1; (S, T, C); or a list of (times, values).
+        X: a `SeriesSet`, or one encoded by an encoder before the model in a pipeline; (S, T) as series of
+            one channel at times 0…T - 1; (S, T, C); a list of (times, values), of
+            arrays (T_i, C) or of pandas frames; or a pandas frame with series and times in its index.
         reset: True in `fit`, False where X must be like that of `fit`.
 
     Raises:
@@ -34,8 +36,12 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
         if len(X) == 0:
             raise ValueError("`X` must hold at least one series; got none")
         return X
-    if isinstance(X, list) and X and isinstance(X[0], tuple):
+    if isinstance(X, Encoded):
+        return X.as_set()
+    if isinstance(X, list) and X and (isinstance(X[0], tuple) or getattr(X[0], "ndim", 0) == 2):
         return SeriesSet.from_arrays(X)
+    if getattr(getattr(X, "index", None), "nlevels", 1) == 2:
+        return SeriesSet.from_wide(X)
     if getattr(X, "ndim", None) == 3:
         block = np.asarray(X)
         if reset:
@@ -45,7 +51,7 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
                 f"X has {block.shape[2]} features, but {type(estimator).__name__} is expecting "
                 f"{estimator.n_features_in_} features as input: the channels, on the last axis of (S, T, C)."
             )
-        return SeriesSet.from_arrays(block)
+        return SeriesSet.from_arrays(block, axes=None if reset else "STC")
     table = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
     return SeriesSet.from_arrays(table)
 

@@ -13,7 +13,8 @@ import torch
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from torch import Tensor, nn
 
-from liquidtime.data import SeriesEncoder
+from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.data.container import flat_rows
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches
 from liquidtime.training import Loss, TrainResult, TrainSettings, isolated_rng, train
@@ -49,11 +50,12 @@ def folds(
     strata: npt.NDArray[Any] | None,
     seed: int,
     groups: npt.NDArray[Any] | None = None,
+    order: npt.NDArray[Any] | None = None,
 ) -> Iterator[tuple[Rows, Rows]]:
-    """Yield (rows to train on, rows to validate on) for each member of an ensemble.
+    """Yield (rows to train on, rows to hold out) for each of several members.
 
-    The series are cut into round(1 / fraction) folds, of which each member takes another to validate on, so that
-    together the members train on every series; when the folds are used up they are cut anew.
+    The series are cut into round(1 / fraction) folds, of which each member holds out another, so that together they
+    train on every series; when the folds are used up they are cut anew.
 
     Args:
         S: number of series.
@@ -62,12 +64,18 @@ def folds(
         strata: (S,) classes that each fold is to have its share of, where each has as many rows as there are folds.
         seed: of the cuts.
         groups: (S,) rows of one group are all trained on or all validated on; None if there are none.
+        order: (S,) when each series was taken: every member validates on the latest ones, and trains on earlier ones
+            of other groups; None for none.
     """
     rows = np.arange(S)
     count = max(2, round(1.0 / fraction)) if fraction > 0 else 0
     if count == 0 or count > (S if groups is None else len(np.unique(groups))):
         for _ in range(members):
             yield rows, rows[:0]
+        return
+    if order is not None:
+        for _ in range(members):
+            yield _latest(order, fraction, groups)
         return
     fair = strata is not None and np.unique(strata, return_counts=True)[1].min() >= count
     for turn in range(0, members, count):
@@ -76,6 +84,63 @@ def folds(
         splitter = kinds[int(fair)](count, shuffle=True, random_state=state)
         cuts = list(splitter.split(rows, strata, groups))
         yield from cuts[: members - turn]
+
+
+def held_back(
+    S: int,
+    fraction: float,
+    strata: npt.NDArray[Any] | None,
+    seed: int,
+    groups: npt.NDArray[Any] | None = None,
+    order: npt.NDArray[Any] | None = None,
+) -> tuple[Rows, Rows]:
+    """Return the rows to train on and those to hold back, one fold of `folds`.
+
+    Arguments as there. A class that would be left with no row to train on is not held back, nor are its groups; in an
+    order of time it is.
+    """
+    train, held = next(folds(S, fraction, 1, strata, seed, groups, order))
+    if strata is not None and order is None:
+        only = ~np.isin(strata[held], strata[train])
+        if groups is not None:
+            only = np.isin(groups[held], groups[held][only])
+        train, held = np.sort(np.concatenate([train, held[only]])), held[~only]
+    return train, held
+
+
+def target_rows(data: SeriesSet, rows: Rows, per_step: bool) -> Rows:
+    """Return which rows of the targets of a set are those of some series; with `per_step` each sample has one."""
+    return flat_rows(data.offsets, rows) if per_step else rows
+
+
+def _latest(order: npt.NDArray[Any], fraction: float, groups: npt.NDArray[Any] | None) -> tuple[Rows, Rows]:
+    """Return the earlier rows and the latest ones, about a fraction of all; rows of one time stay together."""
+    edge = np.sort(order)[len(order) - max(1, round(fraction * len(order)))]
+    held = order >= edge
+    if held.all():  # all of one time
+        return np.arange(len(order)), np.empty(0, dtype=np.int64)
+    early = ~held if groups is None else ~held & ~np.isin(groups, groups[held])
+    if not early.any():
+        return np.arange(len(order)), np.empty(0, dtype=np.int64)
+    return np.flatnonzero(early), np.flatnonzero(held)
+
+
+def order_of(order: Any, S: int) -> npt.NDArray[Any] | None:
+    """Return (S,) the place of each series among the sorted times at which they were taken, or None without any.
+
+    Raises:
+        ValueError: another number of them than of series, or times that are not known.
+
+    """
+    if order is None:
+        return None
+    table = np.asarray(order.to_numpy() if hasattr(order, "to_numpy") else order)
+    if table.shape != (S,):
+        raise wrong_shape("order", "(S,)", [S], table.shape, "One time per series.")
+    if table.dtype.kind in "fM" and np.isnan(table).any():
+        raise ValueError(f"`order` must be known for every series; {int(np.isnan(table).sum())} are not")
+    codes: npt.NDArray[Any] = np.unique(table, return_inverse=True)[1]
+    return codes
 
 
 def groups_of(groups: Any, S: int) -> npt.NDArray[Any] | None:

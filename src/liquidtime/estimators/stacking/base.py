@@ -6,7 +6,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,20 +15,32 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from liquidtime._checks import check_size
-from liquidtime.baselines.features.temperature import log_scores, tempered
+from liquidtime.baselines.features.temperature import Calibration, log_scores
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.show import facts_html
 from liquidtime.estimators.network.budget import QUICK
 from liquidtime.estimators.network.inputs import as_series
 from liquidtime.estimators.network.scales import SCALES
-from liquidtime.estimators.stacking.fitting import NETWORKS, FeaturePart, StackPart, fit_features, networks_held_out
-from liquidtime.estimators.stacking.folds import make_folds
+from liquidtime.estimators.network.weights import check_weights
+from liquidtime.estimators.stacking.fitting import (
+    NETWORKS,
+    RICH,
+    TABLES,
+    FeaturePart,
+    StackPart,
+    Table,
+    fit_features,
+    make_tables,
+    networks_held_out,
+)
+from liquidtime.estimators.stacking.folds import Folds, make_folds
 from liquidtime.estimators.stacking.goal import Goal
 from liquidtime.estimators.stacking.live import LiveSamples
 from liquidtime.estimators.stacking.prefixes import prefixes
 from liquidtime.estimators.stacking.series import StackedSeries
 from liquidtime.training.seeds import derive_seed
+from liquidtime.training.stages import stage
 
 Floats = npt.NDArray[np.float64]
 _MANY = 1000
@@ -68,9 +80,16 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
     def _goal(self, y: Any, data: SeriesSet) -> Goal:
         """Return the targets, checked, and take what they tell."""
 
-    def _fit(
-        self, X: Any, y: Any, groups: Any, order: Any, auxiliary: Any, folder: str | Path | None, resume: bool
-    ) -> None:
+    def _fit(self, X: Any, y: Any, each: Mapping[str, Any], folder: str | Path | None, resume: bool) -> None:
+        """Fit all parts and weigh them.
+
+        Args:
+            X: series.
+            y: their targets.
+            each: what was given of each series: `sample_weight`, `groups`, `order`, `auxiliary`; None for none.
+            folder: of the networks' run.
+            resume: whether to resume it.
+        """
         check_size("n_networks", self.n_networks)
         if self.n_splits is not None:
             check_size("n_splits", self.n_splits, 2)
@@ -78,29 +97,74 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
         goal = self._goal(y, data)
         S = len(data)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
-        strata = goal.columns()[0] if goal.K else None
-        folds = make_folds(S, self.n_splits or 5, self.seed_, strata, groups, order)
+        given, folds = self._given(goal, each, S)
         few = self.n_splits or (5 if S < _MANY else 3)
-        network_folds = make_folds(S, few, self.seed_, strata, groups, order)
-        extra = None if auxiliary is None else np.asarray(auxiliary)
+        network_folds = self._folds(goal, given, S, few)
+        tables = make_tables(data, self.seed_) if folds else {}
+        if RICH in tables:
+            goal.settle(tables[RICH].X, folds, self.seed_)
         # the networks of all series come first: a stopped run resumes there
         cfc = self._networks(derive_seed(self.seed_, 0))
-        cfc.fit(data, goal.labels(slice(None)), auxiliary=extra, folder=folder, resume=resume)
-        features: dict[str, Any] = {}
+        pieces = 1 + len(network_folds)
+        with stage("networks of all series", 0, pieces):
+            cfc.fit(data, goal.labels(slice(None)), **given, folder=folder, resume=resume)
         parts: dict[str, FeaturePart] = {}
         held_out: dict[str, Floats] = {}
         if folds:
-            features, parts, held_out = fit_features(data, goal, folds, self.seed_)
+            parts, held_out = fit_features(tables, goal, folds, self.seed_)
             held_out[NETWORKS] = networks_held_out(
                 lambda fold: self._networks(derive_seed(self.seed_, 1 + fold)),
                 data,
                 goal,
                 network_folds,
                 held_out,
-                extra,
+                given,
             )
         self._weigh(goal, held_out)
-        self._features = {name: features[name] for name in {parts[part].table for part in parts if self._has(part)}}
+        self._take(cfc, tables, parts)
+
+    def refit(self, X: Any, y: Any, *, folder: str | Path | None = None, resume: bool = False, **each: Any) -> Self:
+        """Fit the parts again to other series, usually more of them, and keep their weights and all other choices.
+
+        Args:
+            X: series like those of `fit`.
+            y: their targets.
+            folder: where to keep checkpoints and the log of the networks.
+            resume: resume the run in `folder`.
+            **each: `sample_weight`, `groups`, `order` and `auxiliary`, as of `fit`.
+        """
+        check_is_fitted(self, "cfc_")
+        data = as_series(self, X, reset=True)
+        goal = self._goal(y, data)
+        self._keep_scale(goal)
+        given, folds = self._given(goal, each, len(data))
+        used = [part.name for part in self.parts_ if part.weight > 0 and part.name != NETWORKS]
+        tables = make_tables(data, self.seed_, {TABLES[part] for part in used})
+        parts, _ = fit_features(tables, goal, folds, self.seed_, used)
+        if set(parts) != set(used):
+            raise ValueError(f"`X` must be like the series of `fit`; there is nothing to fit {used[0]} to")
+        cfc = self.cfc_.refit(data, goal.labels(slice(None)), **given, folder=folder, resume=resume)
+        self._take(cfc, tables, parts)
+        return self
+
+    def _keep_scale(self, goal: Goal) -> None:
+        """Let a goal of other series have the scale that was chosen, where there is a choice."""
+
+    def _given(self, goal: Goal, each: Mapping[str, Any], S: int) -> tuple[dict[str, Any], Folds]:
+        """Return what was given of each series, checked, as networks take it, and the folds of the other parts."""
+        given = {name: np.asarray(_plain(rows)) for name, rows in each.items() if rows is not None}
+        if "sample_weight" in given:
+            given["sample_weight"] = goal.rows = check_weights(given["sample_weight"], S)
+        return given, self._folds(goal, given, S, self.n_splits or 5)
+
+    def _folds(self, goal: Goal, given: Mapping[str, Any], S: int, count: int) -> Folds:
+        strata = goal.columns()[0] if goal.K else None
+        return make_folds(S, count, self.seed_, strata, given.get("groups"), given.get("order"))
+
+    def _take(self, cfc: Any, tables: Mapping[str, Table], parts: Mapping[str, FeaturePart]) -> None:
+        """Keep the networks and, of the other parts and their features, those that have a weight."""
+        used = {parts[part].table for part in parts if self._has(part)}
+        self._features = {name: tables[name].transformer for name in used}
         self._feature_parts = {name: part for name, part in parts.items() if self._has(name)}
         self._restore(cfc)
 
@@ -119,26 +183,42 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _weigh(self, goal: Goal, held_out: Mapping[str, Floats]) -> None:
-        """Set weights and temperature by out-of-fold predictions; networks alone where there are none."""
+        """Set weights and calibration by out-of-fold predictions; networks alone where there are none."""
         judged = {name: one for name, one in held_out.items() if np.isfinite(one).any()}
-        weights, self.temperature_, self.figures_ = {NETWORKS: 1.0}, 1.0, {}
-        if judged:
+        weights, self.calibration_, self.figures_ = {NETWORKS: 1.0}, Calibration(), {}
+        self._shares = goal.shares()
+        if not judged:
+            self._learn_held_out(goal, None)
+        else:
             found = goal.weights(list(judged.values()))
             weights = dict(zip(judged, found.tolist(), strict=True))
             blend = np.tensordot(found, np.stack(list(judged.values())), axes=1)
-            self.temperature_ = goal.temperature(blend)
+            self.calibration_ = goal.calibration(blend)
             self.figures_ = goal.figures(self._tempered(blend))
+            self._learn_held_out(goal, self._tempered(blend))
         names = [NETWORKS, *(name for name in held_out if name != NETWORKS)]
         self.parts_ = [
             StackPart(name, weights.get(name, 0.0), goal.figures(judged[name]) if name in judged else {})
             for name in names
         ]
 
+    def _learn_held_out(self, goal: Goal, answer: Floats | None) -> None:
+        """Learn what else the (S, W) out-of-fold answer tells, NaN for series in no fold; None where there is none."""
+
+    def _learned(self) -> dict[str, Any]:
+        """Return what this kind has learned out of fold besides weights and temperature, ready for JSON."""
+        return {}
+
+    def _relearn(self, learned: Mapping[str, Any]) -> None:
+        """Take what `_learned` returned, checked."""
+
     def _has(self, name: str) -> bool:
         return any(part.name == name and part.weight > 0 for part in self.parts_)
 
     def _tempered(self, blend: Floats) -> Floats:
-        return blend if self.temperature_ == 1.0 else tempered(log_scores(blend), self.temperature_)
+        """Return (n, W) probabilities as sure as the out-of-fold predictions allowed; values as they are."""
+        plain = self.calibration_ == Calibration()
+        return blend if plain else self.calibration_.apply(log_scores(blend), self._shares)
 
     @abstractmethod
     def _network_outputs(self, series: Any) -> Floats:
@@ -160,15 +240,17 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
     def predict_parts(self, X: Any) -> dict[str, Floats]:
         """Return what each part says of each series: (S, C) probabilities, or (S, W) values, by the name of the part.
 
-        Their mean by the weights in `parts_` is the answer, before the temperature. The networks are always there,
-        also with weight 0.
+        Their mean by the weights in `parts_` is the answer, before the temperature, and of values on the scale that
+        they were fitted on. The networks are always there, also with weight 0.
 
         Args:
             X: series like those of `fit`.
         """
         series = self.encode(X)
         said = {NETWORKS: self._network_outputs(series.encoded)}
-        return said | {name: part.predict(series.table(part.table)) for name, part in self._feature_parts.items()}
+        return said | {
+            name: self._unscaled(part.predict(series.table(part.table))) for name, part in self._feature_parts.items()
+        }
 
     def networks_alone(self, X: Any) -> Floats:
         """Return what the CfC networks alone predict, shaped as the answer: probabilities or values.
@@ -186,10 +268,17 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
         return self._answer(self.predict_parts(X))
 
     def _answer(self, said: Mapping[str, Floats]) -> Floats:
-        """Return (S, W) the weighted mean of the parts, tempered."""
-        return self._tempered(
-            np.sum([part.weight * said[part.name] for part in self.parts_ if part.weight > 0], axis=0)
-        )
+        """Return (S, W) the weighted mean of the parts on their scale, tempered."""
+        shares = [part.weight * self._scaled(said[part.name]) for part in self.parts_ if part.weight > 0]
+        return self._unscaled(self._tempered(np.sum(shares, axis=0)))
+
+    def _scaled(self, outputs: Floats) -> Floats:
+        """Return (n, W) outputs on the scale on which parts are weighed."""
+        return outputs
+
+    def _unscaled(self, outputs: Floats) -> Floats:
+        """Return (n, W) outputs in units of the targets."""
+        return outputs
 
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
         """Return the prediction after the samples of every series, each from the samples up to it alone.
@@ -208,7 +297,8 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
         said = {NETWORKS: self._network_columns(evolution.outputs[rows])}
         for name, part in self._feature_parts.items():
             tables = [self._features[part.table].transform(head) for head in heads]
-            said[name] = part.predict(np.concatenate(tables)) if tables else np.empty((0, said[NETWORKS].shape[1]))
+            empty = np.empty((0, said[NETWORKS].shape[1]))
+            said[name] = self._unscaled(part.predict(np.concatenate(tables))) if tables else empty
         return Evolution(evolution.times[rows], offsets, self._answer(said))
 
     def _network_columns(self, outputs: Floats) -> Floats:
@@ -224,7 +314,8 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
             if self._feature_parts:
                 samples = self._live.add(id, self.cfc_, static)
                 for name, part in self._feature_parts.items():
-                    said[name] = part.predict(self._features[part.table].transform(samples))
+                    table = self._features[part.table].transform(samples)  # of one series, or of all its samples
+                    said[name] = self._unscaled(part.predict(table[-1:]))
             answer: Floats = self._answer(said)[0]
             return answer
 
@@ -291,3 +382,7 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
     def _facts(self) -> dict[str, Sequence[Any]]:
         """Return what a notebook shows besides what all kinds have: names by title."""
         return {"parts": [f"{part.name} {part.weight:.2f}" for part in self.parts_ if part.weight > 0]}
+
+
+def _plain(values: Any) -> Any:
+    return values.to_numpy() if hasattr(values, "to_numpy") else values

@@ -9,7 +9,16 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
 from liquidtime.data import SeriesSet
-from liquidtime.estimators.faces.classifier import CfCClassifier, checked_labels
+from liquidtime.estimators.faces.class_labels import checked_labels
+from liquidtime.estimators.faces.classifier import CfCClassifier
+from liquidtime.estimators.faces.threshold import (
+    ThresholdRule,
+    check_two_classes,
+    choose_threshold,
+    decided,
+    read_threshold,
+    stored_threshold,
+)
 from liquidtime.estimators.stacking.base import Floats, StackedEstimator
 from liquidtime.estimators.stacking.goal import Classes, Goal
 
@@ -22,13 +31,16 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
     The parts are CfC networks at several time scales, gradient boosting and extra trees on features of each series,
     and, for dense series, ridge regression on convolutions. Each predicts training series that it was not fitted to;
     weights that are not negative and sum to one are those of least log loss of these predictions, and so is the
-    temperature of the answer. Networks are then fitted to all series; trees are the mean of those of the folds. Parts
-    of no weight are left out, except the networks, which stay to compare with.
+    temperature of the answer, which is drawn towards the classes' shares where few series show little gain. Networks
+    are then fitted to all series; trees are the mean of those of the folds. Parts of no weight are left out, except
+    the networks, which stay to compare with.
 
     Args:
         n_networks: CfC networks, which take turns at the time scales.
         n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
             series 3.
+        threshold: of two classes, from which probability of the second on `predict` says it, or what that is chosen by
+            out of fold, as for `CfCClassifier`. None says the more probable class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
         verbose: whether to show a progress line while networks are trained.
 
@@ -36,17 +48,30 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         classes_: (C,) the classes, sorted.
         parts_: name, weight and out-of-fold figures of each part.
         figures_: out-of-fold figures of the answer.
-        temperature_: factor of the logarithms of its probabilities.
+        calibration_: the temperature of its probabilities, and their weight beside the classes' shares.
+        threshold_: the threshold in use; None for the more probable class.
         cfc_: the networks, a fitted `CfCClassifier`.
         seed_: the seed that everything random followed from.
     """
 
     _face: ClassVar = CfCClassifier
 
+    def __init__(
+        self,
+        n_networks: int = 3,
+        n_splits: int | None = None,
+        threshold: float | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(n_networks, n_splits, random_state, verbose)
+        self.threshold = threshold
+
     def fit(
         self,
         X: Any,
         y: Any,
+        sample_weight: Any = None,
         *,
         groups: Any = None,
         order: Any = None,
@@ -59,6 +84,8 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) one class per series, at least two different ones.
+            sample_weight: (S,) how much each series counts, in training and in the choice of weights; None for all
+                alike.
             groups: (S,) series of one group are never on both sides of a fold; None for none.
             order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
                 to; None for none.
@@ -66,12 +93,24 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
             folder: where to keep checkpoints and the log of the networks.
             resume: resume the run in `folder`.
         """
-        self._fit(X, y, groups, order, auxiliary, folder, resume)
+        each = {"sample_weight": sample_weight, "groups": groups, "order": order, "auxiliary": auxiliary}
+        self._fit(X, y, each, folder, resume)
         return self
 
     def _goal(self, y: Any, data: SeriesSet) -> Goal:
         self.classes_, codes = np.unique(checked_labels(y, data), return_inverse=True)
+        check_two_classes(self.threshold, len(self.classes_))
         return Classes(codes.astype(np.int64), self.classes_)
+
+    def _learn_held_out(self, goal: Goal, answer: Floats | None) -> None:
+        rule = read_threshold(self.threshold)
+        self.threshold_ = rule if isinstance(rule, float) else None
+        if isinstance(rule, ThresholdRule):
+            if answer is None:
+                raise ValueError("`threshold` cannot be chosen: too few series to hold out; give a number")
+            codes, known = goal.columns()[0], np.isfinite(answer).all(axis=1)
+            counts = None if goal.rows is None else goal.rows[known]
+            self.threshold_ = choose_threshold(answer[known, 1], codes[known], rule, counts)
 
     def _restore(self, cfc: Any) -> None:
         super()._restore(cfc)
@@ -86,9 +125,18 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         return self._outputs(X)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return (S,) the most probable classes."""
-        labels: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return labels
+        """Return (S,) the classes: the most probable one, or by the threshold."""
+        return self.decide(self.predict_proba(X))
+
+    def decide(self, probabilities: Floats, threshold: float | None = None) -> npt.NDArray[Any]:
+        """Return the classes that probabilities come to; as `CfCClassifier.decide`."""
+        return decided(probabilities, self.classes_, self.threshold_ if threshold is None else threshold)
+
+    def _learned(self) -> dict[str, Any]:
+        return {} if self.threshold_ is None else {"threshold": self.threshold_}
+
+    def _relearn(self, learned: Mapping[str, Any]) -> None:
+        self.threshold_ = stored_threshold(learned.get("threshold"), len(self.classes_))
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Floats:
         """Take one sample of the live series `id` and return (C,) its probabilities from all samples so far.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,13 @@ from liquidtime.estimators.stacking.folds import Folds
 from liquidtime.estimators.stacking.goal import Goal
 from liquidtime.estimators.stacking.linear_part import LinearPart
 from liquidtime.estimators.stacking.tree_part import TreePart
+from liquidtime.training.stages import stage
 
 Floats = npt.NDArray[np.float64]
-RICH, CONVOLUTIONS = "rich", "convolutions"
+RICH, CONVOLUTIONS, RUNNING = "rich", "convolutions", "running"
+RUNNING_BOOSTING = "boosting on running features"
 NETWORKS = "CfC networks"
-TABLES = {"boosting": RICH, "extra trees": RICH, "convolutions": CONVOLUTIONS}
+TABLES = {"boosting": RICH, "extra trees": RICH, "convolutions": CONVOLUTIONS, RUNNING_BOOSTING: RUNNING}
 """Every part that reads features, and the table it reads."""
 _MOST_TREES = 2e6
 """Series times features up to which extra trees are grown; beyond, boosting alone is worth its time."""
@@ -51,7 +53,7 @@ class FeaturePart:
 
     Args:
         table: name of the table.
-        learners: each gives (n, K) probabilities or (n, 1) values.
+        learners: each gives (n, K) probabilities or (n, 1) values, on the scale of the goal.
     """
 
     table: str
@@ -62,37 +64,59 @@ class FeaturePart:
         return np.concatenate([learner.predict(X) for learner in self.learners], axis=1)
 
 
-def fit_features(
-    data: SeriesSet, goal: Goal, folds: Folds, seed: int
-) -> tuple[dict[str, Any], dict[str, FeaturePart], dict[str, Floats]]:
-    """Fit every part that reads features.
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Features of the training series.
+
+    Args:
+        transformer: what makes them, fitted.
+        X: (S, p).
+    """
+
+    transformer: Any
+    X: npt.NDArray[Any]
+
+
+def make_tables(data: SeriesSet, seed: int, only: Collection[str] | None = None) -> dict[str, Table]:
+    """Return the tables of features by name, those with columns.
 
     Args:
         data: S training series.
-        goal: their targets.
+        seed: random seed.
+        only: names of the tables to make; None for all.
+    """
+    transformers: dict[str, Any] = {RICH: RichFeatures(), CONVOLUTIONS: ConvolutionFeatures(random_state=seed)}
+    wanted = {name: one for name, one in transformers.items() if only is None or name in only}
+    tables = {name: Table(one, one.fit_transform(data)) for name, one in wanted.items()}
+    return {name: table for name, table in tables.items() if table.X.shape[1]}
+
+
+def fit_features(
+    tables: Mapping[str, Table], goal: Goal, folds: Folds, seed: int, only: Collection[str] | None = None
+) -> tuple[dict[str, FeaturePart], dict[str, Floats]]:
+    """Fit every part that reads features.
+
+    Args:
+        tables: as `make_tables` returns them.
+        goal: the targets.
         folds: (training rows, held-out rows).
         seed: random seed.
+        only: names of the parts to fit; None for all.
 
     Returns:
-        The fitted transformers by table, the parts by name, and (S, W) their out-of-fold predictions by name; parts
-        of a table without columns are left out.
+        The parts by name, and (S, W) their out-of-fold predictions by name, on the scale of the goal.
     """
-    features: dict[str, Any] = {}
     parts: dict[str, FeaturePart] = {}
     held_out: dict[str, Floats] = {}
-    for table, transformer in ((RICH, RichFeatures()), (CONVOLUTIONS, ConvolutionFeatures(random_state=seed))):
-        X = transformer.fit_transform(data)
-        if X.shape[1] == 0:
-            continue
-        features[table] = transformer
-        for name in (part for part, own in TABLES.items() if own == table):
+    for table, X in ((name, one.X) for name, one in tables.items()):
+        for name in (part for part, own in TABLES.items() if own == table and (only is None or part in only)):
             if name == "extra trees" and X.size > _MOST_TREES:
                 continue
-            fitted = [_learner(name, goal, seed).fit(X, column, folds) for column in goal.columns()]
+            fitted = [_learner(name, goal, seed).fit(X, column, folds, goal.rows) for column in goal.columns()]
             learners = tuple(TreePart.of(one) if isinstance(one, Trees) else LinearPart.of(one) for one in fitted)
             parts[name] = FeaturePart(table, learners)
             held_out[name] = np.concatenate([one.out_of_fold_.reshape(len(X), -1) for one in fitted], axis=1)
-    return features, parts, held_out
+    return parts, held_out
 
 
 def _learner(name: str, goal: Goal, seed: int) -> Trees | Ridge:
@@ -106,7 +130,7 @@ def networks_held_out(
     goal: Goal,
     folds: Folds,
     others: Mapping[str, Floats],
-    auxiliary: Any = None,
+    given: Mapping[str, Any],
 ) -> Floats:
     """Return (S, W) out-of-fold predictions of networks; all NaN where the first fold shows that they do not help.
 
@@ -116,14 +140,14 @@ def networks_held_out(
         goal: their targets.
         folds: (training rows, held-out rows).
         others: out-of-fold predictions of the other parts.
-        auxiliary: (S, …) auxiliary targets of the networks, or None.
+        given: further arguments of the networks' `fit` by name, each with S rows.
     """
     width = goal.K or len(goal.columns())
     predictions = np.full((len(data), width), np.nan)
     for number, (train, held) in enumerate(folds):
         network = make(number)
-        extra = {} if auxiliary is None else {"auxiliary": auxiliary[train]}
-        network.fit(data[train], goal.labels(train), **extra)
+        with stage(f"held-out fold {number + 1} of {len(folds)}", number + 1, len(folds) + 1):
+            network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
         predictions[held] = goal.outputs(network, data[held])
         if number == 0 and _hopeless(goal, predictions, others, held):
             predictions[:] = np.nan

@@ -22,6 +22,8 @@ def make_folds(
 ) -> Folds:
     """Return (training rows, held-out rows), the latter disjoint: by time, by group, or by class, in this preference.
 
+    By time and by group: a fold is held out from earlier series of other groups.
+
     Args:
         S: number of series.
         count: folds at most; fewer where there are fewer series, groups or times.
@@ -32,14 +34,15 @@ def make_folds(
             the first ones never; None for none.
 
     Raises:
-        ValueError: both `groups` and `order`, or arrays of another length, or a single group.
+        ValueError: arrays of another length, or a single group.
 
     """
-    if groups is not None and order is not None:
-        raise ValueError("`groups` and `order` cannot both be given; choose one way to keep series apart")
     rows = np.arange(S, dtype=np.int64)
     if order is not None:
         parts = _later(_codes("order", order, S), count)
+        if groups is not None:
+            owners = _codes("groups", groups, S)
+            parts = [(train[~np.isin(owners[train], owners[held])], held) for train, held in parts]
     elif groups is not None:
         parts = _grouped(_codes("groups", groups, S), count, seed)
     else:
@@ -58,6 +61,8 @@ def make_folds(
 
 def _later(codes: npt.NDArray[np.int64], count: int) -> Folds:
     """Return folds each held out from all earlier ones; series of one time stay together."""
+    if not codes.max():
+        return []
     blocks = np.array_split(np.arange(codes.max() + 1), min(count, int(codes.max())) + 1)
     return [
         (np.flatnonzero(codes < block[0]), np.flatnonzero((codes >= block[0]) & (codes <= block[-1])))
@@ -78,7 +83,7 @@ def _codes(name: str, values: Any, S: int) -> npt.NDArray[np.int64]:
     array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     if array.shape != (S,):
         raise ValueError(f"`{name}` must have one entry per series, ({S},); got shape {array.shape}")
-    if array.dtype.kind == "f" and np.isnan(array).any():
+    if array.dtype.kind in "fM" and np.isnan(array).any():
         raise ValueError(f"`{name}` must be known for every series; {int(np.isnan(array).sum())} are NaN")
     codes: npt.NDArray[np.int64] = np.unique(array, return_inverse=True)[1].astype(np.int64)
     return codes

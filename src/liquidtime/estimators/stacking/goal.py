@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.baselines.features import blend_weights
-from liquidtime.baselines.features.temperature import best_temperature, log_scores
-from liquidtime.baselines.features.trees import FACTORS
+from liquidtime.baselines.features.temperature import Calibration, fit_calibration, log_scores
+from liquidtime.baselines.features.trees import TEMPERATURES
+from liquidtime.estimators.stacking.folds import Folds
+from liquidtime.estimators.stacking.target_scale import choose_scale, plain_scale
 
 Floats = npt.NDArray[np.float64]
 LEAST_WEIGHT = 0.01
@@ -23,21 +25,35 @@ class Goal(ABC):
 
     Attributes:
         K: number of classes; 0 for values.
+        rows: (S,) how much each series counts; None for all alike.
     """
 
     K: int
+    rows: Floats | None = None
+
+    def _counts(self, rows: Any) -> Floats | None:
+        return None if self.rows is None else self.rows[rows]
 
     @abstractmethod
     def labels(self, rows: Any) -> npt.NDArray[Any]:
         """Return the targets of some series as a network is fitted to them."""
 
+    def settle(self, X: Floats, folds: Folds, seed: int) -> None:  # noqa: B027
+        """Choose, before anything is fitted, on which scale the parts are fitted and weighed; classes have none.
+
+        Args:
+            X: (S, p) features, NaN where undefined.
+            folds: (training rows, held-out rows).
+            seed: random seed.
+        """
+
     @abstractmethod
     def columns(self) -> list[npt.NDArray[Any]]:
-        """Return (S,) targets, each of which a learner of one target is fitted to."""
+        """Return (S,) targets, each of which a learner of one target is fitted to, on the scale of the goal."""
 
     @abstractmethod
     def outputs(self, network: Any, X: Any) -> Floats:
-        """Return (n, W) what a fitted network estimator predicts: W classes, also those it does not know, or values."""
+        """Return (n, W) what fitted networks predict: W classes, also unknown ones, or values on the goal's scale."""
 
     @abstractmethod
     def figures(self, prediction: Floats) -> dict[str, float]:
@@ -59,9 +75,13 @@ class Goal(ABC):
         shares: Floats = large / large.sum()
         return shares
 
-    def temperature(self, prediction: Floats) -> float:
-        """Return the factor of logarithms of probabilities of least out-of-fold loss; 1 for values."""
-        return 1.0
+    def calibration(self, prediction: Floats) -> Calibration:
+        """Return how sure (S, W) out-of-fold predictions may be; values are as they are."""
+        return Calibration()
+
+    def shares(self) -> Floats:
+        """Return (K,) the shares of the classes; none for values."""
+        return np.empty(0)
 
 
 class Classes(Goal):
@@ -88,18 +108,24 @@ class Classes(Goal):
     def figures(self, prediction: Floats) -> dict[str, float]:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
         codes, chances = self.codes[known], prediction[known]
-        own = np.maximum(chances[np.arange(len(codes)), codes], 1e-12)
+        own, counts = np.maximum(chances[np.arange(len(codes)), codes], 1e-12), self._counts(known)
         return {
-            "log_loss": float(-np.log(own).mean()),
-            "accuracy": float((chances.argmax(axis=1) == codes).mean()),
+            "log_loss": float(-np.average(np.log(own), weights=counts)),
+            "accuracy": float(np.average(chances.argmax(axis=1) == codes, weights=counts)),
         }
 
     def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
-        return blend_weights(predictions, self.codes[rows], "log_loss")
+        return blend_weights(predictions, self.codes[rows], "log_loss", self._counts(rows))
 
-    def temperature(self, prediction: Floats) -> float:  # noqa: D102
+    def calibration(self, prediction: Floats) -> Calibration:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
-        return best_temperature(log_scores(prediction[known]), self.codes[known], FACTORS)[1]
+        scores, counts = log_scores(prediction[known]), self._counts(known)
+        return fit_calibration(scores, self.codes[known], self.shares(), TEMPERATURES, counts)[1]
+
+    def shares(self) -> Floats:  # noqa: D102
+        counts = np.bincount(self.codes, self.rows, minlength=self.K).astype(np.float64)
+        shares: Floats = counts / counts.sum()
+        return shares
 
 
 class Values(Goal):
@@ -108,34 +134,46 @@ class Values(Goal):
     Args:
         table: (S, W).
         single: whether there is one target, without an axis of its own.
+
+    Attributes:
+        scale: on which parts are fitted and weighed.
     """
 
     K = 0
 
     def __init__(self, table: Floats, single: bool) -> None:
         self.table, self.single = table, single
-        deviation = table.std(axis=0)
-        self.scale = np.where(deviation > 0, deviation, 1.0)
+        self.scale = plain_scale(table.shape[1])
+
+    def settle(self, X: Floats, folds: Folds, seed: int) -> None:  # noqa: D102
+        self.scale = choose_scale(X, self.table, folds, seed)
 
     def labels(self, rows: Any) -> npt.NDArray[Any]:  # noqa: D102
         values: Floats = self.table[rows, 0] if self.single else self.table[rows]
         return values
 
     def columns(self) -> list[npt.NDArray[Any]]:  # noqa: D102
-        return list(self.table.T)
+        return list(self.scale.scaled(self.table).T)
 
     def outputs(self, network: Any, X: Any) -> Floats:  # noqa: D102
         values: Floats = network.predict(X)
-        return values.reshape(len(values), -1)
+        return self.scale.scaled(values.reshape(len(values), -1))
 
     def figures(self, prediction: Floats) -> dict[str, float]:  # noqa: D102
         known = np.isfinite(prediction).all(axis=1)
-        errors = prediction[known] - self.table[known]
-        return {"rmse": float(np.sqrt((errors**2).mean())), "mae": float(np.abs(errors).mean())}
+        errors, counts = self.scale.unscaled(prediction[known]) - self.table[known], self._counts(known)
+        squared, absolute = (errors**2).mean(axis=1), np.abs(errors).mean(axis=1)
+        return {
+            "rmse": float(np.sqrt(np.average(squared, weights=counts))),
+            "mae": float(np.average(absolute, weights=counts)),
+        }
 
     def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
-        scaled = [prediction / self.scale for prediction in predictions]
-        return blend_weights(scaled, self.table[rows] / self.scale, "mse")
+        target = self.scale.scaled(self.table)
+        deviation = target.std(axis=0)
+        unit = np.where(deviation > 0, deviation, 1.0)
+        scaled = [prediction / unit for prediction in predictions]
+        return blend_weights(scaled, target[rows] / unit, "mse", self._counts(rows))
 
 
 def spread_classes(chances: Floats, known: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Floats:

@@ -22,7 +22,7 @@ class LinearPart:
 
     Args:
         K: number of classes; 0 for values.
-        factor: of the scores, before the softmax.
+        temperature: by which the scores are divided before the softmax.
         mean: (p,).
         per_scale: (p,) one over the scale, 0 for constant columns.
         weights: (p, K) or (p, 1).
@@ -30,7 +30,7 @@ class LinearPart:
     """
 
     K: int
-    factor: float
+    temperature: float
     mean: Floats
     per_scale: Floats
     weights: Floats
@@ -45,7 +45,12 @@ class LinearPart:
         """
         K = len(fitted.classes_) if fitted.task == "classify" else 0
         return LinearPart(
-            K, float(fitted.factor_), fitted.mean_, 1.0 / fitted.scale_, np.asarray(fitted.weights_), fitted.offset_
+            K,
+            float(fitted.temperature_),
+            fitted.mean_,
+            1.0 / fitted.scale_,
+            np.asarray(fitted.weights_),
+            fitted.offset_,
         )
 
     def predict(self, X: npt.NDArray[np.floating[Any]]) -> Floats:
@@ -55,11 +60,11 @@ class LinearPart:
             X: (n, p) features, finite.
         """
         scores: Floats = ((X - self.mean) * self.per_scale) @ self.weights + self.offset
-        return tempered(scores, self.factor) if self.K else scores
+        return tempered(scores, self.temperature) if self.K else scores
 
     def stored(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return what JSON holds of the part, and its arrays by name."""
-        return {"factor": self.factor}, {name: getattr(self, name) for name in _ARRAYS}
+        return {"temperature": self.temperature}, {name: getattr(self, name) for name in _ARRAYS}
 
     @staticmethod
     def restored(facts: Any, arrays: Mapping[str, npt.NDArray[Any]], K: int, width: int) -> LinearPart:
@@ -83,7 +88,7 @@ class LinearPart:
             array = arrays[name]
             if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
                 raise ValueError(f"`{name}` of a linear part must be finite numbers of shape {shape}")
-        factor = facts["factor"]
-        if not isinstance(factor, float) or not 0 < factor < 1e6:
-            raise ValueError(f"`factor` of a linear part must be a number over 0; got {factor!r}")
-        return LinearPart(K, factor, **arrays)
+        temperature = facts["temperature"]
+        if not isinstance(temperature, float) or not 1e-6 < temperature < 1e3:
+            raise ValueError(f"`temperature` of a linear part must be a number over 0; got {temperature!r}")
+        return LinearPart(K, temperature, **arrays)

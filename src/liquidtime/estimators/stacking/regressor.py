@@ -6,8 +6,10 @@ from typing import Any, ClassVar
 
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from liquidtime.data import SeriesSet
+from liquidtime.estimators.faces.intervals import Residuals
 from liquidtime.estimators.faces.regressor import CfCRegressor, checked_values
 from liquidtime.estimators.stacking.base import Floats, StackedEstimator
 from liquidtime.estimators.stacking.goal import Goal, Values
@@ -30,8 +32,10 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
 
     Attributes:
         n_outputs_: W of targets (S, W); 0 for (S,).
+        scale_: on which parts were fitted and weighed: for each target as it is, or its logarithm.
         parts_: name, weight and out-of-fold figures of each part.
         figures_: out-of-fold figures of the answer.
+        residuals_: how far out-of-fold predictions were off, for `predict_interval`; None where nothing was held out.
         cfc_: the networks, a fitted `CfCRegressor`.
         seed_: the seed that everything random followed from.
     """
@@ -47,6 +51,7 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: Any,
+        sample_weight: Any = None,
         *,
         groups: Any = None,
         order: Any = None,
@@ -59,6 +64,8 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) or (S, W).
+            sample_weight: (S,) how much each series counts, in training and in the choice of weights; None for all
+                alike.
             groups: (S,) series of one group are never on both sides of a fold; None for none.
             order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
                 to; None for none.
@@ -66,13 +73,40 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
             folder: where to keep checkpoints and the log of the networks.
             resume: resume the run in `folder`.
         """
-        self._fit(X, y, groups, order, auxiliary, folder, resume)
+        each = {"sample_weight": sample_weight, "groups": groups, "order": order, "auxiliary": auxiliary}
+        self._fit(X, y, each, folder, resume)
         return self
 
     def _goal(self, y: Any, data: SeriesSet) -> Goal:
         target = checked_values(y, data)
         self.n_outputs_ = 0 if target.ndim == 1 else target.shape[1]
         return Values(target.reshape(len(target), -1), target.ndim == 1)
+
+    def _learn_held_out(self, goal: Goal, answer: Floats | None) -> None:
+        assert isinstance(goal, Values)
+        self.residuals_ = None if answer is None else Residuals.of(goal.table - goal.scale.unscaled(answer))
+
+    def _learned(self) -> dict[str, Any]:
+        return {} if self.residuals_ is None else {"residuals": self.residuals_.stored()}
+
+    def _relearn(self, learned: Mapping[str, Any]) -> None:
+        stored = learned.get("residuals")
+        self.residuals_ = None if stored is None else Residuals.restored(stored, max(1, self.n_outputs_))
+
+    def _weigh(self, goal: Goal, held_out: Mapping[str, Floats]) -> None:
+        super()._weigh(goal, held_out)
+        assert isinstance(goal, Values)
+        self.scale_ = goal.scale
+
+    def _keep_scale(self, goal: Goal) -> None:
+        assert isinstance(goal, Values)
+        goal.scale = self.scale_
+
+    def _scaled(self, outputs: Floats) -> Floats:
+        return self.scale_.scaled(outputs)
+
+    def _unscaled(self, outputs: Floats) -> Floats:
+        return self.scale_.unscaled(outputs)
 
     def _restore(self, cfc: Any) -> None:
         super()._restore(cfc)
@@ -85,6 +119,22 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Floats:
         """Return (S,) or (S, W) the predicted values."""
         return self._shaped(self._outputs(X))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Floats, Floats]:
+        """Return the lower and the upper ends of intervals, each shaped as `predict` returns values.
+
+        Args:
+            X: series like those of `fit`.
+            coverage: share of true values that the intervals are to hold, in (0, 1).
+
+        Raises:
+            ValueError: the model was fitted to too few series to hold some out, or no such share.
+
+        """
+        check_is_fitted(self, "cfc_")
+        if self.residuals_ is None:
+            raise ValueError("the model knows no intervals: it was fitted to too few series to hold some out")
+        return self.residuals_.around(self.predict(X), coverage)
 
     def _shaped(self, outputs: Floats) -> Floats:
         return outputs[:, 0] if self.n_outputs_ == 0 else outputs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.baselines.features import ConvolutionFeatures, RichFeatures
+from liquidtime.baselines.features import ConvolutionFeatures, RichFeatures, RunningFeatures
 from liquidtime.baselines.features.convolutions import TAPS, VIEWS, Kernel, names_of
 from liquidtime.baselines.features.periods import MOST_FREQUENCIES, FrequencyGrid
 from liquidtime.baselines.features.resampling import MOST_POINTS, RegularGrid
@@ -37,6 +37,14 @@ def stored_rich(features: RichFeatures) -> dict[str, Any]:
         for plan in features.plans_
     ]
     return {"span": features.span_, "plans": plans, "names": list(features.names_)}
+
+
+def restored_running(encoder: SeriesEncoder) -> RunningFeatures:
+    """Return the running features of the channels that networks read."""
+    features = RunningFeatures()
+    _describe(features, encoder)
+    features.take_names()
+    return features
 
 
 def restored_rich(stored: Any, encoder: SeriesEncoder) -> RichFeatures:

@@ -111,7 +111,7 @@ class TreePart:
     Args:
         kind: "boosting" or "extra trees".
         K: number of classes; 0 for values.
-        temperature: factor of the logarithms of probabilities.
+        temperature: by which the logarithms of probabilities are divided.
         filling: (p,) what stands for NaN in forests; empty for boosting, which takes NaN.
         members: one per fold.
     """
@@ -182,7 +182,7 @@ class TreePart:
         count, temperature, filling = facts["members"], facts["temperature"], arrays["filling"]
         if type(count) is not int or not 1 <= count <= len(arrays):
             raise ValueError(f"`members` of {kind} must be at least 1, each with its arrays; got {count!r}")
-        if not isinstance(temperature, float) or not 0 < temperature < 1e3:
+        if not isinstance(temperature, float) or not 1e-3 < temperature < 1e3:
             raise ValueError(f"`temperature` of {kind} must be a number over 0; got {temperature!r}")
         if filling.dtype != np.float64 or filling.shape != ((width,) if kind == "extra trees" else (0,)):
             raise ValueError(f"`filling` of {kind} must have a number for each column")

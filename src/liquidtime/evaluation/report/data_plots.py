@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from liquidtime.evaluation.drawing import FAINT, INK, SERIES, drawing
 from liquidtime.evaluation.report.contents import Array, Curve
-from liquidtime.evaluation.report.drawing import FAINT, INK, SERIES, drawing
 
 
 def histogram(name: str, numbers: Array, label: str, counted: str, log: bool | None = None, mark: Any = None) -> str:
@@ -43,21 +43,11 @@ def histogram(name: str, numbers: Array, label: str, counted: str, log: bool | N
         axes.grid(False, axis="x")
         if log:
             axes.set_xscale("log")
-            plain_ticks(axes, float(np.log10(high / low)))
+            figure.plain_ticks(axes, float(np.log10(high / low)))
         if mark is not None and low <= mark[0] <= high:
             axes.axvline(mark[0], color=INK, linestyle="--", linewidth=1.2)
             axes.set_title(f"dashed: {mark[1]}, {mark[0]:.4g}", fontsize=9)
     return figure.svg
-
-
-def plain_ticks(axes: Any, decades: float) -> None:
-    """Write 0.1, 1, 10 on a logarithmic axis; where it has few decades also 2 and 5 of each."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    if decades < 2.5:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def learning_curves(curves: Sequence[Curve], monitor: str) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from liquidtime.evaluation.report.class_tables import confusion, thresholds
 from liquidtime.evaluation.report.contents import ReportData
+from liquidtime.evaluation.templates import fill, number
 from liquidtime.tasks.figure_table import best_of, heading, metrics_of
 from liquidtime.training import ConfidenceInterval
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def render(data: ReportData) -> str:
     """Return the page as text."""
     try:
-        import jinja2
+        import jinja2  # noqa: F401
 
         from liquidtime.evaluation.report.data_plots import histogram, learning_curves
         from liquidtime.evaluation.report.score_plots import PLOTS
@@ -40,23 +40,12 @@ def render(data: ReportData) -> str:
         "curves": learning_curves(data.curves, data.monitor) if data.curves else [],
     }
     plots = [PLOTS[name] for name in data.task.plots]
-    if data.gate_times is not None and len(data.gate_times):
-        median = data.description.intervals.median
-        mark = (median, "median interval") if median else None
-        label = f"time scale of a gate{in_unit}"
-        figures["gates"] = [histogram("gates", data.gate_times, label, "units", log=True, mark=mark)]
     views = [
         (view, series_view(f"series-{place}", view, data.target_name, unit)) for place, view in enumerate(data.series)
     ]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "share": share}
-    return environment.get_template("template.html").render(
+    error_names = list(data.errors[0].mae) if data.errors else []
+    return fill(
+        "report.html",
         data=data,
         figures=figures,
         views=views,
@@ -68,7 +57,24 @@ def render(data: ReportData) -> str:
         facts=_facts(data),
         settings={name: _setting(value) for name, value in data.settings.items()},
         cell=cell,
+        confusion=confusion(data),
+        thresholds=thresholds(data),
+        errors=_errors(data),
+        error_models=[data.comparison.name if name == "model" else name.replace("_", " ") for name in error_names],
+        insight=data.insight.sections() if data.insight is not None else [],
     )
+
+
+def _errors(data: ReportData) -> list[tuple[str, str, int, list[tuple[str, str]], str]]:
+    """Return channel, span of gaps, values, (mean absolute, root mean squared) error by model, and coverage."""
+    whole, rows = set(), []
+    for skill in data.errors:
+        span = "all" if skill.channel not in whole else f"{number(skill.low)} … {number(skill.high)}"
+        whole.add(skill.channel)
+        both = [(number(error), number(skill.rmse[name])) for name, error in skill.mae.items()]
+        held = "–" if skill.coverage is None else f"{100 * skill.coverage:.0f} %"
+        rows.append((skill.channel, span, skill.count, both, held))
+    return rows
 
 
 def _skewed(lengths: Any) -> bool:
@@ -91,28 +97,10 @@ def _facts(data: ReportData) -> list[tuple[str, str]]:
 
 
 def spread(numbers: Spread) -> str:
-    """Write least, median and largest."""
+    """Write the smallest, the median and the largest."""
     if numbers.least is None:
         return "none"
-    return f"{number(numbers.least)} … {number(numbers.median)} … {number(numbers.largest)} (least, median, largest)"
-
-
-def number(value: float | None) -> str:
-    """Write a number in at most four significant digits, and to the whole where it is whole or 1,000 and more."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    if (float(value).is_integer() or abs(value) >= 1000) and abs(value) < 1e7:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
-def share(value: float) -> str:
-    """Write a share as a percentage that is 0 or 100 only where it is exactly that."""
-    if 0 < value < 0.001:
-        return "< 0.1 %"
-    if 0.999 < value < 1:
-        return "> 99.9 %"
-    return f"{100 * value:.1f} %"
+    return f"{number(numbers.least)} … {number(numbers.median)} … {number(numbers.largest)} (min, median, max)"
 
 
 def cell(figure: ConfidenceInterval) -> str:

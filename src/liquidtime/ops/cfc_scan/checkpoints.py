@@ -67,7 +67,7 @@ class CheckpointedScan(torch.autograd.Function):
         def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
             return _backward(ctx.backend, ctx.form, ctx.length, inputs, states, incoming, wanted)
 
-        dx, dh, dm, ddt, *dweights = once(run, grads)
+        dx, dh, dm, ddt, *dweights = once(run, grads, (x, h0, m0, dt, *weights))
         return (None, None, dx, dh, dm, ddt, None, None, *dweights)
 
 

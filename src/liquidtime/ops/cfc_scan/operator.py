@@ -57,7 +57,7 @@ class _Scan(torch.autograd.Function):
             g = ctx.backend.backward(ctx.form, inputs, y, saved, incoming, wanted)
             return (g.x, g.h0, g.m0, g.dt, *g.weights)
 
-        dx, dh0, dm0, ddt, *dweights = once(run, grads)
+        dx, dh0, dm0, ddt, *dweights = once(run, grads, (x, h0, m0, dt, *weights))
         return (None, None, dx, dh0, dm0, ddt, None, None, *dweights)
 
 

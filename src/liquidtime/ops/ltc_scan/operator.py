@@ -46,7 +46,7 @@ class _Scan(torch.autograd.Function):
             g = _run_backward(backend, inputs, saved, incoming[0], incoming[1], need_dx, need_ddt)
             return (g.x, g.v0, g.dt, *g.parameters)
 
-        dx, dv0, ddt, *rest = once(run, grads)
+        dx, dv0, ddt, *rest = once(run, grads, (x, v0, dt, *parameters))
         return (None, None, None, dx, dv0, ddt, None, *rest)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.pages.complexity import complexity_markdown, complexity_rows
 from liquidtime.paper.pages.lane import lane_markdown, lane_rows, tightness_markdown, tightness_rows
+from liquidtime.paper.pages.portfolio import portfolio_markdown, portfolio_rows
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,12 @@ SECTIONS: dict[str, Section] = {
     ),
     "complexity": Section(
         "Complexity", "make bench CASE=scaling ARGS='--out results/bench'", complexity_rows, complexity_markdown
+    ),
+    "portfolio": Section(
+        "Data of different character",
+        "make bench CASE=portfolio ARGS='--sets SET --models MODEL --seeds 0 1 2'",
+        portfolio_rows,
+        portfolio_markdown,
     ),
 }
 

@@ -83,5 +83,13 @@ def test_the_network_is_read_from_its_file_and_trained_where_there_is_none(tmp_p
     cell = second.ltc.cells[0]
     expected = cell.read_out(traces(second, Hold(), 1))[:, 0]
     torch.testing.assert_close(torch.from_numpy(outcome.prediction).flatten(), expected)
+    found, fine = traces(second, Hold(), 1), traces(second, RK4(), FINE)
+    own = traces(second, cell.solver, cell.unfolds)
+    for name, other in (("fine", fine), ("own", own)):
+        error = float((found - other).square().mean())
+        assert outcome.figures[f"against_{name}"]["mse"] == pytest.approx(error, rel=1e-6)
+    assert float((fine - own).square().mean()) > 1e-9  # or the test above could not tell them apart
+    change = float((fine - traces(second, RK4(), FINE // 2)).abs().max())
+    assert outcome.figures["fine_change"] == pytest.approx(change, rel=1e-6)
     with pytest.raises(ValueError, match="must have a folder `kept`"):
         course(dataclasses.replace(run, kept=None), NCP, settings)

@@ -118,7 +118,8 @@ template <class T> struct LtcRun {
     const Vec<T> v = load<T>(start + j * V);
     Vec<T> after;
     if (p.solver == semi_implicit) {
-      after = (cm * v + h * c) / (cm + h * g);
+      const Vec<T> r = h * (1 / cm);  // an interval of 0 then leaves v bit by bit
+      after = (v + r * c) / (1 + r * g);
     } else if (p.solver == hold || p.solver == midpoint) {
       after = v - (c / g - v) * vexpm1(-(reach * h / cm) * g);
     } else {
@@ -221,9 +222,10 @@ template <class T> struct LtcRun {
     const Vec<T> end = load<T>(dend + j * V), into = last ? end : load<T>(dnext + j * V);
     Vec<T> dg, dc, dcm, dh;
     if (p.solver == semi_implicit) {
-      const Vec<T> below = cm + h * of_g, after = (cm * v + h * of_c) / below, up = into / below, down = -up * after;
-      dg = down * h, dc = up * h, dcm = up * v + down, dh = up * of_c + down * of_g;
-      add(dstart + j * V, up * cm);
+      const Vec<T> r = h * (1 / cm), below = 1 + r * of_g, after = (v + r * of_c) / below;
+      const Vec<T> up = into / below, down = -up * after, dr = up * of_c + down * of_g;
+      dg = down * r, dc = up * r, dcm = -dr * r / cm, dh = dr / cm;
+      add(dstart + j * V, up);
     } else if (p.solver == hold || p.solver == midpoint) {
       const Vec<T> time = reach * h / cm, rest = of_c / of_g, moved = vexpm1(-time * of_g);
       const Vec<T> drest = -into * moved / of_g, pull = into * (v - rest) * (1 + moved), dtime = -of_g * pull;

@@ -10,11 +10,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from liquidtime.evaluation.insight import visual_backprop
 from liquidtime.paper.fitting import Trial
 from liquidtime.paper.models.lane.convolution import Convolutions, scaled, standardised
 from liquidtime.paper.models.lane.corruption import corrupted
 from liquidtime.paper.models.lane.features import run_of
-from liquidtime.paper.models.lane.visual_backprop import likeness, visual_backprop
+from liquidtime.paper.models.lane.likeness import likeness
 
 NOISE = "noise"
 SHOWN, COMPARED = 3, 24

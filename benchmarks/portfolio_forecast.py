@@ -1,0 +1,213 @@
+"""How good are forecasts by default? Three sets, beside networks alone, boosting alone and naive forecasts.
+
+    LIQUIDTIME_DATA=folder make bench CASE=portfolio_forecast ARGS='--sets beijing storms --models default --seeds 0'
+
+`beijing` and `storms` are trained on their training part and tested on their validation part; errors are in standard
+deviations of the training part. `beijing` is asked for hours 168 to 239 from the hours before, `storms` from every
+sample for 6 to 48 hours ahead, with great-circle errors of the positions. `physionet2012-forecast` has the 8,000 stays
+of sets a and b, a random fifth for the test and a fifth for validation as in t-PatchGNN (scikit-learn's split of seed
+42, stays by id, which there are 12,000 of). The first 24 hours are seen, and what is measured in the 24 hours after is
+forecast, of stays with a measurement in both. Its metric is t-PatchGNN's: values from 0 to 1 between the least and the
+largest of training and validation part, the mean squared error of each channel, and the mean of those over the channels
+that are measured, times 1000. It is trained on 60 % and measured on the validation part; `--test` trains on 80 % and
+measures on the test part, once everything is chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from sklearn.model_selection import train_test_split
+
+from benchmarks.portfolio_data import data_folder, load
+from liquidtime.data import SeriesSet
+from liquidtime.estimators import CfCForecaster, StackedForecaster
+
+BEIJING, STORMS, PHYSIONET = SETS = ("beijing", "storms", "physionet2012-forecast")
+MODELS = ("default", "networks")
+HISTORY, EARTH = 24 * 60.0, 6371.0
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Exam:
+    """What a model is trained on and asked.
+
+    Args:
+        train: the training series.
+        order: (S,) when each was taken; None where there is no order.
+        past: the series up to the cuts.
+        times: for each of them (Q,) later times.
+        truth: for each (Q, C) what was measured, NaN = nothing.
+        horizon: how far ahead is asked.
+        scale: (C,) what errors are divided by.
+        targets: channels that are forecast; None for all.
+    """
+
+    train: SeriesSet
+    order: npt.NDArray[Any] | None
+    past: SeriesSet
+    times: list[Floats]
+    truth: list[Floats]
+    horizon: float
+    scale: Floats
+    targets: tuple[str, ...] | None = None
+
+
+def exam_of(name: str, data_dir: str | Path | None = None, test: bool = False) -> Exam:
+    """Return the exam of a set.
+
+    Args:
+        name: one of `SETS`.
+        data_dir: as `portfolio_data.load` takes it.
+        test: of PhysioNet, the test part in place of the validation part.
+    """
+    if name == PHYSIONET:
+        return _stays(data_dir, test)
+    one = load(name, data_dir)
+    labels = pl.read_parquet(data_folder(data_dir) / "portfolio" / name / "labels.parquet")
+    parts = dict(zip(labels["id"].cast(pl.String), labels["split"], strict=True))
+    part = np.array([parts[str(id)] for id in one.data.ids])
+    train, judged = one.data[np.flatnonzero(part == "train")], one.data[np.flatnonzero(part == "val")]
+    assert one.order is not None
+    order, scale = one.order[part == "train"], np.nanstd(train.values, axis=0, dtype=np.float64)
+    rows, counts, times, truth = [], [], [], []
+    for row, series in enumerate(judged):
+        cuts = [int((series.times < 168).sum())] if name == BEIJING else range(1, len(series.times))
+        for cut in cuts:
+            gap = series.times - series.times[cut - 1]
+            asked = (gap > 0) if name == BEIJING else (gap >= 6) & (gap <= 48)
+            if asked.any():
+                rows.append(row)
+                counts.append(cut)
+                times.append(series.times[asked])
+                truth.append(series.values[asked].astype(np.float64))
+    owners = np.array(rows)
+    past = judged.replace_unchecked(ids=np.arange(len(judged)))[owners].head(np.array(counts))
+    past = past.replace_unchecked(ids=np.arange(len(owners)))
+    return Exam(train, order, past, times, truth, 72.0 if name == BEIJING else 48.0, scale)
+
+
+def _stays(data_dir: str | Path | None, test: bool) -> Exam:
+    one = load("physionet2012", data_dir)
+    assert one.test is not None
+    data = SeriesSet.concatenate([one.data, one.test[0]])
+    order = np.argsort([int(id) for id in data.ids])
+    seen, final = train_test_split(order, train_size=0.8, random_state=42, shuffle=True)
+    first, second = train_test_split(seen, train_size=0.75, random_state=42, shuffle=False)
+    trained, judged = (seen, final) if test else (first, second)
+    known = data[np.sort(seen)].values
+    span = np.nanmax(known, axis=0) - np.nanmin(known, axis=0)
+    cuts = data[judged]
+    counts = np.array([int((series.times < HISTORY).sum()) for series in cuts])
+    times = [series.times[count:] for series, count in zip(cuts, counts, strict=True)]
+    truth = [series.values[count:].astype(np.float64) for series, count in zip(cuts, counts, strict=True)]
+    some = np.array([row for row, own in enumerate(truth) if len(own) and counts[row] > 0])
+    scale = np.where(span > 0, span, 1.0).astype(np.float64)
+    past = cuts.head(counts)[some]
+    return Exam(
+        data[np.sort(trained)], None, past, [times[k] for k in some], [truth[k] for k in some], 24 * 60.0, scale
+    )
+
+
+def figures(name: str, exam: Exam, said: Sequence[Floats]) -> dict[str, float]:
+    """Return the figures of forecasts, shaped as the truth."""
+    forecast, truth = np.concatenate(said), np.concatenate(exam.truth)
+    off = (forecast - truth) / exam.scale
+    known = ~np.isnan(off)
+    if name == PHYSIONET:
+        means = [float((off[known[:, c], c] ** 2).mean()) for c in range(off.shape[1]) if known[:, c].any()]
+        return {"mse_e3": 1e3 * float(np.mean(means))}
+    found = {"mse": float((off[known] ** 2).mean()), "mae": float(np.abs(off[known]).mean())}
+    if name == STORMS:
+        starts = exam.past.times[exam.past.offsets[1:] - 1]
+        gaps = np.concatenate([times - start for times, start in zip(exam.times, starts, strict=True)])
+        away = _kilometres(exam.past.channels, forecast, truth)
+        found |= {f"km_{hours}h": float(np.nanmean(away[gaps == hours])) for hours in (6, 12, 24, 48)}
+    return found
+
+
+def _kilometres(channels: Sequence[str], forecast: Floats, truth: Floats) -> Floats:
+    """Return (n,) the great-circle distances of forecast positions from true ones."""
+    place = [channels.index("lat"), channels.index("long")]
+    (a, b), (c, d) = np.radians(forecast[:, place].T), np.radians(truth[:, place].T)
+    half = np.sin((a - c) / 2) ** 2 + np.cos(a) * np.cos(c) * np.sin((b - d) / 2) ** 2
+    distance: Floats = 2 * EARTH * np.arcsin(np.sqrt(half))
+    return distance
+
+
+def run(
+    model: str, seed: int, names: Sequence[str] = SETS, data_dir: str | Path | None = None, test: bool = False
+) -> dict[str, dict[str, Any]]:
+    """Return the records of sets by name; none for a model that does not forecast.
+
+    Args:
+        model: "default", the stacked forecaster, or "networks", CfC networks with the naive forecasts.
+        seed: random seed.
+        names: of the sets.
+        data_dir: as `portfolio_data.load` takes it.
+        test: of PhysioNet, the test part.
+    """
+    if model not in MODELS:
+        return {}
+    return {name: _record(name, model, seed, data_dir, test) for name in names if name in SETS}
+
+
+def _record(name: str, model: str, seed: int, data_dir: str | Path | None, test: bool) -> dict[str, Any]:
+    exam = exam_of(name, data_dir, test)
+    kind = StackedForecaster if model == "default" else CfCForecaster
+    begun, cpu = time.perf_counter(), time.process_time()
+    forecaster: Any = kind(horizon=exam.horizon, targets=exam.targets, random_state=seed)
+    forecaster.fit(exam.train, **({} if exam.order is None else {"order": exam.order}))
+    seconds = {"fit": round(time.perf_counter() - begun, 1), "fit_cpu": round(time.process_time() - cpu, 1)}
+    begun = time.perf_counter()
+    series = forecaster.encode(exam.past)
+    value, low, high = forecaster.predict(series, exam.times, intervals=0.9)
+    seconds["predict"] = round(time.perf_counter() - begun, 1)
+    truth = np.concatenate(exam.truth)
+    inside = (np.concatenate(low) <= truth) & (truth <= np.concatenate(high))
+    parts = {
+        part: {"weight": round(float(np.mean(np.concatenate(weights))), 4), **figures(name, exam, said)}
+        for part, (said, weights) in forecaster.parts(series, exam.times).items()
+    }
+    return {
+        "metric": "mse_e3" if name == PHYSIONET else "mse",
+        "figures": figures(name, exam, value) | {"coverage_90": float(inside[~np.isnan(truth)].mean())},
+        "parts": parts,
+        "seconds": seconds,
+        "sizes": {"train": len(exam.train), "test": len(exam.past)},
+    }
+
+
+def main() -> None:
+    from benchmarks.portfolio import OUT, write
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-dir")
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--test", action="store_true", help="of PhysioNet, the test part")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name in arguments.sets:
+        for seed in arguments.seeds:
+            for model in arguments.models:
+                record = run(model, seed, (name,), arguments.data_dir, arguments.test)[name]
+                write(arguments.out, name, model, seed, record)
+                print(name, model, seed, record["figures"], record["seconds"], flush=True)
+                for part, own in record["parts"].items():
+                    print("   ", part, own, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from liquidtime.cli.failing import command
+from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
+
+if TYPE_CHECKING:
+    from liquidtime.data.reading import Table
+    from liquidtime.evaluation import JobRecord
+    from liquidtime.tasks import Task
+
+
+@command
+@with_reading
+def explain(
+    model: Model,
+    data: Data,
+    reading: ReadingOptions,
+    id: Annotated[
+        list[str] | None,
+        typer.Option("--id", help="A series to explain; may be repeated. Without it the one that is predicted worst."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Page to write, .html.")] = Path("explain.html"),
+    pictures: Annotated[
+        Path | None, typer.Option("--pictures", help="Folder to write every figure to as a picture, too.")
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="Table with one row per series; without it the truth is a column of DATA."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="Column of the truth, if not that of training.")
+    ] = None,
+    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Column of ids in the table of labels.")] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id-column", help="Column of ids, if not that of training.")
+    ] = None,
+    time: OldTime = None,
+    channel: OldChannel = None,
+    value: OldValue = None,
+    time_unit: OldUnit = None,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="How often each channel is exchanged between series.")
+    ] = 3,
+    series: Annotated[
+        int, typer.Option("--series", min=2, help="At most so many series measure which channels matter.")
+    ] = 256,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    strict: Strict = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Look inside a trained model: which channels matter, why it said what it said, how it keeps time.
+
+    Best on series that the model was not trained on. Where their truth is known, it is said how much worse the model
+    gets without a channel; otherwise how far its predictions move. Writes one page that needs no other file.
+    """
+    from liquidtime.cli.model_files import columns_to_read, labelled, load
+    from liquidtime.cli.printing import Printer
+    from liquidtime.data.reading import read_table
+    from liquidtime.evaluation.insight import Neighbours
+    from liquidtime.evaluation.insight import explain as look
+    from liquidtime.tasks import task_of
+
+    _check_out(out, model, force)
+    printer = Printer(as_json)
+    estimator, record = load(model)
+    task = task_of(estimator)
+    columns = columns_to_read(record, id=id_column, time=time, channel=channel, value=value, time_unit=time_unit)
+    table, encoder = read_table(data, reading.reading(columns.reading)), estimator.encoder_
+    found = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+    truth: Any = None
+    name = _truth(target, labels, table, task, record)
+    if name is not None:
+        other = id_column is not None
+        found, truth = labelled(
+            estimator, found, table, columns, reading, record, name, labels, labels_id, strict, other
+        )
+    for note in found.notes:
+        printer.line(str(note))
+    if truth is None and task.has_target:
+        printer.line("the truth is not known: measuring how far predictions move, not how much worse they get")
+    explanation = look(
+        estimator, found, truth, id=id, neighbours=Neighbours.read(model), repeats=repeats, most_series=series,
+        seed=seed,
+    )  # fmt: skip
+    explanation.save(out, f"Inside {model.absolute().name}")
+    printer.line(str(explanation))
+    printer.line(f"page    {out}")
+    drawn = [] if pictures is None else explanation.pictures(pictures)
+    if drawn:
+        printer.line(f"{len(drawn)} pictures in {pictures}")
+    printer.result(
+        {"out": str(out), "pictures": [str(file) for file in drawn], "series": len(found), **explanation.to_dict()}
+    )
+
+
+def _truth(target: str | None, labels: Path | None, table: Table, task: Task, record: JobRecord | None) -> str | None:
+    """Return the column of the truth, None where nothing tells it."""
+    if not task.has_target:
+        if labels is not None or target is not None:
+            raise ValueError(f"--task {task.name} has no truth but the series; leave out --labels and --target")
+        return None
+    name = target or (record.target if record else None)
+    if name is None and labels is not None:
+        raise ValueError("the model remembers no target; give --target")
+    return name if target is not None or labels is not None or name in table.frame.columns else None
+
+
+def _check_out(out: Path, model: Path, force: bool) -> None:
+    """Refuse, before any work, a page that cannot be written or must not be lost."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--out must end in .html; got {out.name!r}")
+    if not out.absolute().parent.is_dir():
+        raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
+    if model.resolve() in (out.absolute().parent.resolve() / out.name).parents:
+        raise ValueError(f"--out {out} must not lie in the model folder, whose files are sealed; choose another place")
+    if out.is_dir():
+        raise IsADirectoryError(f"--out {out} is a folder; name a file")
+    if not force and (out.exists() or out.is_symlink()):
+        raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")

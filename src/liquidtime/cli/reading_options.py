@@ -1,0 +1,101 @@
+"""The options that say how tables are read, declared once for every command that reads one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from liquidtime.cli.config import Config
+from liquidtime.cli.options import listed
+
+if TYPE_CHECKING:
+    from liquidtime.data.reading import Reading
+
+_OPTIONS: dict[str, tuple[Any, str, str]] = {
+    "separator": (str, "--separator", "What separates the fields of a text file: ; or comma, tab, pipe, space."),
+    "decimal": (str, "--decimal", "Decimal mark of the numbers, . or , (default: recognised)."),
+    "encoding": (str, "--encoding", "Encoding of a text file, such as cp1252 (default: utf-8)."),
+    "time_format": (str, "--time-format", "How times are written, such as '%d/%m/%Y %H:%M' or 'epoch ms'."),
+    "missing": (
+        list[str], "--missing",
+        "Number or word that means not observed, besides NA, null, - and ?; may be repeated.",
+    ),
+    "sheet": (str, "--sheet", "Sheet of a spreadsheet (default: the first)."),
+    "query": (str, "--query", "SQL query; DATA is then a database: sqlite:///file, duckdb:///file or another URL."),
+    "static_table": (str, "--static-table", "Table with one row per series, whose columns do not change within it."),
+    "static_id": (str, "--static-id", "Id column of the static table (default: --id)."),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What was typed about how tables are read; None and () where nothing was.
+
+    Args:
+        separator: of text files.
+        decimal: mark of numbers.
+        encoding: of text files.
+        time_format: of times.
+        missing: numbers and words that mean "not observed".
+        sheet: of a spreadsheet.
+        query: of a database.
+        static_table: a table with one row per series.
+        static_id: its column of ids.
+        context: of the command that they were typed for; None outside the command line.
+    """
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    time_format: str | None = None
+    missing: tuple[str, ...] = ()
+    sheet: str | None = None
+    query: str | None = None
+    static_table: str | None = None
+    static_id: str | None = None
+    context: Any = field(default=None, repr=False, compare=False)
+
+    def reading(self, usual: Mapping[str, str] | None = None) -> Reading:
+        """Return the options for the table of measurements.
+
+        Args:
+            usual: what was found in the table of training.
+        """
+        from liquidtime.data.reading import Reading
+
+        names = ("separator", "decimal", "encoding", "time_format", "missing", "sheet", "query")
+        return Reading(**{name: getattr(self, name) for name in names}, usual=usual)
+
+
+def with_reading(body: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of reading, and --config, in place of its parameter `reading`."""
+
+    @functools.wraps(body)
+    def run(**arguments: Any) -> None:
+        context = arguments.pop("config")
+        typed = {name: arguments.pop(name) for name in _OPTIONS}
+        typed["missing"] = tuple(listed(typed["missing"]))
+        body(**arguments, reading=ReadingOptions(**typed, context=context))
+
+    signature, hints = inspect.signature(body), get_type_hints(body, include_extras=True)
+    further = {
+        name: Annotated[kind | None, typer.Option(option, help=text)] for name, (kind, option, text) in _OPTIONS.items()
+    } | {"config": Config}
+    parameters = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in signature.parameters.items()
+        if name != "reading"
+    ]
+    place = next((k for k, parameter in enumerate(parameters) if parameter.name == "strict"), len(parameters))
+    added = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=annotation)
+        for name, annotation in further.items()
+    ]
+    run.__signature__ = signature.replace(parameters=[*parameters[:place], *added, *parameters[place:]])  # type: ignore[attr-defined]
+    run.__annotations__ = {name: kind for name, kind in hints.items() if name != "reading"} | further
+    return run

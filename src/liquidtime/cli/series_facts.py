@@ -1,0 +1,54 @@
+"""What tables tell of each series besides its measurements: its group, its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars
+
+    from liquidtime.data import SeriesSet
+
+
+def fact_of_series(
+    option: str, column: str, data: SeriesSet, tables: Sequence[tuple[polars.DataFrame, str]]
+) -> list[Any]:
+    """Return one value per series, in the order of the set, from the first table that has the column.
+
+    Args:
+        option: what the column was given by, for errors.
+        column: its name.
+        data: the series.
+        tables: each with the name of its column of ids.
+
+    Raises:
+        ValueError: no table has the column, a series has several values or none.
+
+    """
+    import polars
+
+    from liquidtime.errors import nearest
+
+    found = next(((table, id) for table, id in tables if column in table.columns), None)
+    if found is None:
+        names = [name for table, _ in tables for name in table.columns]
+        raise ValueError(f"{option} {column!r} is no column of the tables{nearest(column, names) or '.'}")
+    table, id = found
+    pairs = table.select(polars.col(id).cast(polars.String).alias("id"), polars.col(column).alias("fact"))
+    pairs = pairs.drop_nulls().unique(maintain_order=True)
+    twice = pairs.group_by("id", maintain_order=True).len().filter(polars.col("len") > 1)
+    if len(twice):
+        raise ValueError(
+            f"{option} {column!r} must be one value per series; {len(twice):,} series have several, the first is "
+            f"{twice['id'][0]}"
+        )
+    facts = dict(zip(pairs["id"].to_list(), pairs["fact"].to_list(), strict=True))
+    ids = [str(one) for one in data.ids.tolist()]
+    without = [one for one in ids if one not in facts]
+    if without:
+        raise ValueError(
+            f"{option} {column!r} must be known for every series; {len(without):,} of {len(ids):,} have none, the "
+            f"first is {without[0]}"
+        )
+    return [facts[one] for one in ids]

@@ -1,0 +1,143 @@
+"""What can be asked of every forecaster: forecasts, intervals, parts, live series, a test beside naive ones."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data import SeriesEncoder
+from liquidtime.data.encoding.future_times import gaps_to
+from liquidtime.estimators.faces.forecast_series import ForecastSeries
+from liquidtime.estimators.faces.forecast_test import SHARE, Skill, forecast_test
+from liquidtime.estimators.forecast.answers import Answers, Forecast, check_level
+from liquidtime.estimators.forecast.carried import CarriedAnswers
+from liquidtime.estimators.forecast.network import PARTS
+from liquidtime.estimators.network.inputs import as_series
+
+Values = npt.NDArray[np.float64]
+
+
+class Forecasts:
+    """The questions that forecasters answer; what answers them is in their own classes."""
+
+    encoder_: SeriesEncoder
+    channels_: tuple[str, ...]
+    horizon_: float
+    period_: float | None
+    known: Sequence[str] | None
+    stacked: ClassVar[bool] = False
+    """Whether there are other models beside the networks, which then stand beside them in a test."""
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are prediction intervals; a folder of an earlier version has none."""
+        return True
+
+    @abstractmethod
+    def encode(self, X: Any) -> ForecastSeries:
+        """Return series as the networks read them, to be passed to several methods in place of X and encoded once."""
+
+    @abstractmethod
+    def _answers(self, series: ForecastSeries, gaps: Values, sizes: list[int] | None) -> Answers | CarriedAnswers:
+        """Return what is said of scaled gaps (S, Q) after the ends of series."""
+
+    @abstractmethod
+    def _live_answers(self, id: Any, gaps: Values, known: Mapping[str, Any] | None) -> Answers | CarriedAnswers:
+        """Return what is said of scaled gaps (1, Q) after the newest sample of a live series."""
+
+    @abstractmethod
+    def _standardised(self, values: npt.NDArray[Any]) -> Values:
+        """Return values (N, C) of the targets in standard deviations, as errors are measured."""
+
+    def predict(self, X: Any, times: Any = None, *, horizons: Any = None, intervals: float | None = None) -> Any:
+        """Return forecasts of the targets.
+
+        Args:
+            X: the series up to now. Samples at their ends that hold `known` channels alone are their future.
+            times: (Q,) for all series, (S, Q), or a list of S arrays (Q_i,): numbers on the series' clock, or time
+                stamps where the series came with some. None of them before the series' last sample.
+            horizons: instead, (Q,) times after each series' last sample. With neither, one median interval.
+            intervals: the share of values that prediction intervals are to hold, in (0, 1), such as 0.9.
+
+        Returns:
+            (S, Q, C), or a list of (Q_i, C) for a list; with `intervals` a `Forecast` of three such.
+
+        """
+        check_level(intervals)
+        return self._asked(X, times, horizons).mixture(intervals)
+
+    def parts(self, X: Any, times: Any = None, *, horizons: Any = None) -> dict[str, tuple[Any, Any]]:
+        """Return what each part of the mixture says, and its weight: which part said what.
+
+        Args:
+            X: as in `predict`, as are the other arguments.
+            times: likewise.
+            horizons: likewise.
+
+        Returns:
+            by part the forecasts and their weights, each shaped as the forecasts of `predict`, which are the sum of
+            their products, apart from a bound at 0 for channels that are never negative.
+
+        """
+        return self._asked(X, times, horizons).parts()
+
+    def networks_alone(self, X: Any, times: Any = None, *, horizons: Any = None) -> Any:
+        """Return what the networks alone forecast; arguments as in `predict`."""
+        return self._asked(X, times, horizons).part(PARTS[0])
+
+    def _asked(self, X: Any, times: Any, horizons: Any) -> Answers | CarriedAnswers:
+        series = self.encode(X)
+        return self._answers(series, *gaps_to(series.data, self.encoder_, times, horizons))
+
+    def forecast(
+        self,
+        id: Any,
+        horizons: Sequence[float],
+        *,
+        intervals: float | None = None,
+        known: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return forecasts of the live series `id`.
+
+        Args:
+            id: of the series.
+            horizons: (Q,) times after its newest sample (of bins: its bin).
+            intervals: as in `predict`.
+            known: the future of `known` channels, a number or (Q,) of them by name; those left out stay as they are.
+
+        Returns:
+            (Q, C); with `intervals` a `Forecast` of three such.
+
+        """
+        check_level(intervals)
+        ahead = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
+        if ahead.ndim != 1 or not (np.isfinite(ahead) & (ahead >= 0)).all():
+            raise ValueError(f"`horizons` must be (Q,) finite times of at least 0; got {horizons!r}")
+        answer = self._live_answers(id, ahead[None] / self.encoder_.time_scale_, known).mixture(intervals)
+        return answer[0] if intervals is None else Forecast(*(each[0] for each in answer))
+
+    def compare(self, X: Any, share: float = SHARE) -> dict[str, Skill]:
+        """Cut each series after a share of its samples, forecast the rest, and compare with naive forecasts.
+
+        A report shows the same figures; see `liquidtime.estimators.faces.forecast_test`.
+
+        Args:
+            X: the series, whole.
+            share: share of the samples that the forecast starts from, in (0, 1).
+
+        Returns:
+            errors under "model", "last_value", "straight_line", "mean_so_far" and, where the series show a period,
+            "seasonal_naive", of a stacked model also "networks_alone": means over the series, in standard deviations
+            of each channel.
+
+        """
+        return forecast_test(self, as_series(self, X, reset=False), share).skills()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return 1 - (mean squared error / that of the last value) on the last quarter of each series' samples."""
+        skills = self.compare(X)
+        return 1.0 - skills["model"].mse / skills["last_value"].mse if skills["last_value"].mse > 0 else 0.0

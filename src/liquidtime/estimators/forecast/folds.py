@@ -1,0 +1,156 @@
+"""Which series, or which ends of series, forecasters are judged on, and what they may learn from before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import GroupKFold
+
+from liquidtime.data import SeriesSet
+from liquidtime.times import SECONDS
+
+Rows = npt.NDArray[np.int64]
+_FEWEST = 10
+"""Series of which whole ones are held out; of fewer, each is cut in time."""
+_HELD = 5
+"""A single fold holds out one series of so many."""
+_HEAD = 0.7
+"""The share of each series that a single fold in time may learn from; several start at half."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """What may be learned from, and what is judged by.
+
+    Args:
+        data: S series.
+        until: (S,) how many samples of each may be learned from.
+        held: (H,) positions of the series that are forecast.
+        upto: (H,) how many samples of them there are.
+        start: the share of those before the first cut: 0 for series of which nothing was learned.
+    """
+
+    data: SeriesSet
+    until: Rows
+    held: Rows
+    upto: Rows
+    start: float
+
+    @property
+    def seen(self) -> SeriesSet:
+        """The series to learn from."""
+        some = np.flatnonzero(self.until > 0)
+        return self.data[some].head(self.until[some])
+
+    @property
+    def tried(self) -> SeriesSet:
+        """The series to forecast."""
+        return self.data[self.held].head(self.upto)
+
+
+def forecast_folds(data: SeriesSet, count: int, seed: int, groups: Any = None, order: Any = None) -> list[Fold]:
+    """Return folds: by group or by time where that is known, in time where series are few or overlap, else at random.
+
+    Series with time stamps are held out from earlier ones that had ended by then. Where most of them lie beside each
+    other in time, and where there are fewer than ten, the end of each is held out instead.
+
+    Args:
+        data: the series.
+        count: folds; fewer where there are fewer groups or times. One holds out a fifth of the series.
+        seed: of the draw.
+        groups: (S,) series of one group are held out together; None for none.
+        order: (S,) when each series was taken, numbers or time stamps; None for none.
+
+    Raises:
+        ValueError: both `groups` and `order`, arrays of another length, or a single group.
+
+    """
+    if groups is not None and order is not None:
+        raise ValueError("`groups` and `order` cannot both be given; choose one way to keep series apart")
+    some = np.flatnonzero(data.lengths >= 2)
+    if groups is not None:
+        return _grouped(data, some, _codes("groups", groups, data), count, seed)
+    if order is not None:
+        moments = _codes("order", order, data)
+        return _later(data, some, moments, moments, count) if len(np.unique(moments)) > 1 else _ends(data, count)
+    if len(some) < _FEWEST:
+        return _ends(data, count)
+    stamps = _stamps(data)
+    if stamps is not None:
+        first, last = stamps[0][some], stamps[1][some]
+        beside = np.median(last - first) > 0.5 * (last.max() - first.min())
+        return _ends(data, count) if beside else _later(data, some, *stamps, count)
+    shuffled = np.random.default_rng(seed).permutation(some)
+    parts = np.array_split(shuffled, max(count, _HELD if count == 1 else 2))
+    return [_whole(data, np.setdiff1d(some, part), np.sort(part)) for part in parts[:count]]
+
+
+def _whole(data: SeriesSet, train: Rows, held: Rows) -> Fold:
+    until = np.zeros(len(data), dtype=np.int64)
+    until[train] = data.lengths[train]
+    return Fold(data, until, held, data.lengths[held], 0.0)
+
+
+def _grouped(data: SeriesSet, some: Rows, codes: Rows, count: int, seed: int) -> list[Fold]:
+    number = len(np.unique(codes[some]))
+    if number < 2:
+        raise ValueError("`groups` must have at least two different groups; got one")
+    splits = min(_HELD if count == 1 else max(count, 2), number)
+    cuts = GroupKFold(splits, shuffle=True, random_state=seed % 2**32).split(some, groups=codes[some])
+    return [_whole(data, some[train], some[held]) for train, held in list(cuts)[:count]]
+
+
+def _later(data: SeriesSet, some: Rows, first: Rows, last: Rows, count: int) -> list[Fold]:
+    """Return folds whose series begin after those to learn from have ended; blocks of the later half, or one fifth."""
+    order = some[np.argsort(first[some], kind="stable")]
+    begin = len(order) - max(1, round(len(order) / (_HELD if count == 1 else 2)))
+    edges = np.linspace(begin, len(order), count + 1).astype(np.int64)
+    folds = []
+    for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        held = order[low:high]
+        if len(held):
+            train = some[last[some] < first[held].min()]
+            folds += [_whole(data, train, np.sort(held))] if len(train) else []
+    return folds or _ends(data, count)
+
+
+def _ends(data: SeriesSet, count: int) -> list[Fold]:
+    """Return folds in time: the beginning of each series to learn from, what follows to be judged by."""
+    shares = np.linspace(_HEAD if count == 1 else 0.5, 1.0, count + 1)
+    folds = []
+    for low, high in zip(shares[:-1].tolist(), shares[1:].tolist(), strict=True):
+        upto = np.maximum((data.lengths * high).astype(np.int64), np.minimum(data.lengths, 2))
+        until = np.minimum(np.maximum((data.lengths * low).astype(np.int64), np.minimum(data.lengths, 1)), upto)
+        held = np.flatnonzero(upto - until >= 1)
+        if len(held) and (until >= 2).any():
+            start = float(np.max(until[held] / np.maximum(upto[held] - 1, 1)))
+            folds.append(Fold(data, until, held, upto[held], min(start, 1.0)))
+    if folds:
+        return folds
+    some = np.flatnonzero(data.lengths >= 2)  # nothing can be held out: what was learned is all there is
+    return [Fold(data, data.lengths, some, data.lengths[some], 0.0)]
+
+
+def _stamps(data: SeriesSet) -> tuple[Rows, Rows] | None:
+    """Return (S,) the absolute times of first and last samples in nanoseconds; None without time stamps."""
+    if data.origins is None or data.origins.dtype.kind != "M" or data.time_unit is None:
+        return None
+    begin = data.origins.astype("datetime64[ns]").view(np.int64).copy()
+    span = np.zeros(len(data))
+    some = data.lengths > 0
+    span[some] = data.times[data.offsets[1:][some] - 1]
+    return begin, begin + (span * SECONDS[data.time_unit] * 1e9).astype(np.int64)
+
+
+def _codes(name: str, values: Any, data: SeriesSet) -> Rows:
+    """Return (S,) the places of values among the sorted different ones."""
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if array.shape != (len(data),):
+        raise ValueError(f"`{name}` must have one entry per series, ({len(data)},); got shape {array.shape}")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError(f"`{name}` must be known for every series; {int(np.isnan(array).sum())} are NaN")
+    codes: Rows = np.unique(array.astype(str) if array.dtype == object else array, return_inverse=True)[1]
+    return codes.astype(np.int64)

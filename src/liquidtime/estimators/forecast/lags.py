@@ -1,0 +1,201 @@
+"""What trees and linear models forecast from: numbers of the past up to a cut, and of the time asked for."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.classical import LINE
+from liquidtime.data import SeriesSet
+from liquidtime.data.encoding.observations import Observations, Past
+from liquidtime.estimators.forecast.lesson import TREND, Scene
+from liquidtime.estimators.forecast.network import STEEPEST
+from liquidtime.estimators.forecast.season import Seasons
+from liquidtime.estimators.forecast.seen import Seen
+
+Values = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+_SLOPES = (LINE, TREND, 8.0)
+"""How many median intervals the older values of the slopes lie back at least."""
+_SPANS = (3.0, 12.0, 48.0)
+"""Median intervals that running statistics look back."""
+_TURNS = 7
+"""Periods that the mean of one phase looks back."""
+_DIGITS = 5
+"""To which features are rounded, so that what is equal but for the order of a sum is equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class LagFeatures:
+    """Which numbers are taken; those of one target are a table with one row for each pair of a cut and a later time.
+
+    Args:
+        places: positions of the D channels that are read, all that are numbers.
+        targets: positions of the C targets among these.
+        centre: (D,) training means.
+        scale: (D,) training deviations.
+        known: positions of the K channels whose future is known, in the data.
+        scene: of the forecaster.
+    """
+
+    places: tuple[int, ...]
+    targets: tuple[int, ...]
+    centre: Values
+    scale: Values
+    known: tuple[int, ...]
+    scene: Scene
+
+    @property
+    def seasons(self) -> Seasons:
+        """Cycles and period."""
+        return self.scene.seasons
+
+    @property
+    def time_scale(self) -> float:
+        """The median interval."""
+        return self.scene.time_scale
+
+    def widths(self, static: int) -> tuple[int, int]:
+        """Return how many features a table has with so many static ones, and how many are the target's own."""
+        season, phases = 3 if self.seasons.period is not None else 0, self.seasons.size
+        own = 3 + len(_SLOPES) + 3 * len(_SPANS) + 2 + len(_SLOPES) + season + phases + len(self.known)
+        return own + phases + static + len(self.known) + 2 * len(self.places), own
+
+    def at_ends(self, seen: Seen) -> Cuts:
+        """Return the ends of series as cuts."""
+        known = self.scene.known.to(seen.known)
+        past = seen.past.scaled(self.centre, self.scale)
+        return Cuts(self, past, seen.now, seen.starts, seen.static, known)
+
+    def at_steps(self, steps: SeriesSet, rows: Rows, starts: Values, static: Values) -> Cuts:
+        """Return cuts after steps of a set.
+
+        Args:
+            steps: the series.
+            rows: (R,) positions among all steps.
+            starts: (S, cycles) as `Seasons.phases` takes it.
+            static: (S, F) encoded static features.
+        """
+        series = np.searchsorted(steps.offsets, rows, side="right") - 1
+        past = Observations.of(steps, self.places).scaled(self.centre, self.scale).up_to(series, rows)
+        known = self.scene.known.to(Observations.of(steps, self.known).up_to(series, rows).last)
+        now = steps.times[rows]
+        return Cuts(self, past, now, starts[series], static[series], known)
+
+    def known_later(self, steps: SeriesSet, series: Rows, times: Values) -> Values:
+        """Return (n, K) the newest values of known channels of series (n,) by times (n,), in standard deviations."""
+        past = Observations.of(steps, self.known).at_ends(steps).select(series)
+        return self.scene.known.to(past.at(times[:, None])[:, 0]) if self.known else np.zeros((len(times), 0))
+
+    @property
+    def reach(self) -> float:
+        """How far back they look; the mean so far looks back to the beginning."""
+        spans = [max(_SPANS) * self.time_scale, max(_SLOPES) * self.time_scale]
+        if self.seasons.period is not None:
+            spans.append((_TURNS + 1) * self.seasons.period + self._near)
+        return max(spans)
+
+    @property
+    def _near(self) -> float:
+        """How far from one phase counts as that phase."""
+        assert self.seasons.period is not None
+        return min(2 * self.time_scale, self.seasons.period / 8)
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """R cuts of series, as the features see them.
+
+    Args:
+        features: which.
+        past: what was observed of all D channels that are read, in standard deviations.
+        now: (R,) the times of the cuts.
+        starts: (R, cycles) as `Seasons.phases` takes it.
+        static: (R, F) encoded static features.
+        known: (R, K) the newest values of channels whose future is known, in standard deviations; NaN = none yet.
+    """
+
+    features: LagFeatures
+    past: Past
+    now: Values
+    starts: Values
+    static: Values
+    known: Values
+
+    @functools.cached_property
+    def _last(self) -> Values:
+        return self.past.last
+
+    @functools.cached_property
+    def _slopes(self) -> list[Values]:
+        """(R, D) each: per median interval."""
+        scale = self.features.time_scale
+        return [self.past.slope(width * scale) * scale for width in _SLOPES]
+
+    @functools.cached_property
+    def _windows(self) -> list[tuple[Values, Values, Values]]:
+        return [self.past.window(self.now, span * self.features.time_scale) for span in _SPANS]
+
+    @functools.cached_property
+    def _since(self) -> Values:
+        """(R, D) in median intervals, NaN where there is no value yet."""
+        return (self.now[:, None] - self.past.last_time) / self.features.time_scale
+
+    @functools.cached_property
+    def _everywhere(self) -> Values:
+        """(R, …) what the rows of all targets share."""
+        phases = self.features.seasons.phases(self.now, self.starts)
+        return np.concatenate([phases, self.static, self.known, self._last, self._slopes[1]], axis=1)
+
+    def last(self, target: int) -> Values:
+        """Return (R,) the newest values of a target, in standard deviations; 0 where there is none."""
+        return np.nan_to_num(self._last[:, self.features.targets[target]])
+
+    def since(self, target: int, rows: Rows, times: Values) -> Values:
+        """Return (n,) median intervals from the newest value of a target to later times; infinite without a value.
+
+        Args:
+            target: its position among the targets.
+            rows: (n,) cuts.
+            times: (n,) the later times.
+        """
+        last = np.nan_to_num(self.past.last_time[:, self.features.targets[target]], nan=-np.inf)
+        since: Values = np.maximum((times - last[rows]) / self.features.time_scale, 0.0)
+        return since
+
+    def table(self, target: int, rows: Rows, times: Values, known: Values) -> tuple[Values, int]:
+        """Return (n, p) the features of one target, NaN where undefined, and how many of the first are its own.
+
+        Args:
+            target: its position among the targets.
+            rows: (n,) cuts.
+            times: (n,) the later times.
+            known: (n, K) the channels whose future is known, at those times.
+        """
+        features, place = self.features, self.features.targets[target]
+        seasons, scale = features.seasons, features.time_scale
+        last, since = self._last[:, place], self._since[:, place]
+        mean = self.past.mean[:, place]
+        own = [last, mean - last, np.log1p(since), *(slopes[:, place] for slopes in self._slopes)]
+        for average, spread, count in self._windows:
+            own += [average[:, place] - last, spread[:, place], np.log1p(count[:, place])]
+        seen = np.stack(own, axis=1)[rows]
+        now, past = self.now[rows], self.past.select(rows, [place])
+        gap = (times - now) / scale
+        s = gap + since[rows]
+        lines = [np.clip(slopes[rows, place] * s, -STEEPEST, STEEPEST) for slopes in self._slopes]
+        asked = [np.log1p(gap), np.log1p(s), *lines]
+        if seasons.period is not None:
+            typical = past.typical(now, times[:, None], seasons.period, _TURNS, features._near)[:, 0, 0]
+            season = past.seasonal(now, times[:, None], seasons.period)[:, 0, 0]
+            then = np.where(np.isnan(past.last_time[:, 0]), now, past.last_time[:, 0])
+            usual = past.typical(now, then[:, None], seasons.period, _TURNS, features._near)[:, 0, 0]
+            asked += [typical - last[rows], season - last[rows], typical - usual]
+        ahead = np.concatenate(
+            [np.stack(asked, axis=1), seasons.phases(times[:, None], self.starts[rows])[:, 0], known], axis=1
+        )
+        whole = np.concatenate([seen, ahead, self._everywhere[rows]], axis=1)
+        return np.round(whole, _DIGITS), seen.shape[1] + ahead.shape[1]

@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from liquidtime._checks import check_size
+from liquidtime.data import SeriesSet
+from liquidtime.estimators.faces.forecast_search import probed, search
+from liquidtime.estimators.faces.forecast_series import ForecastSeries
+from liquidtime.estimators.faces.forecaster import CfCForecaster
+from liquidtime.estimators.faces.forecasts import Forecasts
+from liquidtime.estimators.faces.show import facts_html
+from liquidtime.estimators.forecast import PARTS, Fold, Seen, Standard, fit_blend, forecast_folds
+from liquidtime.estimators.forecast.answers import Answers
+from liquidtime.estimators.forecast.calibration import Judged, windows
+from liquidtime.estimators.forecast.lags import LagFeatures
+from liquidtime.estimators.network.inputs import as_series
+from liquidtime.estimators.stacking.fitting import NETWORKS, StackPart
+from liquidtime.estimators.stacking.lag_fitting import Pairs, Questions, fit_lags, refit_lags
+from liquidtime.estimators.stacking.lag_models import LAG_PARTS
+from liquidtime.training.seeds import derive_seed
+
+Values = npt.NDArray[np.float64]
+NAMES = (*PARTS, *LAG_PARTS)
+"""What a stacked forecast is mixed from."""
+_MANY = 1000
+"""Series from which on two folds judge instead of three."""
+
+
+class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
+    """Forecast channels of irregular series by several models that err in different places.
+
+        model = StackedForecaster().fit(data)
+        model.predict(new, times)                  (S, Q, C), at any later times
+        model.predict(new, horizons=[6, 24], intervals=0.9)      value, low, high
+        model.parts(new, horizons=[6])             what each part says, and its weight
+
+    The parts are CfC networks, gradient boosting and a linear model on features of the past (last values, slopes,
+    running statistics over several spans, the phase of the season, the gap asked for), the last value, the straight
+    line, the mean so far and the seasonal naive forecast. Each forecasts series that it was not fitted to; of few
+    series, and of series beside each other in time, what comes after the part that it was fitted to. Weights that are
+    not negative and sum to one, by channel and smooth in the gap, are those of least squared error of these forecasts;
+    prediction intervals hold their share of these errors at every gap. Where a naive forecast is better, it is taken.
+
+    Args:
+        n_networks: CfC networks.
+        n_splits: folds in which parts are judged; None: 3, of 1,000 series and more 2.
+        horizon: how far ahead the model will be asked, in the set's time unit; None for as far as the last quarter of
+            most series' samples lies ahead.
+        targets: channels to forecast; None for all that are numbers. The others are inputs.
+        known: channels that are numbers and whose future values are given; see `CfCForecaster`.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while networks are trained.
+
+    Attributes:
+        channels_: C names of what is forecast.
+        horizon_: how far ahead training asked.
+        period_: of the seasonal naive forecast; None where the series show none.
+        parts_: name, mean weight and out-of-fold figures of each part.
+        figures_: out-of-fold figures of the mixture.
+        blend_: weights and error quantiles of the mixture by channel and gap.
+        cfc_: the networks, a fitted `CfCForecaster` with a mixture of its own.
+        seed_: the seed that everything random followed from.
+    """
+
+    stacked: ClassVar[bool] = True
+    cfc_: CfCForecaster
+
+    def __init__(
+        self,
+        n_networks: int = 2,
+        n_splits: int | None = None,
+        horizon: float | None = None,
+        targets: Sequence[str] | None = None,
+        known: Sequence[str] | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_networks = n_networks
+        self.n_splits = n_splits
+        self.horizon = horizon
+        self.targets = targets
+        self.known = known
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        tags.non_deterministic = False
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        order: Any = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> StackedForecaster:
+        """Fit to series X; one long series is enough.
+
+        Args:
+            X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
+            y: ignored; the series are their own targets.
+            groups: (S,) series of one group are never on both sides of a fold; None for none.
+            order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
+                to; None for none: series with time stamps are kept in their order by themselves.
+            folder: where to keep checkpoints and the log of the networks.
+            resume: resume the run in `folder`.
+        """
+        check_size("n_networks", self.n_networks)
+        if self.n_splits is not None:
+            check_size("n_splits", self.n_splits, 2)
+        data = as_series(self, X, reset=True)
+        cfc = self._networks()
+        cfc._hold_back(len(data), None, None, None, own=True)  # checks settings and draws the seed
+        cfc._prepare(data)
+        self.seed_ = cfc.seed_
+        count = self.n_splits or (3 if len(data) < _MANY else 2)
+        folds = forecast_folds(data, count, self.seed_, groups, order)
+        cfc._tried, first = search(cfc, folds[-1])
+        choice = min(cfc._tried, key=lambda trial: trial.loss).choice
+        judged = [*(probed(cfc, fold, choice, 1 + place) for place, fold in enumerate(folds[:-1])), first]
+        cfc._train(data, None, {"folder": folder, "resume": resume})
+        features, pairs, seed = self._taught(cfc, data)
+        questions = [_asked(cfc, features, fold, one) for fold, one in zip(folds, judged, strict=True)]
+        self._lags, said = fit_lags(pairs, questions, seed)
+        self._weigh(cfc, folds, judged, said)
+        self._restore(cfc, features)
+        return self
+
+    def refit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        order: Any = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> StackedForecaster:
+        """Fit the parts again to other series, usually more of them, and keep their weights and all other choices.
+
+        Args:
+            X: series like those of `fit`.
+            y: ignored.
+            groups: ignored, as nothing is held out.
+            order: likewise.
+            folder: where to keep checkpoints and the log of the networks.
+            resume: resume the run in `folder`.
+        """
+        check_is_fitted(self, "cfc_")
+        data = as_series(self, X, reset=True)
+        cfc = self.cfc_.refit(data, folder=folder, resume=resume)
+        features, pairs, seed = self._taught(cfc, data)
+        self._lags = refit_lags(pairs, self._lags, seed)
+        self._restore(cfc, features)
+        return self
+
+    def _networks(self) -> CfCForecaster:
+        return CfCForecaster(
+            n_estimators=self.n_networks, horizon=self.horizon, targets=self.targets, known=self.known,
+            random_state=self.random_state, verbose=self.verbose,
+        )  # fmt: skip
+
+    def _taught(self, cfc: CfCForecaster, data: SeriesSet) -> tuple[LagFeatures, Pairs, int]:
+        """Return what lag models read, what training series teach them, and their seed."""
+        steps, seed = cfc.encoder_.steps(data), derive_seed(self.seed_, 17) % 2**31
+        features = lag_features(cfc, Standard.of(steps.values[:, numeric_places(cfc)]))
+        static = cfc.encoder_.encode_static(steps.static).astype(np.float64)
+        return features, Pairs.drawn(features, steps, cfc._starts(data), static, cfc.horizon_, seed), seed
+
+    def _weigh(
+        self, cfc: CfCForecaster, folds: Sequence[Fold], judged: Sequence[Judged], said: Sequence[Values]
+    ) -> None:
+        """Choose the mixture, and that of the networks alone, by what was said of what was held out."""
+        C = len(cfc.channels_)
+        parts = np.concatenate(
+            [
+                np.concatenate([one.parts, further], axis=-1).reshape(-1, C, len(NAMES))
+                for one, further in zip(judged, said, strict=True)
+            ]
+        )
+        truth, since = (
+            np.concatenate([getattr(one, name).reshape(-1, C) for one in judged]) for name in ("truth", "since")
+        )
+        series = sum(len(fold.held) * (1 if fold.start == 0.0 else 50) for fold in folds)
+        parts = np.where(np.isnan(truth)[..., None], 0.0, parts)
+        cfc.blend_ = fit_blend(parts[..., : len(PARTS)], truth, since, series)
+        self.blend_ = fit_blend(parts, truth, since, series, NAMES)
+        known = ~np.isnan(truth)
+        shares = self.blend_.shares(since)[known].mean(axis=0) if known.any() else np.zeros(len(NAMES))
+        self.parts_ = [
+            StackPart(
+                NETWORKS if name == PARTS[0] else name, float(share), _figures(parts[..., j][known], truth[known])
+            )
+            for j, (name, share) in enumerate(zip(NAMES, shares, strict=True))
+        ]
+        self.figures_ = _figures(self.blend_.mix(parts, since)[known], truth[known])
+
+    def _restore(self, cfc: CfCForecaster, features: LagFeatures) -> None:
+        """Take fitted networks and what features are computed of, and what they tell."""
+        cfc._watch(features.places, features.reach)
+        self.cfc_, self._features, self.n_series_ = cfc, features, cfc.n_series_
+        self.encoder_, self.encoders_, self.networks_ = cfc.encoder_, cfc.encoders_, cfc.networks_
+        self.channels_, self.horizon_, self.period_ = cfc.channels_, cfc.horizon_, cfc.period_
+        self.results_, self.trials_ = cfc.results_, cfc.trials_
+
+    def encode(self, X: Any) -> ForecastSeries:
+        """Return series as the networks read them, to be passed to several methods in place of X and encoded once.
+
+        Args:
+            X: series like those of `fit`, or what this method returned.
+        """
+        check_is_fitted(self, "cfc_")
+        return self.cfc_.encode(X if isinstance(X, ForecastSeries) else as_series(self, X, reset=False))
+
+    def _answers(self, series: ForecastSeries, gaps: Values, sizes: list[int] | None) -> Answers:
+        seen = self.cfc_._seen(series)
+        return self._mixed(*self.cfc_._said(series, seen, gaps), seen, gaps, sizes)
+
+    def _live_answers(self, id: Any, gaps: Values, known: Mapping[str, Any] | None) -> Answers:
+        check_is_fitted(self, "cfc_")
+        seen = self.cfc_._seen_live(id, gaps.shape[1], known)
+        return self._mixed(*self.cfc_._said_live(id, seen, gaps), seen, gaps, None)
+
+    def _mixed(self, parts: Values, since: Values, seen: Seen, gaps: Values, sizes: list[int] | None) -> Answers:
+        scene = self.cfc_._scene
+        known = scene.known.to(seen.known_at(seen.now[:, None] + gaps * scene.time_scale))
+        further = self._lags.predict(self._features.at_ends(seen), gaps, known)
+        return Answers(np.concatenate([parts, further], axis=-1), since, NAMES, self.blend_, scene.standard, sizes)
+
+    def _standardised(self, values: npt.NDArray[Any]) -> Values:
+        return self.cfc_._standardised(values)
+
+    def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> None:
+        """Take one sample of the live series `id`; `forecast` then starts from it. Arguments as in the classifier."""
+        check_is_fitted(self, "cfc_")
+        self.cfc_.update(id, t, values, static=static)
+
+    def reset(self, id: Any = None) -> None:
+        """Forget the live series `id`, or all of them if None."""
+        check_is_fitted(self, "cfc_")
+        self.cfc_.reset(id)
+
+    def save(
+        self, path: str | Path, *, metrics: Mapping[str, Any] | None = None, files: Mapping[str, bytes] | None = None
+    ) -> None:
+        """Write the model as a folder that `liquidtime.load` reads; see `liquidtime.estimators.stacking.folder`.
+
+        Args:
+            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
+            metrics: figures to store with it, ready for JSON.
+            files: further files for the folder, by name, such as a report.
+        """
+        from liquidtime.estimators.stacking.forecast_folder import save
+
+        check_is_fitted(self, "cfc_")
+        save(self, path, metrics, files)
+
+    def _html_repr(self) -> str:
+        """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""
+        diagram: str = super()._html_repr()
+        return diagram + facts_html(self)
+
+    def _facts(self) -> dict[str, Sequence[Any]]:
+        """Return what a notebook shows besides what all kinds have: names by title."""
+        parts = [f"{part.name} {part.weight:.2f}" for part in self.parts_ if part.weight > 0]
+        return {"forecasts": self.channels_, "parts": parts}
+
+
+def numeric_places(cfc: CfCForecaster) -> list[int]:
+    """Return the positions of the channels that are numbers."""
+    encoder = cfc.encoder_
+    return [place for place, name in enumerate(encoder.channels_) if name not in encoder.categories_]
+
+
+def lag_features(cfc: CfCForecaster, standard: Standard) -> LagFeatures:
+    """Return what lag models of a forecaster read.
+
+    Args:
+        cfc: its networks.
+        standard: of the channels that are numbers.
+    """
+    places = numeric_places(cfc)
+    targets = tuple(places.index(place) for place in cfc._places)
+    return LagFeatures(tuple(places), targets, standard.centre, standard.scale, tuple(cfc._known), cfc._scene)
+
+
+def _asked(cfc: CfCForecaster, features: LagFeatures, fold: Fold, judged: Judged) -> Questions:
+    """Return what networks were asked about a fold as lag models are."""
+    data = windows(fold.tried) if fold.start == 0.0 else fold.tried
+    steps = cfc.encoder_.steps(data)
+    static = cfc.encoder_.encode_static(steps.static).astype(np.float64)
+    cuts = features.at_steps(steps, judged.cut, cfc._starts(data), static)
+    times = steps.times[judged.asked]
+    owners = np.repeat(np.searchsorted(steps.offsets, judged.cut, side="right") - 1, times.shape[1])
+    known = features.known_later(steps, owners, times.reshape(-1)).reshape(*times.shape, -1)
+    latest = np.full(len(fold.data), -np.inf)
+    some = fold.until > 0
+    latest[some] = fold.data.times[fold.data.offsets[:-1][some] + fold.until[some] - 1]
+    return Questions(cuts, times, judged.truth, known, latest)
+
+
+def _figures(forecasts: Values, truth: Values) -> dict[str, float]:
+    off = forecasts - truth
+    return {"mse": float((off**2).mean()), "mae": float(np.abs(off).mean())} if len(off) else {}

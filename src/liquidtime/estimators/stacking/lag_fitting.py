@@ -1,0 +1,298 @@
+"""The fitting of models on features of the past: pairs of cuts and later values, folds, how long to boost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from liquidtime.data import SeriesSet
+from liquidtime.estimators.forecast.blend import hats
+from liquidtime.estimators.forecast.lags import Cuts, LagFeatures, Rows
+from liquidtime.estimators.stacking.flat_trees import boosted
+from liquidtime.estimators.stacking.lag_models import ChannelModels, Growth, LagModels, terms
+from liquidtime.estimators.stacking.tree_part import TreeMember
+
+Values = npt.NDArray[np.float64]
+_CHECKPOINTS = (12, 20, 35, 60, 100, 170, 280)
+"""Rounds of boosting to choose from."""
+_STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
+"""Of the penalty of linear models, times the number of rows."""
+_LATER = 3
+"""Later values of a target that are asked for at each cut."""
+_CUTS, _FEWEST_CUTS, _WORK = 12_000, 4_000, 200_000
+"""Cuts at most, and cuts times targets."""
+_LEAST_ROWS = 40
+"""With fewer later values, a target stays at its last value."""
+_FARTHEST = 6.0
+"""Where a target is cut in training, in usual moves: one outlier is not to drown the rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Cuts of the training series, and what was measured later.
+
+    Args:
+        cuts: R of them.
+        series: (R,) whose they are.
+        rows: by target (n,) which cut.
+        times: by target (n,) when it was measured.
+        truth: by target (n,) what was, in standard deviations.
+        known: by target (n, K) the known channels then.
+    """
+
+    cuts: Cuts
+    series: Rows
+    rows: list[Rows]
+    times: list[Values]
+    truth: list[Values]
+    known: list[Values]
+
+    @staticmethod
+    def drawn(
+        features: LagFeatures, steps: SeriesSet, starts: Values, static: Values, horizon: float, seed: int
+    ) -> Pairs:
+        """Draw cuts evenly from all series, and later values of each target within the horizon.
+
+        Args:
+            features: what cuts are described by.
+            steps: the training series.
+            starts: (S, cycles).
+            static: (S, F) encoded.
+            horizon: in the set's time unit.
+            seed: of the draw.
+        """
+        rng = np.random.default_rng(seed)
+        C = len(features.targets)
+        most = int(np.clip(_WORK / C, _FEWEST_CUTS, _CUTS))
+        inner = np.ones(len(steps.times), dtype=bool)
+        inner[steps.offsets[1:][steps.lengths > 0] - 1] = False  # nothing follows the last step
+        usable = np.flatnonzero(inner)
+        piece = max(1.0, len(usable) / most)
+        begins = np.arange(0.0, len(usable), piece)
+        places = (begins + piece * rng.random(len(begins))).astype(np.int64)
+        chosen = usable[np.unique(np.minimum(places, len(usable) - 1))]
+        series = np.searchsorted(steps.offsets, chosen, side="right") - 1
+        cuts = features.at_steps(steps, chosen, starts, static)
+        observations = cuts.past.observations
+        whole = observations.at_ends(steps)
+        pairs = Pairs(cuts, series, [], [], [], [])
+        for place in features.targets:
+            first = cuts.past.high[:, place]
+            ends = whole.select(series, [place])
+            stop = ends.newest((cuts.now + horizon)[:, None], ends.high, first[:, None])[:, 0] + 1
+            count = np.maximum(stop - first, 0)
+            share = (np.arange(_LATER) + rng.random((len(chosen), _LATER))) / _LATER
+            at = first[:, None] + (share * count[:, None]).astype(np.int64)
+            rows = np.repeat(np.arange(len(chosen)), _LATER).reshape(-1, _LATER)[count > 0].reshape(-1)
+            positions = at[count > 0].reshape(-1)
+            times = observations.times[positions]
+            pairs.rows.append(rows)
+            pairs.times.append(times)
+            pairs.truth.append(observations.values[positions])
+            pairs.known.append(features.known_later(steps, series[rows], times))
+        return pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """What a fold holds out: cuts, and later times at which targets were measured.
+
+    Args:
+        cuts: R of them.
+        times: (R, Q).
+        truth: (R, Q, C) in standard deviations, NaN = nothing.
+        known: (R, Q, K).
+        latest: (S,) of each training series, the last time that may be learned from; -inf for none.
+    """
+
+    cuts: Cuts
+    times: Values
+    truth: Values
+    known: Values
+    latest: Values
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """What the pairs of one target teach.
+
+    Args:
+        table: (n, p) features.
+        own: how many of the first are the target's own.
+        growth: its usual moves.
+        moves: (n,) how many usual moves it went from its last value.
+        design: (n, p') the terms of a linear model.
+    """
+
+    table: Values
+    own: int
+    growth: Growth
+    moves: Values
+    design: Values
+
+    @staticmethod
+    def by(pairs: Pairs, c: int) -> Taught | None:
+        """Return what pairs teach of one target; None where they are too few."""
+        rows, times = pairs.rows[c], pairs.times[c]
+        if len(rows) < _LEAST_ROWS:
+            return None
+        table, own = pairs.cuts.table(c, rows, times, pairs.known[c])
+        since, off = pairs.cuts.since(c, rows, times), pairs.truth[c] - pairs.cuts.last(c)[rows]
+        growth = Growth.of(since, off)
+        moves = np.clip(off / np.maximum(growth.at(since), 1e-6), -_FARTHEST, _FARTHEST)
+        return Taught(table, own, growth, moves, terms(table, own, hats(growth.knots, since)))
+
+    def models(self, rounds: int, strength: int, seed: int) -> ChannelModels:
+        """Return models fitted to all of it.
+
+        Args:
+            rounds: of boosting.
+            strength: which of the linear model's.
+            seed: of the trees.
+        """
+        columns, trees = _boosting(self.table, self.moves, rounds, seed)
+        member = TreeMember(
+            columns.astype(np.int64), np.empty(0, dtype=np.int64), np.asarray(trees._baseline_prediction).ravel(),
+            boosted(trees, rounds),
+        )  # fmt: skip
+        return ChannelModels(self.growth, member, _ridges(self.design, self.moves)[:, strength], strength)
+
+
+def fit_lags(pairs: Pairs, folds: Sequence[Questions], seed: int) -> tuple[LagModels, list[Values]]:
+    """Fit the models of every target.
+
+    Args:
+        pairs: what all training series teach.
+        folds: what is held out from them, one after the other.
+        seed: of the trees.
+
+    Returns:
+        the models, fitted to all pairs, and for each fold (R, Q, C, 2) what models fitted without it say, NaN where
+        nothing was measured.
+    """
+    held_out = [np.full((*fold.truth.shape, 2), np.nan) for fold in folds]
+    channels = [_fit_channel(pairs, folds, held_out, c, seed) for c in range(len(pairs.rows))]
+    return LagModels(tuple(channels)), held_out
+
+
+def refit_lags(pairs: Pairs, models: LagModels, seed: int) -> LagModels:
+    """Return models fitted to other pairs, as long and as strongly as before.
+
+    Args:
+        pairs: what they are taught.
+        models: from before.
+        seed: of the trees.
+    """
+    channels: list[ChannelModels | None] = []
+    for c, before in enumerate(models.channels):
+        taught = None if before is None else Taught.by(pairs, c)
+        if before is None or taught is None:
+            channels.append(None)
+        else:
+            channels.append(taught.models(len(before.trees.trees.roots), before.strength, seed))
+    return LagModels(tuple(channels))
+
+
+def _fit_channel(
+    pairs: Pairs, folds: Sequence[Questions], held_out: list[Values], c: int, seed: int
+) -> ChannelModels | None:
+    """Return the models of one target, and fill in what those of folds say."""
+    asked = [np.nonzero(~np.isnan(fold.truth[..., c])) for fold in folds]
+    for fold, said, (r, q) in zip(folds, held_out, asked, strict=True):
+        said[r, q, c] = fold.cuts.last(c)[r][:, None]
+    taught = Taught.by(pairs, c)
+    if taught is None:
+        return None
+    paths: list[Path] = []
+    most = _CHECKPOINTS[-1]
+    for number, (fold, (r, q)) in enumerate(zip(folds, asked, strict=True)):
+        use = pairs.times[c] <= fold.latest[pairs.series[pairs.rows[c]]]
+        if use.sum() < _LEAST_ROWS or len(r) == 0:
+            continue
+        at = fold.times[r, q]
+        table, _ = fold.cuts.table(c, r, at, fold.known[r, q])
+        since = fold.cuts.since(c, r, at)
+        size = taught.growth.at(since)[:, None]
+        columns, trees = _boosting(taught.table[use], taught.moves[use], most, seed)
+        stages = [
+            stage for done, stage in enumerate(trees.staged_predict(table[:, columns]), 1) if done in _CHECKPOINTS
+        ]
+        linear = terms(table, taught.own, hats(taught.growth.knots, since)) @ _ridges(
+            taught.design[use], taught.moves[use]
+        )
+        off = fold.truth[r, q, c] - fold.cuts.last(c)[r]
+        paths.append(Path(number, np.stack(stages, axis=1) * size, linear * size, off))
+        if len(paths) == 1:  # later folds need not go far beyond what is best here
+            best = int(_losses([paths[0].boosting], [off]).argmin())
+            most = _CHECKPOINTS[min(best + 1, len(_CHECKPOINTS) - 1)]
+    checkpoint, strength = _chosen(paths)
+    for path in paths:
+        r, q = asked[path.fold]
+        said, last = held_out[path.fold], folds[path.fold].cuts.last(c)[r]
+        said[r, q, c, 0] = last + path.boosting[:, checkpoint]
+        said[r, q, c, 1] = last + path.linear[:, strength]
+    return taught.models(_CHECKPOINTS[checkpoint], strength, seed)
+
+
+class Path(NamedTuple):
+    """What models of one target, fitted without a fold, say of it: moves from the last value.
+
+    Args:
+        fold: its number.
+        boosting: (n, checkpoints).
+        linear: (n, strengths).
+        truth: (n,).
+    """
+
+    fold: int
+    boosting: Values
+    linear: Values
+    truth: Values
+
+
+def _chosen(paths: Sequence[Path]) -> tuple[int, int]:
+    """Return which checkpoint and which strength have the least error out of fold."""
+    if not paths:
+        return 2, 2
+    stages, truths = min(path.boosting.shape[1] for path in paths), [path.truth for path in paths]
+    boosting = _losses([path.boosting[:, :stages] for path in paths], truths)
+    return int(boosting.argmin()), int(_losses([path.linear for path in paths], truths).argmin())
+
+
+def _losses(said: Sequence[Values], truths: Sequence[Values]) -> Values:
+    """Return the mean squared error of each column, over all folds."""
+    squares = [((one - truth[:, None]) ** 2).sum(axis=0) for one, truth in zip(said, truths, strict=True)]
+    total: Values = np.sum(squares, axis=0) / sum(map(len, truths))
+    return total
+
+
+def _boosting(table: Values, moves: Values, rounds: int, seed: int) -> tuple[Rows, Any]:
+    """Return the columns that have a number, and trees fitted on them."""
+    columns = np.flatnonzero(~np.isnan(table).all(axis=0))
+    trees = HistGradientBoostingRegressor(
+        max_iter=rounds,
+        learning_rate=0.06,
+        max_features=float(np.clip(16 / max(len(columns), 1), 0.2, 1.0)),
+        max_leaf_nodes=12,
+        min_samples_leaf=int(np.clip(len(table) / 250, 10, 100)),
+        max_bins=127,
+        early_stopping=False,
+        random_state=seed,
+    )
+    return columns, trees.fit(table[:, columns], moves)
+
+
+def _ridges(design: Values, moves: Values) -> Values:
+    """Return (p', strengths) the weights of linear models, whose terms are penalised by their size."""
+    size = np.sqrt((design**2).mean(axis=0)) + 1e-6
+    scaled = design / size
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    side = vectors.T @ (scaled.T @ moves)
+    solutions = [vectors @ (side / (np.maximum(values, 0.0) + strength * len(moves))) for strength in _STRENGTHS]
+    weights: Values = np.stack(solutions, axis=1) / size[:, None]
+    return weights

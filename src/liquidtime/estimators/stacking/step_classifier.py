@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from liquidtime._checks import check_size
+from liquidtime.baselines.features import RunningFeatures, Trees
+from liquidtime.data import SeriesSet
+from liquidtime.data.container import flat_rows
+from liquidtime.estimators.faces.base import Evolution
+from liquidtime.estimators.faces.class_labels import codes_of_samples, sample_labels
+from liquidtime.estimators.faces.classifier import CfCClassifier
+from liquidtime.estimators.faces.threshold import check_two_classes
+from liquidtime.estimators.network.budget import QUICK
+from liquidtime.estimators.network.inputs import as_series
+from liquidtime.estimators.network.weights import check_weights
+from liquidtime.estimators.stacking.base import Floats
+from liquidtime.estimators.stacking.classifier import StackedClassifier
+from liquidtime.estimators.stacking.fitting import NETWORKS, RUNNING, RUNNING_BOOSTING, FeaturePart
+from liquidtime.estimators.stacking.folds import Folds, make_folds
+from liquidtime.estimators.stacking.goal import Classes, Goal
+from liquidtime.estimators.stacking.tree_part import TreePart
+from liquidtime.training.seeds import derive_seed
+
+_FOLDS = 3
+_MOST_ROWS = 60_000
+"""Samples that the trees of one fold are grown on; neighbouring ones tell nearly the same."""
+_MANY = 400
+"""Series from which on networks are judged by one fold instead of all."""
+
+
+class StackedStepClassifier(StackedClassifier):
+    """Predict the class of every sample of irregular series, each from the samples up to it alone.
+
+        model = StackedStepClassifier().fit(data, y)         y (N,), or a list of S arrays; None where not known
+        model.predict_proba(new)                             (N, C), in the order of `new.times`
+        model.update("bed 7", t, {"HR": 92.0})               as samples arrive, (C,)
+
+    The parts are CfC networks that read every sample, and gradient boosting on running features of what each channel
+    has shown so far. Weights, temperature and threshold are those of least loss on samples of series that the parts
+    were not fitted to.
+
+    Args:
+        n_networks: CfC networks, whose predictions are averaged.
+        n_splits: folds of series in which parts are judged; None: 3, and networks on many series by the first alone.
+        threshold: of two classes, as for `CfCClassifier`.
+        random_state: random seed, numpy RandomState, or None for a different result each time.
+        verbose: whether to show a progress line while networks are trained.
+
+    Attributes:
+        classes_: (C,) the classes, sorted.
+        parts_: name, weight and out-of-fold figures of each part.
+        figures_: out-of-fold figures of the answer.
+        temperature_: factor of the logarithms of its probabilities.
+        threshold_: the threshold in use; None for the more probable class.
+        cfc_: the networks, a fitted `CfCClassifier` of every sample.
+        seed_: the seed that everything random followed from.
+    """
+
+    _face: ClassVar = CfCClassifier
+
+    def __init__(
+        self,
+        n_networks: int = 1,
+        n_splits: int | None = None,
+        threshold: float | str | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(n_networks, n_splits, threshold, random_state, verbose)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        order: Any = None,
+        auxiliary: None = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> StackedStepClassifier:
+        """Fit to series X with a class for each of their samples.
+
+        Args:
+            X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
+            y: (N,) in the order of the samples, or a list of S arrays; a class that is None, NaN or "" is not known.
+            sample_weight: (S,) how much each series counts; None for all alike.
+            groups: (S,) series of one group are never on both sides of a fold; None for none.
+            order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
+                to; None for none.
+            auxiliary: None; auxiliary targets are of whole series.
+            folder: where to keep checkpoints and the log of the networks.
+            resume: resume the run in `folder`.
+        """
+        check_size("n_networks", self.n_networks)
+        if auxiliary is not None:
+            raise ValueError("`auxiliary` is of whole series; leave it out for classes of samples")
+        data, codes, each = self._checked(X, y, sample_weight, groups, order)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        known = codes >= 0
+        goal = Classes(codes[known], self.classes_)
+        weights = each.get("sample_weight")
+        goal.rows = None if weights is None else np.repeat(weights, data.lengths)[known]
+        folds = self._series_folds(data, codes, each)
+        cfc = self._networks(derive_seed(self.seed_, 0))
+        cfc.fit(data, self._labels(codes), **each, folder=folder, resume=resume)
+        features, parts, held_out = {}, {}, {}
+        if folds:
+            features[RUNNING] = RunningFeatures().fit(data)
+            fitted = self._trees(features[RUNNING].transform(data), data, codes, folds, goal.rows)
+            parts[RUNNING_BOOSTING] = FeaturePart(RUNNING, (TreePart.of(fitted),))
+            held_out[RUNNING_BOOSTING] = fitted.out_of_fold_
+            held_out[NETWORKS] = self._networks_held_out(data, codes, each, folds)[known]
+        self._weigh(goal, held_out)
+        self._take(cfc, features, parts)
+        return self
+
+    def refit(
+        self, X: Any, y: Any, *, folder: str | Path | None = None, resume: bool = False, **each: Any
+    ) -> StackedStepClassifier:
+        """Fit the parts again to other series and keep their weights and all other choices; as `StackedClassifier`."""
+        check_is_fitted(self, "cfc_")
+        data, codes, given = self._checked(X, y, **each)
+        features, parts = {}, {}
+        if self._has(RUNNING_BOOSTING):
+            weights, known = given.get("sample_weight"), codes >= 0
+            rows = None if weights is None else np.repeat(weights, data.lengths)[known]
+            features[RUNNING] = RunningFeatures().fit(data)
+            folds = self._series_folds(data, codes, given)
+            fitted = self._trees(features[RUNNING].transform(data), data, codes, folds, rows)
+            parts[RUNNING_BOOSTING] = FeaturePart(RUNNING, (TreePart.of(fitted),))
+        self._take(self.cfc_.refit(data, self._labels(codes), **given, folder=folder, resume=resume), features, parts)
+        return self
+
+    def _checked(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, order: Any = None
+    ) -> tuple[SeriesSet, npt.NDArray[np.int64], dict[str, Any]]:
+        data = as_series(self, X, reset=True)
+        self.classes_, codes = codes_of_samples(*sample_labels(y, data))
+        check_two_classes(self.threshold, len(self.classes_))
+        each = {"groups": groups, "order": order}
+        given = {name: np.asarray(rows) for name, rows in each.items() if rows is not None}
+        if sample_weight is not None:
+            given["sample_weight"] = check_weights(sample_weight, len(data))
+        return data, codes, given
+
+    def _series_folds(self, data: SeriesSet, codes: npt.NDArray[np.int64], each: Mapping[str, Any]) -> Folds:
+        """Return folds of series, spread by the rarest class that each has; none where a side would have one class."""
+        strata = np.zeros(len(data), dtype=np.int64)
+        rarity = np.append(np.argsort(np.argsort(-np.bincount(codes[codes >= 0], minlength=len(self.classes_)))), -1)
+        np.maximum.at(strata, np.repeat(np.arange(len(data)), data.lengths), rarity[codes])
+        folds = make_folds(
+            len(data), self.n_splits or _FOLDS, self.seed_, strata, each.get("groups"), each.get("order")
+        )
+        return [
+            (train, held)
+            for train, held in folds
+            if len(np.setdiff1d(codes[flat_rows(data.offsets, train)], [-1])) == len(self.classes_)
+        ]
+
+    def _labels(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return the classes of samples, None where not known."""
+        labels = self.classes_[codes].astype(object)
+        labels[codes < 0] = None
+        return labels
+
+    def _networks(self, seed: int) -> Any:
+        return self._face(
+            n_estimators=self.n_networks,
+            per_step=True,
+            budget=QUICK,
+            random_state=seed % 2**31,
+            verbose=self.verbose,
+        )
+
+    def _trees(
+        self,
+        table: npt.NDArray[np.float32],
+        data: SeriesSet,
+        codes: npt.NDArray[np.int64],
+        folds: Folds,
+        weights: Floats | None,
+    ) -> Trees:
+        """Return boosting fitted to the samples of each fold's training series, or to as many of them as are enough."""
+        known = codes >= 0
+        place = np.cumsum(known) - 1
+        rng = np.random.default_rng(derive_seed(self.seed_, 100))
+        cut = []
+        for train, held in folds:
+            rows, judged = (flat_rows(data.offsets, side) for side in (train, held))
+            rows, judged = rows[known[rows]], judged[known[judged]]
+            if len(rows) > _MOST_ROWS:
+                rows = np.sort(rng.choice(rows, _MOST_ROWS, replace=False))
+            cut.append((place[rows], place[judged]))
+        seed = self.seed_ % 4_000_000
+        return Trees("boosting", "classify", seed).fit(table[known].astype(np.float64), codes[known], cut, weights)
+
+    def _networks_held_out(
+        self, data: SeriesSet, codes: npt.NDArray[np.int64], each: Mapping[str, Any], folds: Folds
+    ) -> Floats:
+        """Return (N, C) predictions of networks for samples of series that they were not fitted to, NaN for others."""
+        chances = np.full((len(codes), len(self.classes_)), np.nan)
+        for number, (train, held) in enumerate(folds if len(data) < _MANY else folds[:1]):
+            network = self._networks(derive_seed(self.seed_, 1 + number))
+            labels = self._labels(codes[flat_rows(data.offsets, train)])
+            network.fit(data[train], labels, **{name: rows[train] for name, rows in each.items()})
+            chances[flat_rows(data.offsets, held)] = network.predict_proba(data[held])
+        return chances
+
+    def _goal(self, y: Any, data: SeriesSet) -> Goal:
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return (N, C) the probability of each class after every sample, from the samples up to it alone."""
+        return self._outputs(X)
+
+    def evolve(self, X: Any, points: int | None = None) -> Evolution:
+        """Return the probabilities after every sample of every series; `points` is for other stacks and not read."""
+        series = self.encode(X)
+        return Evolution(series.data.times, series.data.offsets, self._outputs(series))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy over the samples whose class is known."""
+        series = self.encode(X)
+        labels, known = sample_labels(y, series.data)
+        return float(np.mean(self.predict(series)[known].astype(str) == labels[known].astype(str)))

@@ -1,0 +1,188 @@
+"""Everything that can be seen inside a model, together: on a page, in a notebook, as pictures."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from liquidtime.evaluation.insight.circuit import Circuit
+from liquidtime.evaluation.insight.gap_response import GapResponse
+from liquidtime.evaluation.insight.importance import Importances
+from liquidtime.evaluation.insight.neighbours import SimilarSeries
+from liquidtime.evaluation.insight.observation_effects import ObservationEffects
+from liquidtime.evaluation.insight.shown import Shown
+from liquidtime.evaluation.insight.state_trajectories import StateTrajectories
+from liquidtime.evaluation.insight.units import Units
+from liquidtime.evaluation.templates import fill
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """One part of a page.
+
+    Args:
+        name: distinct within the page.
+        title: its heading.
+        words: what it says, in a sentence or two.
+        figures: (SVG, caption) each.
+        similar: tables of similar series.
+        moving: an animated picture in base64, and its caption.
+        wide: whether figures need more room.
+    """
+
+    name: str
+    title: str
+    words: str = ""
+    figures: Sequence[tuple[str, str]] = ()
+    similar: Sequence[SimilarSeries] = ()
+    moving: tuple[str, str] | None = None
+    wide: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What a model uses, why it said what it said, how it keeps time, and how it is wired; `lt.explain` makes it.
+
+        explanation                           shows itself in a notebook, prints as words
+        explanation.importances.plot()        one picture; so do the other parts
+        explanation.save("explain.html")      everything on one page
+        explanation.pictures("folder")        everything as pictures
+
+    Args:
+        importances: which channels matter; None where there are too few series.
+        effects: for each explained series what its observations did.
+        units: how fast the networks' units are; None, as are the next, where the networks take no steps.
+        response: to one observation by the gap.
+        states: along the first explained series.
+        circuit: of the first network, active along the first explained series.
+        similar: training series like each explained one; none where the model folder did not keep any.
+    """
+
+    importances: Importances | None
+    effects: Sequence[ObservationEffects] = ()
+    units: Units | None = None
+    response: GapResponse | None = None
+    states: StateTrajectories | None = None
+    circuit: Circuit | None = None
+    similar: Sequence[SimilarSeries] = field(default_factory=list)
+
+    def figures(self) -> dict[str, Shown]:
+        """Return everything that can be drawn, by name."""
+        named: dict[str, Shown | None] = {"importance": self.importances}
+        named |= {f"series-{place}": effect for place, effect in enumerate(self.effects)}
+        named |= {"units": self.units, "response": self.response, "states": self.states, "circuit": self.circuit}
+        return {name: shown for name, shown in named.items() if shown is not None}
+
+    def words(self) -> str:
+        """Return the gist, in sentences."""
+        said = [] if self.importances is None else [self.importances.words()]
+        said += [effect.words() for effect in self.effects]
+        return " ".join(said)
+
+    def sections(self, *, moving: bool = False) -> list[Section]:
+        """Return what a page shows.
+
+        Args:
+            moving: whether to add the circuit's activity as an animated picture.
+        """
+
+        def drawn(*parts: tuple[str, Shown | None]) -> list[tuple[str, str]]:
+            return [(part.svg(f"insight-{name}"), part.caption()) for name, part in parts if part is not None]
+
+        sections = []
+        if self.importances is not None:
+            figure = drawn(("importance", self.importances))
+            sections.append(Section("importance", "Which channels matter", self.importances.words(), figure))
+        if self.effects:
+            figures = drawn(*((f"series-{place}", effect) for place, effect in enumerate(self.effects)))
+            sections.append(Section("why", "Why this prediction, and when", "", figures, wide=True))
+        figures = drawn(("units", self.units), ("response", self.response), ("states", self.states))
+        if figures:
+            sections.append(Section("time", "How the network keeps time", "", figures))
+        if self.circuit is not None:
+            gif = None
+            if moving and self.circuit.activity is not None:
+                raw = base64.b64encode(self.circuit.gif(frames=30, dpi=60)).decode()
+                gif = (raw, f"Activity along series {self.circuit.activity.id}: red above 0, blue below.")
+            sections.append(Section("circuit", "The circuit", "", drawn(("circuit", self.circuit)), moving=gif))
+        if self.similar:
+            words = "Training series whose end the networks describe most alike; 1 is the usual distance of two series."
+            sections.append(Section("similar", "Similar series", words, similar=self.similar))
+        return sections
+
+    def page(self, title: str = "Inside the model") -> str:
+        """Return everything as one HTML page that needs no other file.
+
+        Raises:
+            ImportError: matplotlib, jinja2, networkx or pillow is not installed.
+
+        """
+        return fill("explanation.html", title=title, words=self.words(), sections=self.sections(moving=True))
+
+    def save(self, path: str | Path, title: str = "Inside the model") -> Path:
+        """Write the page.
+
+        Args:
+            path: of the file, .html; one that is there is replaced.
+            title: of the page.
+
+        """
+        from liquidtime.training.artifact import write_file
+
+        file = Path(path)
+        write_file(file.absolute(), self.page(title).encode())
+        return file
+
+    def pictures(self, folder: str | Path, ending: str = ".png") -> list[Path]:
+        """Write every figure as a picture, and the circuit's activity as a GIF.
+
+        Args:
+            folder: where to; it is made if it is not there.
+            ending: such as ".png", ".svg" or ".pdf".
+
+        """
+        home = Path(folder)
+        home.mkdir(parents=True, exist_ok=True)
+        files = []
+        for name, shown in self.figures().items():
+            files.append(home / f"{name}{ending}")
+            shown.plot(files[-1])
+        if self.circuit is not None and self.circuit.activity is not None:
+            files.append(self.circuit.animate(home / "circuit.gif"))
+        return files
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, ready for JSON."""
+        return {
+            "words": self.words(),
+            "importances": None if self.importances is None else self.importances.to_rows(),
+            "effects": [row for effect in self.effects for row in effect.to_rows()],
+            "units": [] if self.units is None else [vars(unit) for unit in self.units.units],
+            "similar": {one.id: [vars(near) for near in one.neighbours] for one in self.similar},
+        }
+
+    def plot(self, name: str = "importance") -> Any:
+        """Return one figure as a `matplotlib.figure.Figure`.
+
+        Args:
+            name: one of `figures()`.
+
+        """
+        from liquidtime._checks import check_choice
+
+        figures = self.figures()
+        check_choice("name", name, figures)
+        return figures[name].plot()
+
+    def __repr__(self) -> str:
+        parts = [self.words(), "" if self.units is None else self.units.words(), *(one.words() for one in self.similar)]
+        return "\n".join(part for part in parts if part)
+
+    def _repr_html_(self) -> str:
+        cards = "".join(shown._repr_html_() for shown in self.figures().values())
+        similar = "".join(one._repr_html_() for one in self.similar)
+        return f"<div><p><b>{escape(self.words())}</b></p>{cards}{similar}</div>"

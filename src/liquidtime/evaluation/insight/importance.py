@@ -1,0 +1,263 @@
+"""Which channels matter: how much worse a model gets when something of its series comes from other series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime._checks import check_size
+from liquidtime.data import SeriesSet
+from liquidtime.evaluation.insight.donors import is_always_alike, with_channel, with_presence, with_static, with_timing
+from liquidtime.evaluation.insight.question import Question, question_of
+from liquidtime.evaluation.insight.shown import Shown, Sketch
+from liquidtime.training.bootstrap import ConfidenceInterval, mean_interval
+
+if TYPE_CHECKING:
+    from liquidtime.evaluation.drawing import Drawing
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Rows: TypeAlias = npt.NDArray[np.int64]
+Kind: TypeAlias = Literal["channel", "presence", "static", "timing"]
+KINDS: dict[Kind, str] = {
+    "channel": "its values and when it was observed",
+    "presence": "only when it was observed",
+    "static": "a static feature",
+    "timing": "when the samples came",
+}
+"""What is taken from another series, in words."""
+TIMING = "timing of the samples"
+_DRAWN = 15
+
+
+@dataclass(frozen=True)
+class Importance:
+    """What one thing is worth to a model.
+
+    Args:
+        name: of the channel or static feature, or "timing of the samples".
+        kind: what is taken from another series, one of `KINDS`.
+        loss: by how much the loss grows, the mean over the series; over 0 = the model uses it.
+    """
+
+    name: str
+    kind: Kind
+    loss: ConfidenceInterval
+
+    @property
+    def matters(self) -> bool:
+        """Whether the interval lies above 0."""
+        return self.loss.low > 0
+
+    @property
+    def label(self) -> str:
+        """The name, with what was taken where that is not all of it."""
+        return f"{self.name}: when observed" if self.kind == "presence" else self.name
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Importances(Shown):
+    """What matters to a model, most important first; `print` it, or show it in a notebook.
+
+    Args:
+        rows: one for each thing that was tried.
+        measure: the loss, in words; or "change of the prediction" where the truth was not given.
+        base: mean loss of the series as they are; None where the truth was not given.
+        series: how many series were tried.
+        repeats: how often each thing was exchanged.
+    """
+
+    rows: Sequence[Importance]
+    measure: str
+    base: float | None
+    series: int
+    repeats: int
+
+    def __iter__(self) -> Iterator[Importance]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> Importance:
+        """Return a channel, a static feature, or with ": when observed" after it a channel's presence."""
+        for row in self.rows:
+            if name in (row.label, row.name):
+                return row
+        raise KeyError(name)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the numbers as plain dictionaries, for a data frame or JSON."""
+        return [
+            {
+                "name": row.name,
+                "kind": row.kind,
+                "importance": row.loss.value,
+                "low": row.loss.low,
+                "high": row.loss.high,
+            }
+            for row in self.rows
+        ]
+
+    def words(self, most: int = 3) -> str:
+        """Return what matters most, in a sentence."""
+        named = [row.label for row in self.rows if row.matters][:most]
+        if not named:
+            return f"On these {self.series:,} series nothing matters measurably when it is exchanged on its own."
+        return f"The model leans most on {_listed(named)}."
+
+    def caption(self) -> str:
+        """Return what the figure shows."""
+        hidden = max(0, len(self.rows) - _DRAWN)
+        what = "How far the prediction moves"
+        if self.base is not None:
+            what = f"By how much the {self.measure} grows (it is {self.base:.3f} as the series are)"
+        return (
+            f"{what} when this alone comes from another series, with 95 % confidence intervals over {self.series:,} "
+            "series. “When observed” exchanges only which samples have a value."
+            + (f" Not drawn: the {hidden} that matter least." if hidden else "")
+        )
+
+    def sketch(self) -> Sketch:
+        """Return bars with intervals, the most important on top."""
+        drawn = list(self.rows[:_DRAWN])
+        alt = f"Importance, {self.measure}: " + "; ".join(f"{row.label} {row.loss.value:.3g}" for row in drawn) + "."
+
+        def draw(figure: Drawing) -> None:
+            axes, palette = figure.axes[0], figure.palette
+            places = np.arange(len(drawn))
+            values = np.array([row.loss.value for row in drawn])
+            ends = np.array([[row.loss.value - row.loss.low, row.loss.high - row.loss.value] for row in drawn]).T
+            colours = [palette.series[1 if row.kind in ("presence", "timing") else 0] for row in drawn]
+            axes.barh(places, values, color=colours, height=0.62)
+            axes.errorbar(values, places, xerr=ends.clip(min=0), fmt="none", ecolor=palette.ink, elinewidth=1)
+            axes.axvline(0.0, color=palette.faint, linewidth=1)
+            axes.set_yticks(places, [_short(row.label) for row in drawn])
+            axes.invert_yaxis()
+            axes.grid(False, axis="y")
+            axes.set_xlabel(f"growth of the {self.measure}" if self.base is not None else self.measure)
+
+        return Sketch(alt, (4.7, 0.9 + 0.27 * max(len(drawn), 1)), draw)
+
+    def __repr__(self) -> str:
+        wide = max((len(row.label) for row in self.rows), default=0)
+        lines = [f"{row.label:<{wide}}  {row.loss}{'' if row.matters else '   (not measurable)'}" for row in self.rows]
+        return "\n".join([self.words(), "", *lines, "", self.caption()])
+
+
+def importances(
+    model: Any,
+    data: SeriesSet,
+    target: Any = None,
+    *,
+    repeats: int = 3,
+    most_series: int = 256,
+    seed: int = 0,
+    most_presence: int | None = None,
+) -> Importances:
+    """Measure what a model uses: permutation importance by channel, by presence and by timing, with intervals.
+
+    One thing at a time comes from another series, drawn at random, and everything else stays: the values and mask of a
+    channel; its mask alone; a static feature; the times of the samples. The loss of each series (log loss, absolute
+    error) is compared with that of the series as it is. Channels that say the same can each look unimportant, since
+    the model has the other one.
+
+    Args:
+        model: fitted; an estimator of any task.
+        data: series that the model was not fitted to.
+        target: (S,) or (S, K) their truth; None for forecasts, or where it is not known: then the change of the
+            prediction is measured.
+        repeats: how often each thing is exchanged, with other partners.
+        most_series: at most so many series are used, drawn at random.
+        seed: random seed of partners and resamples.
+        most_presence: ask for the presence of so many channels, those that matter most; None for all.
+
+    Raises:
+        ValueError: fewer than two series, or a target that does not suit.
+
+    """
+    check_size("repeats", repeats)
+    check_size("most_series", most_series, 2)
+    question = question_of(model)
+    if len(data) < 2:
+        raise ValueError(f"`data` must have at least two series, which exchange their channels; got {len(data)}")
+    rng = np.random.default_rng(seed)
+    if len(data) > most_series:
+        rows = np.sort(rng.choice(len(data), most_series, replace=False))
+        data, target = data[rows], None if target is None else np.asarray(target)[rows]
+    if target is None and question.has_target:
+        return _changes(question, data, repeats, rng, seed, most_presence)
+    past, truth = question.prepare(data, target)
+    base = question.losses(past, truth)
+    found = _tried(past, question, repeats, rng, most_presence, lambda changed: question.losses(changed, truth) - base)
+    return _sorted(found, question.measure, float(base.mean()), len(past), repeats, seed)
+
+
+def _changes(
+    question: Question, data: SeriesSet, repeats: int, rng: np.random.Generator, seed: int, most_presence: int | None
+) -> Importances:
+    """Return by how much predictions move, without the truth."""
+    said = question.answers(data)
+
+    def moved(changed: SeriesSet) -> Floats:
+        away = np.abs(question.answers(changed) - said)
+        distance: Floats = away.max(axis=1)
+        return distance
+
+    found = _tried(data, question, repeats, rng, most_presence, moved)
+    return _sorted(found, "change of the prediction", None, len(data), repeats, seed)
+
+
+def _tried(
+    data: SeriesSet,
+    question: Question,
+    repeats: int,
+    rng: np.random.Generator,
+    most_presence: int | None,
+    grown: Callable[[SeriesSet], Floats],
+) -> list[tuple[str, Kind, Floats]]:
+    """Return (S,) the mean growth of each series' loss for everything that can be exchanged."""
+    partners = [_partners(len(data), rng) for _ in range(repeats)]
+
+    def mean(make: Callable[[Rows], SeriesSet]) -> Floats:
+        growth: Floats = np.mean([grown(make(donors)) for donors in partners], axis=0)
+        return growth
+
+    tried: list[tuple[str, Kind, Floats]] = []
+    for place, name in enumerate(data.channels):
+        if not np.isnan(data.values[:, place]).all():
+            tried.append((name, "channel", mean(partial(with_channel, data, place))))
+    by_worth = sorted(tried, key=lambda one: -float(one[2].mean()))
+    places = [data.channels.index(name) for name, _, _ in by_worth]
+    for place in [place for place in places if not is_always_alike(data, place)][:most_presence]:
+        tried.append((data.channels[place], "presence", mean(partial(with_presence, data, place))))
+    for place, name in enumerate(data.static_names):
+        tried.append((name, "static", mean(partial(with_static, data, place))))
+    timing = partial(with_timing, data, keep_ends=not question.has_target)
+    return [*tried, (TIMING, "timing", mean(timing))]
+
+
+def _partners(S: int, rng: np.random.Generator) -> Rows:
+    """Return (S,) another series for each, every one of them once."""
+    order = rng.permutation(S)
+    partners = np.empty(S, dtype=np.int64)
+    partners[order] = np.roll(order, 1)
+    return partners
+
+
+def _sorted(found: Any, measure: str, base: float | None, series: int, repeats: int, seed: int) -> Importances:
+    rows = [Importance(name, kind, mean_interval(grown, seed=seed)) for name, kind, grown in found]
+    rows.sort(key=lambda row: -row.loss.value)
+    return Importances(rows, measure, base, series, repeats)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _short(name: str, most: int = 34) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"

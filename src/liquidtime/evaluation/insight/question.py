@@ -1,0 +1,189 @@
+"""What a model is asked while it is explained: one row of numbers per series, and how wrong they are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from liquidtime.data import SeriesSet
+from liquidtime.data.encoding.future_times import last_times
+from liquidtime.estimators.faces.base import SeriesEstimator
+from liquidtime.estimators.faces.forecast_test import forecast_test
+from liquidtime.tasks import task_of
+from liquidtime.tasks.classification import codes_of
+
+Floats = npt.NDArray[np.float64]
+_TINY = 1e-15
+
+
+class Question(ABC):
+    """One kind of model with what it is asked.
+
+    Args:
+        model: fitted.
+    """
+
+    measure: str
+    """The loss of a series, in words."""
+    has_target = True
+    """Whether the truth is something besides the series themselves."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What the W numbers of an answer are."""
+
+    @abstractmethod
+    def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
+        """Return (S, W) what the model says of each series.
+
+        Args:
+            data: S series.
+            at: (S,) the time up to which each has been watched, not before its last sample; forecasts start there.
+                None for the time of its last sample.
+        """
+
+    @abstractmethod
+    def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
+        """Return the series that the model is to read, and the truth about them as `losses` takes it."""
+
+    @abstractmethod
+    def losses(self, data: SeriesSet, truth: Any) -> Floats:
+        """Return (S,) how wrong the model is about each series."""
+
+    def focus(self, answers: Floats) -> int:
+        """Return which of the W numbers of one answer (W,) is explained where nobody chose: the largest."""
+        return int(answers.argmax())
+
+
+class ClassQuestion(Question):
+    """Asks for the probability of each class."""
+
+    measure = "log loss"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The classes."""
+        return tuple(str(label) for label in self.model.classes_)
+
+    def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
+        """Return (S, C) probabilities."""
+        chances: Floats = self.model.predict_proba(data)
+        return chances
+
+    def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
+        """Return the series, and the positions of their classes."""
+        return data, codes_of(target, self.model.classes_)
+
+    def losses(self, data: SeriesSet, truth: Any) -> Floats:
+        """Return the negative logarithm of the probability of what was true."""
+        chances = self.answers(data)[np.arange(len(truth)), truth]
+        surprise: Floats = -np.log(np.clip(chances, _TINY, 1.0))
+        return surprise
+
+    def focus(self, answers: Floats) -> int:
+        """Return the second of two classes, the most probable one of more."""
+        return 1 if len(answers) == 2 else int(answers.argmax())
+
+
+class ValueQuestion(Question):
+    """Asks for values."""
+
+    measure = "absolute error"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The outputs, by number where there are several."""
+        K = getattr(self.model, "n_outputs_", 0)
+        return ("prediction",) if K == 0 else tuple(f"output {place}" for place in range(K))
+
+    def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
+        """Return (S, K) values."""
+        values: Floats = np.asarray(self.model.predict(data), dtype=np.float64).reshape(len(data), -1)
+        return values
+
+    def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
+        """Return the series, and their values (S, K)."""
+        truth = task_of(self.model).check_target(target, len(data))
+        assert truth is not None
+        return data, truth.reshape(len(data), -1)
+
+    def losses(self, data: SeriesSet, truth: Any) -> Floats:
+        """Return the mean absolute error over the outputs."""
+        errors: Floats = np.abs(self.answers(data) - truth).mean(axis=1)
+        return errors
+
+    def focus(self, answers: Floats) -> int:
+        """Return the first output."""
+        return 0
+
+
+class ForecastQuestion(Question):
+    """Asks for the channels as far ahead as the model was trained to look."""
+
+    measure = "absolute error in standard deviations"
+    has_target = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The channels that are forecast."""
+        return tuple(self.model.channels_)
+
+    def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
+        """Return (S, C) forecasts for the usual horizon after `at`."""
+        ahead = getattr(self.model, "horizon_", self.model.encoder_.time_scale_)
+        now = last_times(data) if at is None else at
+        values: Floats = self.model.predict(data, (now + ahead)[:, None])[:, 0]
+        return values
+
+    def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
+        """Return the series up to a cut, and what was measured after it."""
+        test = forecast_test(self.model, data)
+        truth = [self.model._standardised(values) for values in test.truth]
+        return test.past.data, (test.times, truth)
+
+    def losses(self, data: SeriesSet, truth: Any) -> Floats:
+        """Return the mean absolute error of each series in standard deviations of the channels."""
+        times, wanted = truth
+        forecasts = self.model.predict(data, times)
+        return np.array(
+            [
+                np.nanmean(np.abs(self.model._standardised(said) - measured))
+                for said, measured in zip(forecasts, wanted, strict=True)
+            ]
+        )
+
+    def focus(self, answers: Floats) -> int:
+        """Return the first channel."""
+        return 0
+
+
+def question_of(model: Any) -> Question:
+    """Return what a fitted model is asked.
+
+    Raises:
+        NotFittedError: it is not fitted.
+        TypeError: an estimator of no task.
+        ValueError: a model of one target per sample.
+
+    """
+    task = task_of(model)
+    check_is_fitted(model)
+    if getattr(model, "per_step", False):
+        raise ValueError("`model` predicts every sample (`per_step`); only models of whole series are explained")
+    if hasattr(model, "predict_proba"):
+        return ClassQuestion(model)
+    return ValueQuestion(model) if task.has_target else ForecastQuestion(model)
+
+
+def networks_of(model: Any) -> SeriesEstimator:
+    """Return the estimator that has the networks: of a stacked model that of its networks, else the model itself."""
+    networks: SeriesEstimator = getattr(model, "cfc_", model)
+    return networks

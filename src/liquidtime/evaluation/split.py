@@ -1,0 +1,205 @@
+"""How series are parted for a test: a share, whole groups, later ones, a set of their own, or folds."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime._checks import check_size
+from liquidtime.data import SeriesSet
+from liquidtime.data.container import absolute_times, sample_times
+from liquidtime.data.encoding.future_times import last_times
+from liquidtime.estimators.stacking.folds import make_folds
+from liquidtime.evaluation.grouped_ids import grouped_ids
+from liquidtime.evaluation.hold_out import FEWEST, Rows, ends_by_share, hold_out, hold_out_ends, hold_out_later
+
+
+@dataclass(frozen=True, eq=False)
+class SplitRequest:
+    """What was asked of a split; at most one of `test`, `after` and `folds`.
+
+    Args:
+        share: of the series to test on; 0 tests nothing.
+        groups: (S,) series of one group are never on both sides; None for none.
+        test: (S,) which series are tested on; None where that is to be decided.
+        after: series that end at this time or later are tested on; None for none.
+        folds: how many; None for one test part.
+    """
+
+    share: float = 0.2
+    groups: Any = None
+    test: npt.NDArray[np.bool_] | None = None
+    after: Any = None
+    folds: int | None = None
+
+    def __post_init__(self) -> None:
+        asked = [("test", self.test), ("test_after", self.after), ("folds", self.folds)]
+        named = [f"`{name}`" for name, value in asked if value is not None]
+        if len(named) > 1:
+            raise ValueError(f"{' and '.join(named)} are different ways to test; give one of them")
+        if self.folds is not None:
+            check_size("folds", self.folds, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Series parted for a test.
+
+    Args:
+        data: the series that `folds` counts; pieces of them where series were cut in time.
+        folds: (training rows, test rows), one pair, or one per fold; none where nothing is tested.
+        words: how they were parted.
+        groups: (S,) numbers of the groups that stay together; None for none.
+        order: (S,) when each series ended, where the test is by time: choices inside the training part then go by
+            time too; None for none.
+        cut: whether `data` has pieces of series.
+    """
+
+    data: SeriesSet
+    folds: Sequence[tuple[Rows, Rows]]
+    words: str
+    groups: npt.NDArray[np.int64] | None = None
+    order: npt.NDArray[Any] | None = None
+    cut: bool = False
+
+
+def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any, in_time: bool) -> Split:
+    """Return how series are parted; warn where nothing is tested, and where ids look grouped but no groups are given.
+
+    Args:
+        data: S series.
+        request: what was asked for.
+        seed: of random draws.
+        strata: (S,) classes of which every part is to have its share; None for none.
+        in_time: whether a series can be trained on up to some time and tested on after it, as for forecasts.
+
+    Raises:
+        ValueError: a split that leaves nothing to train on or to test on.
+
+    """
+    groups = group_codes(request.groups, len(data))
+    if request.test is not None:
+        train, test = np.flatnonzero(~request.test), np.flatnonzero(request.test)
+        return Split(data, [(train, test)], "a set of their own", groups)
+    if request.after is not None:
+        return _by_time(data, request.after, strata, groups, in_time)
+    looks = "" if groups is not None else grouped_ids(data.ids)
+    if looks:
+        warnings.warn(
+            f"{looks}. If they are of one thing, keep them together with `groups`; otherwise the figures of the test "
+            "are too good.",
+            UserWarning,
+            stacklevel=4,
+        )
+    apart = "" if groups is None else f", {int(groups.max()) + 1:,} groups kept together"
+    if request.folds is not None:
+        folds = _folds(len(data), request.folds, seed, strata, groups)
+        return Split(data, folds, f"each by a model of the other folds, {len(folds)} in all{apart}", groups)
+    if request.share == 0:
+        warnings.warn(
+            "`test_share` is 0: the model is trained on all series and not tested, so that nothing is known about how "
+            "good it is",
+            UserWarning,
+            stacklevel=4,
+        )
+        return Split(data, [], "nothing is tested", groups)
+    if in_time and len(data) < FEWEST:
+        pieces, train, test = hold_out_ends(data, ends_by_share(data, request.share))
+        return Split(pieces, [(train, test)], f"the last {request.share:.0%} of the samples", cut=True)
+    train, test = hold_out(len(data), request.share, seed, strata, groups)
+    return Split(data, [(train, test)], f"drawn at random{apart}", groups)
+
+
+def group_codes(groups: Any, S: int) -> npt.NDArray[np.int64] | None:
+    """Return (S,) the number of each series' group, or None where no groups are given.
+
+    Raises:
+        ValueError: another number of them than of series, or a group that is not known.
+
+    """
+    if groups is None:
+        return None
+    array = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
+    if array.shape != (S,):
+        raise ValueError(f"`groups` must have one entry per series, ({S},); got shape {array.shape}")
+    unknown = np.array([item is None or item != item for item in array.tolist()], dtype=bool)
+    if unknown.any():
+        raise ValueError(
+            f"`groups` must be known for every series; {int(unknown.sum())} are not, the first at position "
+            f"{int(unknown.argmax())}"
+        )
+    texts = array.astype(str) if array.dtype == object else array
+    return np.unique(texts, return_inverse=True)[1].astype(np.int64)
+
+
+def moment_of(data: SeriesSet, moment: Any) -> Any:
+    """Return a time that can be compared with those of the series: a number, or a time stamp.
+
+    Args:
+        data: the series.
+        moment: a number, a time stamp, or the text of either.
+
+    Raises:
+        ValueError: what is no such time.
+
+    """
+    stamps = data.origins is not None and data.origins.dtype.kind == "M"
+    try:
+        if not stamps:
+            return int(moment) if data.origins is not None else float(moment)
+        if isinstance(moment, str):
+            moment = datetime.datetime.fromisoformat(moment)
+        if isinstance(moment, datetime.datetime) and moment.tzinfo is not None:
+            moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
+        if isinstance(moment, int | float):
+            raise TypeError
+        return np.datetime64(moment, "ns")
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = "a time stamp such as 2024-03-31 or 2024-03-31T12:00" if stamps else "a number, as the times are"
+        raise ValueError(f"`test_after` must be {kind}; got {moment!r}") from error
+
+
+def _by_time(data: SeriesSet, after: Any, strata: Any, groups: Any, in_time: bool) -> Split:
+    moment = moment_of(data, after)
+    ends = absolute_times(data, last_times(data)[:, None])[:, 0]
+    if not in_time:
+        train, test = hold_out_later(ends, moment, strata, groups)
+        left = len(data) - len(train) - len(test)
+        apart = f"; {left:,} earlier ones of the same groups are left out" if left else ""
+        return Split(data, [(train, test)], f"those that end at {after} or later{apart}", groups, ends)
+    every = sample_times(data)
+    later = np.concatenate([[0], np.cumsum(every >= moment)])
+    held = later[data.offsets[1:]] - later[data.offsets[:-1]]
+    held[(held < 2) | (data.lengths == 0)] = 0  # nothing could be forecast
+    pieces, train, test = hold_out_ends(data, held)
+    if not len(test) or not (pieces.lengths[train] >= 2).any():
+        raise ValueError(
+            f"`test_after` must leave samples to train on and to test on; the series end from {ends.min()} to "
+            f"{ends.max()}, and {int((every < moment).sum()):,} of {len(every):,} samples are before {moment}"
+        )
+    return Split(pieces, [(train, test)], f"samples at {after} or later", cut=True)
+
+
+def _folds(S: int, count: int, seed: int, strata: Any, groups: Any) -> list[tuple[Rows, Rows]]:
+    codes = None if strata is None else np.unique(strata, return_inverse=True)[1].astype(np.int64)
+    number = S if groups is None else int(groups.max()) + 1
+    if number < max(count, FEWEST if groups is None else 2):
+        what = "series" if groups is None else "groups"
+        raise ValueError(f"`folds` must be at most the number of {what}; got {count} folds of {number} {what}")
+    folds = make_folds(S, count, seed, codes, groups)
+    if codes is not None:
+        for train, held in folds:
+            new = np.setdiff1d(codes[held], codes[train])
+            if len(new):
+                label = np.unique(strata)[new[0]]
+                raise ValueError(
+                    f"`folds` need at least 2 series of each class, and of several groups; those of class {label} are "
+                    "all in one fold"
+                )
+    return folds

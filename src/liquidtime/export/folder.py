@@ -1,0 +1,54 @@
+"""The folder of an exported model, written whole once it has passed its check."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from liquidtime.training.artifact import write_folder
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Args:
+        path: the folder, or the file of a bare layer.
+        sizes: bytes by file name.
+        largest_difference: from the library on the test vectors: in probabilities, or in standard deviations of a
+            regression target.
+        microseconds: of one sample with its prediction, the median; on this machine.
+        facts: what else there is to say, by name.
+    """
+
+    path: Path
+    sizes: Mapping[str, int]
+    largest_difference: float
+    microseconds: float
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def scratch_folder(files: Mapping[str, bytes]) -> Iterator[Path]:
+    """Write files into a temporary folder, in which they are tried."""
+    with tempfile.TemporaryDirectory(prefix="liquidtime-export-") as name:
+        folder = Path(name)
+        for file, content in files.items():
+            (folder / file).write_bytes(content)
+        yield folder
+
+
+def write_exported(
+    path: Path,
+    files: Mapping[str, bytes],
+    difference: float,
+    microseconds: float,
+    facts: Mapping[str, str] | None = None,
+) -> Exported:
+    """Write the folder and say what was written; arguments as in `Exported`."""
+    write_folder(path.absolute(), files)
+    sizes = {name: len(content) for name, content in files.items()}
+    return Exported(path, sizes, difference, microseconds, facts or {})

@@ -1,0 +1,179 @@
+"""A traced graph as ONNX nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+
+from liquidtime.export.trace import Graph, Operation, Value
+
+OPSET, IR_VERSION = 17, 8
+TYPES = {
+    torch.float32: TensorProto.FLOAT,
+    torch.float64: TensorProto.DOUBLE,
+    torch.int64: TensorProto.INT64,
+    torch.bool: TensorProto.BOOL,
+}
+_PLAIN = {
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min", "neg": "Neg", "abs": "Abs",
+    "exp": "Exp", "log": "Log", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus", "relu": "Relu",
+    "erf": "Erf", "sqrt": "Sqrt", "floor": "Floor", "eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater",
+    "ge": "GreaterOrEqual", "and": "And", "or": "Or", "not": "Not", "where": "Where",
+}  # fmt: skip
+
+
+class Nodes:
+    """ONNX nodes and constants, gathered one after another.
+
+    Args:
+        prefix: of every name, so that graphs can stand inside each other.
+    """
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: dict[bytes, onnx.TensorProto] = {}
+        self._count = 0
+
+    def constant(self, array: Any) -> str:
+        """Return the name of a constant; equal ones are stored once."""
+        array = np.array(array, order="C")
+        key = f"{array.dtype}{array.shape}".encode() + array.tobytes()
+        if key not in self.constants:
+            name = f"{self.prefix}constant_{len(self.constants)}"
+            self.constants[key] = numpy_helper.from_array(array, name)
+        return str(self.constants[key].name)
+
+    def add(self, kind: str, inputs: Sequence[str], output: str | None = None, **attributes: Any) -> str:
+        """Add a node with one output, and return the output's name."""
+        self._count += 1
+        name = output or f"{self.prefix}value_{self._count}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def add_graph(self, graph: Graph, inputs: Mapping[str, str]) -> dict[str, str]:
+        """Add the operations of a graph, and return the names of its outputs.
+
+        Args:
+            graph: the operations.
+            inputs: which names stand for the graph's inputs.
+        """
+        names = {id(value): inputs[name] for name, value in graph.inputs.items()}
+        for operation in graph.operations:
+            given = [
+                self.constant(_array(value)) if value.constant is not None else names[id(value)]
+                for value in operation.inputs
+            ]
+            names[id(operation.output)] = self._add_operation(operation, given)
+        return {name: names[id(value)] for name, value in graph.outputs.items()}
+
+    def _add_operation(self, operation: Operation, given: list[str]) -> str:
+        kind, options, output = operation.kind, operation.options, operation.output
+        if kind in _PLAIN:
+            return self.add(_PLAIN[kind], given)
+        if kind == "ne":
+            return self.add("Not", [self.add("Equal", given)])
+        if kind == "cast":
+            return self.add("Cast", given, to=TYPES[output.dtype])
+        if kind == "linear":
+            return self.add("Gemm", given, transB=1)
+        if kind == "sum":
+            axes = self.constant(np.array([options["axis"] + 1]))
+            return self.add("ReduceSum", [given[0], axes], keepdims=int(options["keep"]))
+        if kind == "softmax":
+            return self.add("Softmax", given, axis=-1)
+        if kind == "concat":
+            return self._concat(operation, given)
+        if kind == "slice":
+            bounds = [self.constant(np.array([options[name]])) for name in ("start", "stop")]
+            return self.add("Slice", [*given, *bounds, self.constant(np.array([options["axis"] + 1]))])
+        if kind == "take":
+            return self.add("Gather", [given[0], self.constant(np.array(options["index"]))], axis=-1)
+        if kind == "reshape":
+            return self.add("Reshape", [given[0], self.constant(np.array([-1, *output.shape]))])
+        if kind == "fill":
+            number = self.constant(np.array(options["number"], dtype=_array_type(output)))
+            return self.add("Expand", [number, self._shape_of(given[0], output)])
+        assert kind == "interpolate", kind
+        return self._interpolate(given)
+
+    def _concat(self, operation: Operation, given: list[str]) -> str:
+        """Join parts, of which constants have no axis of series yet."""
+        batched = next(name for name, value in zip(given, operation.inputs, strict=True) if value.batched)
+        parts = []
+        for name, value in zip(given, operation.inputs, strict=True):
+            if not value.batched:
+                parts.append(self.add("Expand", [name, self._shape_of(batched, value)]))
+            else:
+                parts.append(name)
+        return self.add("Concat", parts, axis=operation.options["axis"] + 1)
+
+    def _shape_of(self, batched: str, value: Value) -> str:
+        """Return the name of a shape: as many series as another value has, each of the shape of `value`."""
+        B = self.add("Slice", [self.add("Shape", [batched]), *(self.constant(np.array([at])) for at in (0, 1))])
+        return self.add("Concat", [B, self.constant(np.array(value.shape, dtype=np.int64))], axis=0)
+
+    def _interpolate(self, given: list[str]) -> str:
+        """Add `liquidtime.export.table.interpolate`: the two rows of each column, weighted, as one product."""
+        seen, knots, pieces, low, width, corners, rows = given
+        last, one = self.constant(np.array([-1])), self.constant(np.array(1, dtype=np.int64))
+        beyond = self.add("GreaterOrEqual", [self.add("Unsqueeze", [seen, last]), knots])
+        k = self.add("ReduceSum", [self.add("Cast", [beyond], to=TensorProto.INT64), last], keepdims=0)
+        k = self.add("Max", [self.add("Sub", [k, one]), self.constant(np.array(0, dtype=np.int64))])
+        piece = self.add("Add", [pieces, k])
+        f = self.add("Sub", [seen, self.add("Gather", [low, piece])])
+        f = self.add("Div", [f, self.add("Gather", [width, piece])])
+        zero, unit = (self.constant(np.array(number, dtype=np.float32)) for number in (0, 1))
+        f = self.add("Min", [self.add("Max", [f, zero]), unit])
+        shares = self.add("Concat", [self.add("Sub", [unit, f]), f], axis=1)  # (B, 2Q)
+        at = self.add("Add", [corners, k])
+        both = self.add("Gather", [rows, self.add("Concat", [at, self.add("Add", [at, one])], axis=1)])  # (B, 2Q, U)
+        middle = self.constant(np.array([1]))
+        total = self.add("MatMul", [self.add("Unsqueeze", [shares, middle]), both])
+        return self.add("Squeeze", [total, middle])
+
+
+def _array(value: Value) -> Any:
+    assert value.constant is not None
+    return value.constant.numpy()
+
+
+def _array_type(value: Value) -> Any:
+    return torch.zeros(0, dtype=value.dtype).numpy().dtype
+
+
+def declared(name: str, value: Value, between: Sequence[str] = ()) -> onnx.ValueInfoProto:
+    """Return the declaration of a value that a graph takes or gives, with the axes "B" and those `between` in front."""
+    return helper.make_tensor_value_info(name, TYPES[value.dtype], ["B", *between, *value.shape])
+
+
+def model_of(
+    name: str,
+    nodes: Nodes,
+    inputs: Sequence[onnx.ValueInfoProto],
+    outputs: Sequence[onnx.ValueInfoProto],
+    metadata: Mapping[str, str],
+) -> onnx.ModelProto:
+    """Return a checked model.
+
+    Args:
+        name: of the graph.
+        nodes: its nodes and constants.
+        inputs: declared.
+        outputs: declared.
+        metadata: texts by name that the file carries.
+    """
+    graph = helper.make_graph(nodes.nodes, name, list(inputs), list(outputs), list(nodes.constants.values()))
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="liquidtime"
+    )
+    for key, text in metadata.items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = key, text
+    onnx.checker.check_model(model, full_check=True)
+    return model

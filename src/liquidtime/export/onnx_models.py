@@ -1,0 +1,185 @@
+"""The ONNX models of a step: one sample at a time, and whole series; and that of a bare layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper
+
+from liquidtime.cells import Cell
+from liquidtime.export.member_step import LayerStep
+from liquidtime.export.onnx_graph import Nodes, declared, model_of
+from liquidtime.export.simplify import simplified
+from liquidtime.export.step import Step, part_of, read_graph, step_graph
+from liquidtime.export.trace import Graph, Value, trace
+from liquidtime.layers import Recurrent
+
+STATE = ("doubles", "floats")
+
+
+def step_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
+    """Return the model of one sample more of each of B series.
+
+    Inputs `doubles` and `floats` (the state; zeros before the first sample), `t` (B,), `values` (B, C) with NaN for not
+    observed, and `static` (B, F) likewise, where there are static features. Outputs `doubles_after`, `floats_after` and
+    `prediction` (B, K).
+    """
+    graph, nodes = step_graph(step), Nodes()
+    names = {name: name for name in (*STATE, "t")} | _observed(nodes, graph, ("values", "seen"))
+    names |= _observed(nodes, graph, ("static", "known"))
+    outputs = nodes.add_graph(graph, names)
+    for name, made in outputs.items():
+        nodes.add("Identity", [made], name)
+    given = [name for name in (*STATE, "t", "values", "static") if graph.inputs[name].shape != (0,)]
+    return model_of(
+        "step",
+        nodes,
+        [declared(name, graph.inputs[name]) for name in given],
+        [declared(name, value) for name, value in graph.outputs.items()],
+        metadata,
+    )
+
+
+def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
+    """Return the model of whole series: a `Scan` over the very step of `step_model`, then its prediction.
+
+    Inputs `times` (B, T), `values` (B, T, C) with NaN for not observed, `lengths` (B,) samples of each series, of which
+    those behind change nothing, and `static` (B, F) where there are static features. Output `prediction` (B, K).
+    """
+    whole = step_graph(step)
+    advance, read = part_of(whole, ("doubles_after", "floats_after")), read_graph(step)
+    inside = _live_step(advance)
+    nodes = Nodes()
+    B = nodes.add("Shape", ["lengths"])
+    starts = []
+    for name in STATE:
+        size = np.array(advance.inputs[name].shape, dtype=np.int64)
+        kind = np.float64 if name == "doubles" else np.float32
+        zero = nodes.constant(np.zeros((), dtype=kind))
+        starts.append(nodes.add("Expand", [zero, nodes.add("Concat", [B, nodes.constant(size)], axis=0)]))
+    T = nodes.add("Slice", [nodes.add("Shape", ["times"]), *(nodes.constant(np.array([at])) for at in (1, 2))])
+    T = nodes.add("Squeeze", [T, nodes.constant(np.array([0]))])
+    zero, one = (nodes.constant(np.array(number, dtype=np.int64)) for number in (0, 1))
+    positions = nodes.add("Unsqueeze", [nodes.add("Range", [zero, T, one]), nodes.constant(np.array([0]))])
+    ends = nodes.add("Unsqueeze", ["lengths", nodes.constant(np.array([1]))])
+    live = nodes.add("Less", [positions, ends])  # (B, T)
+    after = ["doubles_end", "floats_end"]
+    nodes.nodes.append(
+        helper.make_node(
+            "Scan", [*starts, "times", "values", live], after, body=inside, num_scan_inputs=3, scan_input_axes=[1, 1, 1]
+        )
+    )
+    names = dict(zip(STATE, after, strict=True)) | _observed(nodes, read, ("static", "known"))
+    nodes.add("Identity", [nodes.add_graph(read, names)["prediction"]], "prediction")
+    inputs = [
+        declared("times", advance.inputs["t"], ["T"]),
+        declared("values", advance.inputs["values"], ["T"]),
+        helper.make_tensor_value_info("lengths", TensorProto.INT64, ["B"]),
+    ]
+    if read.inputs["static"].shape != (0,):
+        inputs.append(declared("static", read.inputs["static"]))
+    return model_of("series", nodes, inputs, [declared("prediction", read.outputs["prediction"])], metadata)
+
+
+def layer_model(layer: Recurrent) -> onnx.ModelProto:
+    """Return the model of a bare layer over whole sequences: a `Scan` over one step of its cells.
+
+    Inputs `x` (B, T, D), `dt` (B, T), and for each part of the state `h0`, `h0_1`, … (L, B, ·); outputs `y` (B, T, ·),
+    and `h`, `h_1`, … after the last sample. With `batch_first=False` the first two axes of x, dt and y change places.
+
+    Raises:
+        ValueError: a layer in both directions, or one with an operation that has no counterpart.
+
+    """
+    step = LayerStep(layer.eval()).eval()
+    sizes = {f"s{k}": torch.zeros(1, size) for k, size in enumerate(step.sizes)}
+    example = {"x": torch.zeros(1, layer.input_size), "dt": torch.zeros(1)} | sizes
+
+    def run(x: torch.Tensor, dt: torch.Tensor, *state: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y, after = step(x, state, dt)
+        return (y, *after)
+
+    graph = simplified(trace(run, example, ("y", *(f"{name}_after" for name in sizes))))
+    body = Nodes("body_")
+    outputs = body.add_graph(graph, {name: f"body_{name}" for name in graph.inputs})
+    ordered = [*(f"{name}_after" for name in sizes), "y"]
+    for name in ordered:
+        body.add("Identity", [outputs[name]], f"body_{name}")
+    inside = helper.make_graph(
+        body.nodes,
+        "one step",
+        [declared(f"body_{name}", graph.inputs[name]) for name in (*sizes, "x", "dt")],
+        [declared(f"body_{name}", graph.outputs[name]) for name in ordered],
+        list(body.constants.values()),
+    )
+    nodes, L = Nodes(), layer.num_layers
+    cell = layer.cells[0]
+    assert isinstance(cell, Cell)
+    parts = ["" if k == 0 else f"_{k}" for k in range(len(cell.state_sizes))]
+    starts = [
+        nodes.add("Gather", [f"h0{part}", nodes.constant(np.array(row, dtype=np.int64))], axis=0)
+        for row in range(L)
+        for part in parts
+    ]
+    ends = [f"end_{row}{part}" for row in range(L) for part in parts]
+    axis = 1 if layer.batch_first else 0
+    nodes.nodes.append(
+        helper.make_node(
+            "Scan", [*starts, "x", "dt"], [*ends, "y"], body=inside, num_scan_inputs=2,
+            scan_input_axes=[axis, axis], scan_output_axes=[axis],
+        )
+    )  # fmt: skip
+    front = nodes.constant(np.array([0]))
+    for part in parts:
+        rows = [nodes.add("Unsqueeze", [f"end_{row}{part}", front]) for row in range(L)]
+        nodes.add("Concat", rows, f"h{part}", axis=0)
+    axes = ["B", "T"] if layer.batch_first else ["T", "B"]
+
+    def flat(name: str, *shape: int | str) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
+
+    states: list[tuple[str, list[int | str]]] = [
+        (part, [L, "B", size]) for part, size in zip(parts, cell.state_sizes, strict=True)
+    ]
+    inputs = [
+        flat("x", *axes, layer.input_size),
+        flat("dt", *axes),
+        *(flat(f"h0{part}", *rest) for part, rest in states),
+    ]
+    results = [flat("y", *axes, layer.output_size), *(flat(f"h{part}", *rest) for part, rest in states)]
+    return model_of("layer", nodes, inputs, results, {})
+
+
+def _observed(nodes: Nodes, graph: Graph, names: tuple[str, str]) -> dict[str, str]:
+    """Return the names of values and of whether they are there, from one input with NaN for what is not."""
+    values, seen = names
+    if graph.inputs[values].shape == (0,):
+        return {values: "", seen: ""}
+    missing = nodes.add("IsNaN", [values])
+    zero = nodes.constant(np.zeros((), dtype=np.float32))
+    return {values: nodes.add("Where", [missing, zero, values]), seen: nodes.add("Not", [missing])}
+
+
+def _live_step(advance: Graph) -> onnx.GraphProto:
+    """Return the step as the body of a `Scan`, in which a series that has ended stays as it is."""
+    body = Nodes("body_")
+    inputs = {"doubles": "body_doubles", "floats": "body_floats", "t": "body_t"}
+    missing = body.add("IsNaN", ["body_values"])
+    zero = body.constant(np.zeros((), dtype=np.float32))
+    inputs |= {"values": body.add("Where", [missing, zero, "body_values"]), "seen": body.add("Not", [missing])}
+    outputs = body.add_graph(advance, inputs | {"static": "", "known": ""})
+    here = body.add("Unsqueeze", ["body_live", body.constant(np.array([1]))])
+    for name in STATE:
+        body.add("Where", [here, outputs[f"{name}_after"], f"body_{name}"], f"body_{name}_after")
+    live = Value("live", (), torch.bool, batched=True)
+    given = [*((name, advance.inputs[name]) for name in (*STATE, "t", "values")), ("live", live)]
+    return helper.make_graph(
+        body.nodes,
+        "one sample",
+        [declared(f"body_{name}", value) for name, value in given],
+        [declared(f"body_{name}_after", advance.outputs[f"{name}_after"]) for name in STATE],
+        list(body.constants.values()),
+    )

@@ -1,0 +1,109 @@
+"""Export to ONNX: a folder with a model of one sample, one of whole series, and a runner without torch."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from liquidtime.data import SeriesSet
+from liquidtime.export.folder import Exported, scratch_folder, write_exported
+from liquidtime.export.manifest import NAME, manifest
+from liquidtime.export.step import Step, step_of
+from liquidtime.export.vectors import BOUND, CheckFailed, Vector, check, differences, vectors_of
+from liquidtime.layers import Recurrent
+from liquidtime.training.artifact import json_to_bytes, write_file
+
+
+def onnx(model: Any, path: str | Path, *, data: SeriesSet | None = None) -> Exported:
+    """Write a model as ONNX files.
+
+    Of an estimator a folder with `step.onnx`, `series.onnx`, `runner.py`, `model.json` and `vectors.json`; of a bare
+    layer (`lt.CfC`, `lt.LTC`, any `lt.Recurrent`) one file.
+
+    Args:
+        model: a fitted classifier or regressor, its folder, or a recurrent layer.
+        path: the folder, or the file, to write.
+        data: series for the test vectors; without any they are made up.
+
+    Raises:
+        ValueError: a model that cannot be exported; with the reason.
+        CheckFailed: what was made differs from the model; nothing was written.
+        ImportError: onnx or onnxruntime is not installed.
+
+    """
+    try:
+        from liquidtime.export import onnx_runner
+        from liquidtime.export.onnx_models import layer_model, series_model, step_model
+    except ModuleNotFoundError as error:
+        text = f"exporting to ONNX needs the package {error.name!r}: pip install 'liquidtime[export]'"
+        raise ImportError(text) from error
+
+    if isinstance(model, Recurrent):
+        return _layer(model, Path(path), layer_model(model).SerializeToString())
+    step = step_of(model)
+    vectors = vectors_of(step, data)
+    described = manifest(step, "onnx", real_vectors=data is not None)
+    metadata = {"manifest": json_to_bytes(described).decode()}
+    files = {
+        "step.onnx": step_model(step, metadata).SerializeToString(),
+        "series.onnx": series_model(step, metadata).SerializeToString(),
+        "runner.py": Path(onnx_runner.__file__).read_bytes(),
+        "vectors.json": json_to_bytes([vector.to_dict() for vector in vectors]),
+        NAME: json_to_bytes(described, indent=1),
+    }
+    with scratch_folder(files) as folder:
+        difference, microseconds = _checked(step, folder, vectors)
+    return write_exported(Path(path), files, difference, microseconds)
+
+
+def _checked(step: Step, folder: Path, vectors: list[Vector]) -> tuple[float, float]:
+    """Return the largest difference after every sample and of whole series, and the microseconds of a sample."""
+    from liquidtime.export import onnx_runner
+
+    runner, largest, spent = onnx_runner.Model(folder), 0.0, []
+    for vector in vectors:
+        runner._live["check"] = onnx_runner._Series(runner._start(), vector.static[None])
+        for t, row, wanted in zip(vector.times, vector.values, vector.predictions, strict=True):
+            before = time.perf_counter()
+            given = runner.update("check", float(t), row)
+            spent.append(time.perf_counter() - before)
+            largest = max(largest, differences(step, wanted, given))
+        runner.reset()
+        feed = {"times": vector.times[None], "values": vector.values[None], "lengths": np.array([len(vector.times)])}
+        whole = runner._run("series", feed, vector.static[None])[0][0]
+        largest = max(largest, differences(step, vector.predictions[-1], whole))
+    check(largest, "the ONNX model")
+    return largest, 1e6 * float(np.median(spent))
+
+
+def _layer(layer: Recurrent, path: Path, content: bytes) -> Exported:
+    """Check the model of a layer on random sequences, and write it."""
+    import onnxruntime
+
+    if path.is_dir():
+        raise IsADirectoryError(f"`path` of a layer must be a file such as 'rnn.onnx'; {path} is a folder")
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    B, T = 3, 11
+    generator = torch.Generator().manual_seed(0)
+    feed = {
+        given.name: torch.zeros([{"B": B, "T": T}.get(size, size) for size in given.shape])
+        for given in session.get_inputs()
+    }
+    feed["x"] = torch.randn(feed["x"].shape, generator=generator)
+    feed["dt"] = torch.rand(feed["dt"].shape, generator=generator)
+    with torch.inference_mode():
+        y, h = layer(feed["x"], dt=feed["dt"])
+    before = time.perf_counter()
+    results = session.run(None, {name: tensor.numpy() for name, tensor in feed.items()})
+    spent = (time.perf_counter() - before) / T
+    wanted = [y, *((h,) if isinstance(h, torch.Tensor) else h)]
+    largest = max(float(np.abs(one.numpy() - other).max()) for one, other in zip(wanted, results, strict=True))
+    scale = max(1.0, max(float(part.abs().max()) for part in wanted))
+    if not largest <= BOUND * scale:
+        raise CheckFailed(f"the ONNX layer differs from the layer by {largest:.2g}; nothing was written")
+    write_file(path.absolute(), content)
+    return Exported(path, {path.name: len(content)}, largest, 1e6 * spent)

@@ -1,0 +1,149 @@
+"""Series with the predictions that the library gives after each of their samples, to check a target against."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.data.encoding.alignment import aligned
+from liquidtime.estimators.live import LiveSeries
+from liquidtime.export.step import Step
+
+COUNT, LONGEST = 20, 60
+_NO_CATEGORY = "\x00 no category"
+BOUND = 5e-6
+"""Largest difference that a target may have: in probabilities, or in standard deviations of a regression target."""
+
+
+class CheckFailed(RuntimeError):
+    """An exported model does not give what the library gives; nothing was written."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One series.
+
+    Args:
+        id: of the series.
+        static: (F,) float32 raw static features, NaN = not known.
+        times: (T,) float64.
+        values: (T, C) float32, NaN = not observed.
+        predictions: (T, K) after each sample.
+    """
+
+    id: str
+    static: npt.NDArray[np.float32]
+    times: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float32]
+    predictions: npt.NDArray[np.float64]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, None for NaN."""
+        return {
+            "id": self.id,
+            "static": _plain(self.static),
+            "times": self.times.tolist(),
+            "values": [_plain(row) for row in self.values],
+            "predictions": self.predictions.tolist(),
+        }
+
+
+def vectors_of(step: Step, data: SeriesSet | None) -> list[Vector]:
+    """Return 20 series of a set, evenly spread over it, or made up in the ranges of training where there is none.
+
+    Args:
+        step: of the model.
+        data: real series.
+
+    Raises:
+        ValueError: the set has no series with a sample.
+
+    """
+    encoder = step.encoder
+    if data is None:
+        rng = np.random.default_rng(0)
+        return [_answered(step, f"made up {k}", *_made_up(encoder, rng)) for k in range(COUNT)]
+    data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
+    rows = np.flatnonzero(data.lengths > 0)
+    if len(rows) == 0:
+        raise ValueError("the data must hold at least one series with a sample; got none")
+    chosen = rows[np.linspace(0, len(rows) - 1, min(COUNT, len(rows))).astype(int)]
+    made = []
+    for row in chosen:
+        part = slice(data.offsets[row], min(data.offsets[row + 1], data.offsets[row] + LONGEST))
+        made.append(_answered(step, str(data.ids[row]), data.static[row], data.times[part], data.values[part]))
+    return made
+
+
+def differences(step: Step, wanted: npt.NDArray[Any], given: npt.NDArray[Any]) -> float:
+    """Return the largest difference of predictions (..., K), in the unit of `BOUND`; NaN counts as infinite."""
+    apart = np.abs(np.asarray(wanted, dtype=np.float64) - given) / step.spread
+    return float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0))
+
+
+def check(difference: float, what: str) -> None:
+    """Refuse a target that is further from the library than `BOUND`."""
+    if difference > BOUND:
+        raise CheckFailed(f"{what} differs from the model by {difference:.2g}, over {BOUND:g}; nothing was written")
+
+
+def _answered(
+    step: Step,
+    id: str,
+    static: npt.NDArray[np.float32],
+    times: npt.NDArray[np.float64],
+    values: npt.NDArray[np.float32],
+) -> Vector:
+    encoder = step.encoder
+    live = LiveSeries(step.encoders, step.networks, _by_name(encoder, static))
+    predictions = [
+        step.finished(live.update(float(t), row)).mean(dim=0).double().numpy()
+        for t, row in zip(times, values, strict=True)
+    ]
+    return Vector(id, static.astype(np.float32), times.astype(np.float64), values, np.stack(predictions))
+
+
+def _by_name(encoder: SeriesEncoder, static: npt.NDArray[np.float32]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for name, value in zip(encoder.static_names_, static.tolist(), strict=True):
+        labels: Sequence[str] | None = encoder.categories_.get(name)
+        if labels is not None and value == value:
+            value = labels[int(value)] if value >= 0 else _NO_CATEGORY
+        named[name] = value
+    return named
+
+
+def _made_up(
+    encoder: SeriesEncoder, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.float32]]:
+    """Return static features, times and values of a series: several samples at one time, gaps, values left out."""
+    T = int(rng.integers(5, LONGEST // 2))
+    gaps = encoder.time_scale_ * rng.choice([0.0, 0.3, 1.0, 1.0, 2.5, 30.0], T)
+
+    def drawn(names: Sequence[str], scaling: Any, n: int) -> npt.NDArray[np.float32]:
+        columns = []
+        for c, name in enumerate(names):
+            labels = encoder.categories_.get(name)
+            made = scaling.invert(c, rng.normal(size=n)) if labels is None else rng.integers(-1, len(labels), n)
+            columns.append(np.where(rng.random(n) < 0.3, np.nan, made))
+        return np.array(columns, dtype=np.float32).T.reshape(n, len(names))
+
+    values = drawn(encoder.channels_, encoder.scaling_, T)
+    static = drawn(encoder.static_names_, encoder.static_scaling_, 1)[0]
+    return static, np.cumsum(gaps), values
+
+
+def _plain(row: npt.NDArray[np.float32]) -> list[float | None]:
+    return [None if value != value else value for value in row.tolist()]
+
+
+def as_tensors(row: npt.NDArray[np.float32]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return values (..., n) with 0 for what is missing, and whether each is there."""
+    values = torch.from_numpy(row)
+    return torch.nan_to_num(values), ~values.isnan()

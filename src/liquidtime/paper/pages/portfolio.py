@@ -1,0 +1,182 @@
+"""The defaults on data of different character, beside rivals: the table of what `benchmarks/portfolio.py` measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.paper.pages.markdown import cells, head
+from liquidtime.training.metrics import METRICS
+
+Floats = npt.NDArray[np.float64]
+DEFAULT = "default"
+TITLES = {
+    DEFAULT: "**default** (stack)",
+    "networks": "CfC networks alone",
+    "quick": "CfC network, quick",
+    "boosting": "HistGradientBoosting",
+    "lightgbm": "LightGBM",
+    "multirocket-hydra": "MultiRocket-Hydra",
+    "guess": "guess",
+}
+"""Models in the order of the table; others follow under their own names."""
+LOWER = ("rmse", "mse", "mse_e3")
+"""Metrics that are better the lower they are."""
+RESAMPLES, LEVEL = 1000, 0.95
+LEGEND = """\
+Inside the training series of each set: seed s is tested on fold s of five and trained on the others (PhysioNet 2012:
+trained on set a, tested on set b; forecasts: trained on the training part, tested on the validation part, which is
+later, in squared standard deviations, and of PhysioNet in t-PatchGNN's thousandths), groups kept whole. Figures are
+means over the seeds. *Minus default*: the model's figure minus the default's on the same series and seeds, with the
+95 % bootstrap interval over series, or over groups; an interval on one side of 0 is in bold. *Seconds*: of one core, to
+fit. Boosting reads the library's rich features of each series;
+MultiRocket-Hydra reads dense channels at equal steps of time, brought to one length, and gives no probabilities.
+*Best part*: the figure of the best single part of the stack on the test series, known only afterwards."""
+
+
+def portfolio_rows(out: Path) -> list[dict[str, Any]]:
+    """Return one entry per set and model, in the order of the table; empty where nothing was measured.
+
+    Raises:
+        ValueError: a file that is not a result; the text names it.
+
+    """
+    records = [_read(path) for path in sorted((out / "portfolio").glob("*.json"))]
+    names = list(dict.fromkeys(record["key"]["set"] for record in records))
+    rows = []
+    for name in names:
+        of_set = [record for record in records if record["key"]["set"] == name]
+        models = {record["key"]["model"] for record in of_set}
+        order = [model for model in TITLES if model in models] + sorted(models - set(TITLES))
+        default = _by_seed(of_set, DEFAULT)
+        rows += [_row(name, model, _by_seed(of_set, model), default) for model in order]
+    return rows
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        missing = [name for name in ("key", "metric", "figures") if name not in record]
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} is not a result of a run ({error}). Remove it and run again.") from error
+    if missing:
+        raise ValueError(f"{path} is not a result of a run: it has no {missing[0]!r}. Remove it and run again.")
+    return record
+
+
+def _by_seed(records: list[dict[str, Any]], model: str) -> dict[int, dict[str, Any]]:
+    return {record["key"]["seed"]: record for record in records if record["key"]["model"] == model}
+
+
+def _row(
+    name: str, model: str, own: Mapping[int, dict[str, Any]], default: Mapping[int, dict[str, Any]]
+) -> dict[str, Any]:
+    runs = list(own.values())
+    metric = runs[0]["metric"]
+    seconds = [run["seconds"]["fit_cpu"] for run in runs if "fit_cpu" in run.get("seconds", {})]
+    losses = [run["figures"]["log_loss"] for run in runs if "log_loss" in run["figures"]]
+    return {
+        "set": name,
+        "model": model,
+        "metric": metric,
+        "seeds": sorted(own),
+        "value": fmean(run["figures"][metric] for run in runs),
+        "log_loss": fmean(losses) if len(losses) == len(runs) else None,
+        "seconds": fmean(seconds) if seconds else None,
+        "best_part": _best_part(metric, runs),
+        "difference": None if model == DEFAULT else difference(metric, own, default),
+    }
+
+
+def _best_part(metric: str, runs: list[dict[str, Any]]) -> float | None:
+    """Return the mean figure of the part of a stack that is the best on average, None for models without parts."""
+    names = {name for run in runs for name in run.get("parts") or {}}
+    means = [
+        fmean(run["parts"][name][metric] for run in runs) for name in names if all(name in run["parts"] for run in runs)
+    ]
+    if not means:
+        return None
+    return min(means) if metric in LOWER else max(means)
+
+
+def difference(
+    metric: str, own: Mapping[int, dict[str, Any]], default: Mapping[int, dict[str, Any]]
+) -> tuple[float, float, float] | None:
+    """Return a model's mean figure minus the default's over their common seeds, and the ends of its interval.
+
+    The units (series or groups) are drawn with replacement, each with all its series and in every seed that tests on
+    it; the models see the same draws.
+
+    Args:
+        metric: of the set.
+        own: results of the model by seed.
+        default: results of the default by seed.
+
+    Returns:
+        None where there is no common seed, or nothing is known of single series.
+    """
+    seeds = sorted(own.keys() & default.keys())
+    pairs = [(own[seed]["series"], default[seed]["series"]) for seed in seeds if "series" in own[seed]]
+    if not pairs:
+        return None
+    units, codes = np.unique(np.concatenate([one["unit"] for one, _ in pairs]), return_inverse=True)
+    draws = np.random.default_rng(0).multinomial(len(units), np.full(len(units), 1 / len(units)), RESAMPLES)
+    weights = np.concatenate([np.ones((1, len(units))), draws])
+    totals, begin = np.zeros(len(weights)), 0
+    for one, other in pairs:
+        if one["unit"] != other["unit"]:
+            raise ValueError("results of one set and seed must be of the same series; remove the older ones")
+        W = weights[:, codes[begin : begin + len(one["unit"])]]
+        begin += len(one["unit"])
+        totals += (_figure(metric, one, W) - _figure(metric, other, W)) / len(pairs)
+    low, high = np.nanquantile(totals[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(totals[0]), float(low), float(high)
+
+
+def _figure(metric: str, series: Mapping[str, Any], W: Floats) -> Floats:
+    """Return (R,) the figure under (R, n) weights of the series."""
+    column = {"accuracy": "correct", "rmse": "squared_error", "mse": "squared_error"}.get(metric)
+    if column is None:
+        y, p = METRICS[metric].prepare(np.array(series["truth"]), np.array(series["probability"]))
+        return METRICS[metric].weighted(y, p, W)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = W @ np.array(series[column], dtype=np.float64) / W.sum(axis=1)
+    return np.sqrt(mean) if metric == "rmse" else mean
+
+
+def portfolio_markdown(out: Path) -> str:
+    """Return the table; empty where nothing was measured."""
+    rows = portfolio_rows(out)
+    if not rows:
+        return ""
+    text = head("set", "metric", "model", "figure", "log loss", "minus default", "best part", "seconds", "seeds")
+    for row in rows:
+        digits = 1 if row["value"] >= 10 else 3
+        text.append(
+            cells(
+                row["set"],
+                row["metric"] + (" ↓" if row["metric"] in LOWER else ""),
+                TITLES.get(row["model"], row["model"]),
+                f"{row['value']:.{digits}f}",
+                "–" if row["log_loss"] is None else f"{row['log_loss']:.3f}",
+                _interval(row["difference"], digits),
+                "–" if row["best_part"] is None else f"{row['best_part']:.{digits}f}",
+                "–" if row["seconds"] is None else f"{row['seconds']:.0f}",
+                ", ".join(map(str, row["seeds"])),
+            )
+        )
+    return "\n".join([*text, "", LEGEND]) + "\n"
+
+
+def _interval(difference: tuple[float, float, float] | None, digits: int) -> str:
+    if difference is None:
+        return "–"
+    value, low, high = (f"{number:+.{digits}f}".replace("-", "−") for number in difference)
+    text = f"{value} [{low}, {high}]"
+    return f"**{text}**" if difference[1] > 0 or difference[2] < 0 else text

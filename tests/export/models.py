@@ -1,0 +1,48 @@
+"""Small fitted models to export, one for each kind of network and of estimator."""
+
+import numpy as np
+import torch
+
+import liquidtime as lt
+from estimators.small import TINY
+from liquidtime.cells import WiredCfCCell
+from liquidtime.data import SeriesSet
+from liquidtime.wirings import AutoNCP
+from oracles.series import random_set
+
+FAST = TINY | {"epochs": 1, "batch_size": 8}
+
+
+def _wired(width):
+    return WiredCfCCell(width, AutoNCP(9, 4))
+
+
+def trained(kind=lt.CfCClassifier, classes=2, **settings):
+    """Return a model of every kind of channel: heavy-tailed, never observed, categorical; with static features."""
+    data = random_set(0, [60, 50, 1, 0, 70, 55] * 2)
+    data.values[:, 2] = np.nan
+    y = np.arange(len(data)) % classes
+    with torch.random.fork_rng():
+        return kind(**FAST | settings).fit(data, y)
+
+
+def per_step():
+    """Return a regressor of one number per sample, without static features or categories."""
+    rng = np.random.default_rng(3)
+    data = SeriesSet.from_arrays([(np.sort(rng.random(12)) * 9, rng.normal(size=(12, 2))) for _ in range(6)])
+    return lt.CfCRegressor(per_step=True, **FAST).fit(data, 1e3 * rng.normal(size=len(data.times)))
+
+
+MODELS = {
+    "scales": lambda: trained(n_estimators=3, bin_width="scales", classes=3),
+    "bins": lambda: trained(lt.CfCRegressor, network="lstm", bin_width=3.0, n_estimators=2, num_layers=2, classes=5),
+    "per_step": per_step,
+    "no_gate": lambda: trained(network="no_gate"),
+    "cf_s": lambda: trained(network="cf_s"),
+    "cf_s_paper": lambda: trained(network="cf_s_paper"),
+    "mixed_memory": lambda: trained(network="cfc_mm", num_layers=2),
+    "ltc": lambda: trained(network="ltc", hidden_size=6),
+    "wired": lambda: trained(network=_wired),
+    "gru": lambda: trained(network="gru", bin_width=3.0),
+    "rnn": lambda: trained(network="rnn"),
+}
