@@ -12,8 +12,12 @@ QUESTIONS = Questions(
             "step",
             "one sample, no gradients",
             ONE_SAMPLE,
-            ("native", "reference", "ncps.CfC", "nn.LSTM", "nn.GRU"),
-            (Target("speedup", 12.0, other="ncps.CfC"),),
+            ("native", "native frozen", "native frozen, strided", "reference", "ncps.CfC", "nn.LSTM", "nn.GRU"),
+            (
+                Target("speedup", 12.0, other="ncps.CfC"),
+                Target("speedup", 12.0, "native frozen", "ncps.CfC"),
+                Target("speedup", 12.0, "native frozen, strided", "ncps.CfC"),
+            ),
         ),
     )
 )

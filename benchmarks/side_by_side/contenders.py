@@ -45,6 +45,8 @@ def no_bf16() -> str | None:
 
 CONTENDERS: dict[str, Contender] = {
     "native": Contender(networks.our_cfc, backend="native", flops=cfc_flops),
+    "native frozen": Contender(networks.our_frozen_cfc, backend="native"),
+    "native frozen, strided": Contender(functools.partial(networks.our_frozen_cfc, strided=True), backend="native"),
     "native bf16": Contender(networks.our_bf16_cfc, backend="native", flops=cfc_flops, obstacle=no_bf16),
     "reference": Contender(networks.our_cfc, backend="reference", flops=cfc_flops),
     "ncps.CfC": Contender(networks.ncps_cfc, package="ncps", flops=cfc_flops),

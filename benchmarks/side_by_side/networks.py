@@ -53,6 +53,24 @@ class Ours(Network):
         return self.layer.step(x, state, dt)[1]
 
 
+class Frozen(Ours):
+    """The same with single samples by the layer's frozen stepper; `strided`, with a sample whose numbers lie apart."""
+
+    def __init__(self, layer: Recurrent, strided: bool = False) -> None:
+        super().__init__(layer)
+        self._strided = strided
+        self._apart = torch.empty(0)
+
+    def begin(self, x: Tensor, dt: Tensor) -> Any:
+        """Return the stepper, which holds its state."""
+        self._apart = x[:, -1].repeat_interleave(2, dim=1)[:, ::2]  # as a column of a table has it
+        return self.layer.stepper(x.shape[0])
+
+    def step(self, x: Tensor, state: Any, dt: Tensor) -> Any:
+        """Take one sample."""
+        return state(self._apart if self._strided else x, dt)
+
+
 class StepByStep(Ours):
     """The same by the plain loop over the cell's steps, which is what the layer must not be slower than."""
 
@@ -146,6 +164,11 @@ def our_cfc(shape: Shape, products: str = "full") -> Network:
 def our_bf16_cfc(shape: Shape) -> Network:
     """Return the same with bf16 products."""
     return our_cfc(shape, "bf16")
+
+
+def our_frozen_cfc(shape: Shape, strided: bool = False) -> Network:
+    """Return the same, frozen for single samples."""
+    return Frozen(CfC(shape.D, shape.H, backbone_units=shape.U, backbone_layers=shape.layers), strided)
 
 
 def our_ltc(shape: Shape) -> Network:

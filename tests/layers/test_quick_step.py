@@ -45,7 +45,7 @@ def test_single_steps_equal_the_whole_sequence(name, B):
     x, dt = torch.randn(B, 6, 3, dtype=dtype), torch.rand(B, 6, dtype=dtype)
     with torch.no_grad(), using_backend("native"):
         y, h = steps(layer, x.transpose(0, 1).contiguous().transpose(0, 1), dt.t().contiguous().t())
-        assert layer._quick._stepper is not None
+        assert layer._quick._stepper[1] is not None
         whole, last = layer(x, dt=dt)
     with torch.no_grad(), using_backend("reference"):
         slow, slow_last = steps(layer, x, dt)
@@ -81,7 +81,7 @@ def test_a_change_of_the_weights_is_seen(change):
             layer.cells[0].backbone.register_forward_hook(lambda *_: seen.append(1))
         else:
             layer = copy.deepcopy(layer)
-            assert layer._quick._stepper is None
+            assert layer._quick._stepper[1] is None
             with torch.no_grad():
                 layer.cells[0].heads.weight.mul_(2)
         with torch.no_grad():
@@ -157,10 +157,10 @@ def test_training_with_dropout_takes_the_plain_way():
     layer = lt.CfC(3, 5, backbone_units=64, backbone_dropout=0.5)
     with torch.no_grad(), using_backend("native"):
         layer.step(torch.ones(1, 3))
-        assert layer._quick._stepper is None
+        assert layer._quick._stepper[1] is None
         layer.eval()
         still, _ = layer.step(torch.ones(1, 3))
-        assert layer._quick._stepper is not None
+        assert layer._quick._stepper[1] is not None
         layer.train()
         moving = [layer.step(torch.ones(1, 3))[0] for _ in range(3)]
     assert not all(torch.equal(still, y) for y in moving)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 
 import pytest
 import torch
@@ -148,3 +151,31 @@ def test_dropout_scales_what_it_keeps_and_follows_the_seed():
         still, _ = layer(x)
     with using_backend("reference"):
         torch.testing.assert_close(still, layer(x)[0])
+
+
+def test_a_backend_chosen_in_a_thread_is_chosen_there_alone():
+    here, there = threading.Barrier(2, timeout=60), []
+
+    def other():
+        with using_backend("reference"):
+            here.wait()
+            there.append((backend(), live_backend()))
+            here.wait()
+
+    before = backend()
+    thread = threading.Thread(target=other)
+    thread.start()
+    here.wait()
+    seen = backend()
+    here.wait()
+    thread.join()
+    assert seen == before
+    assert there == [("reference", "reference")]
+
+
+@pytest.mark.slow
+def test_nothing_is_loaded_before_it_is_needed():
+    code = "import liquidtime; from liquidtime.ops.native import library as l; print(l._library, l._missing)"
+    environment = {key: value for key, value in os.environ.items() if key != "LIQUIDTIME_BACKEND"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["None", "None"]

@@ -50,7 +50,7 @@ def _installed() -> dict[str, Any]:
         "numpy": numpy.__version__,
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
-        "backend": f"native ({library.target()}, {library.threads()} threads)" if live == "native" else live,
+        "backend": f"native ({library.target()}, up to {library.cores()} cores)" if live == "native" else live,
         "backend asked for": backend(),
         "kernels": library.why_missing() or "built",
         "bf16 products": _bf16(live),

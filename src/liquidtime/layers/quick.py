@@ -98,7 +98,7 @@ class _Plan:
         check_module_stored(layer)  # before weights are made of them
         self.layer, self.snapshot = layer, Snapshot([layer, layer.dropout, *modules])
         self.tensors = [*cells.parameters(), *cells.buffers()]
-        self.scans = _scans_of(layer, modules)
+        self.scans = scans_of(layer)
         self.own_scan: Fused | None = None  # of the only cell, where its weights are its parameters themselves
         if self.scans:
             first = self.scans[0]
@@ -113,9 +113,9 @@ class _Plan:
             self.layers, self.H = len(self.scans), cells[0].hidden_size
 
 
-def _scans_of(layer: Any, modules: Sequence[nn.Module]) -> list[Fused]:
+def scans_of(layer: Any) -> list[Fused]:
     """Return the cells of a layer as scans of one form, or nothing where they are not."""
-    cells, dropout = layer.cells, layer.dropout
+    cells, dropout, modules = layer.cells, layer.dropout, layer.cells.modules()
     if type(cells) is not nn.ModuleList or len(cells) != layer.num_layers or type(dropout) is not nn.Dropout:
         return []
     if not is_as_defined(type(layer)):
@@ -143,7 +143,7 @@ class Quick:
 
     def __init__(self) -> None:
         self._plan: _Plan | None = None
-        self._stepper: tuple[_Plan, Stepper] | None = None
+        self._stepper: tuple[_Plan | None, Stepper | None] = None, None
 
     def __reduce__(self) -> tuple[type[Quick], tuple[()]]:
         return Quick, ()
@@ -193,14 +193,14 @@ class Quick:
             dt: as `Recurrent.step` takes it.
 
         """
-        if type(x) is not Tensor or x.dim() != 2 or x.shape[1] != layer.input_size or torch.compiler.is_compiling():
+        if type(x) is not Tensor or x.dim() != 2 or torch.compiler.is_compiling():
             return None
         plan = self._plan_of(layer)
         if plan is None:
             return None
-        stepper = self._stepper
-        if stepper is not None and stepper[0] is plan:
-            done = _step(plan, stepper[1], x, h, dt)
+        known, stepper = self._stepper
+        if stepper is not None and known is plan:
+            done = _step(plan, stepper, x, h, dt)
             if done is not None:
                 return done
             plan = self._plan = _Plan(layer)  # other numbers, of which it may hold what was made of them
@@ -226,13 +226,11 @@ def _step(plan: _Plan, stepper: Stepper, x: Tensor, h: Any, dt: Any) -> tuple[Te
             return None
     if dt is None:
         dt = 1.0
-    elif isinstance(dt, Tensor):
-        if type(dt) is not Tensor:
-            return None
+    elif type(dt) is Tensor:
         if dt.dtype is not plan.dtype:
             dt = _interval(dt, plan.dtype)
     elif type(dt) is not float:
-        if isinstance(dt, bool) or not isinstance(dt, Real):
+        if isinstance(dt, bool) or not isinstance(dt, Real):  # a tensor of another class is none
             return None
         dt = float(dt)
     done = stepper.step(x, h, m, dt)

@@ -15,6 +15,7 @@ from liquidtime.cells import Cell
 from liquidtime.cells.plain import note_methods
 from liquidtime.errors import wrong_shape
 from liquidtime.layers.quick import Quick
+from liquidtime.layers.stepper import Stepper
 from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
 from liquidtime.ops.storage import check_inputs_stored, check_module_stored
 
@@ -179,6 +180,15 @@ class Recurrent(nn.Module):
             y, states[index] = _one_sample(cells[index], y, states[index], dt)
         return self._project(y), _join(states)
 
+    def stepper(self, batch_size: int = 1) -> Stepper:
+        """Return what takes single samples with the weights as they are now, faster than `step`; see `Stepper`.
+
+        Args:
+            batch_size: B, how many series go side by side.
+
+        """
+        return Stepper(self, batch_size)
+
     def _run(self, x: Tensor, h0: HiddenState | None, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, HiddenState]:
         check_width("x", x, self.input_size, "(B, T, D)")
         cells = self._cells()
@@ -259,7 +269,7 @@ class Recurrent(nn.Module):
         return f"{self.input_size} -> {self.output_size}, batch_first={self.batch_first}"
 
 
-note_methods(Recurrent, free=("forward", "step"))  # which call the short way themselves
+note_methods(Recurrent, free=("forward", "step", "stepper"))  # which call the short way themselves
 
 
 def _numbers(given: object) -> object:

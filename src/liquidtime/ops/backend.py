@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import os
 from collections.abc import Iterator
+
+import torch
 
 from liquidtime._checks import check_choice
 from liquidtime.ops.native import library
@@ -13,16 +16,17 @@ BACKENDS = ("auto", "native", "reference")
 VARIABLE = "LIQUIDTIME_BACKEND"
 
 _chosen = "auto"
-_kernels_allowed = True
+_here: contextvars.ContextVar[str | None] = contextvars.ContextVar("liquidtime_backend", default=None)
+_latest = "auto"  # chosen by anybody: what a compiler looks at, to compile anew
 
 
 def backend() -> str:
     """Return what is asked for: "auto", "native" or "reference"."""
-    return _chosen
+    return _here.get() or _chosen
 
 
 def set_backend(name: str) -> None:
-    """Choose the backend of all scans from here on.
+    """Choose the backend of all scans from here on, of all threads that do not stand inside a `using_backend`.
 
     Args:
         name: "native", the compiled kernels wherever one fits; "reference", the plain loop; "auto", native if it
@@ -33,22 +37,30 @@ def set_backend(name: str) -> None:
         NativeMissingError: "native", but it was not built; the text says how to build it.
 
     """
-    global _chosen, _kernels_allowed
-    check_choice("backend", name, BACKENDS)
-    if name == "native":
-        library.load()
-    _chosen, _kernels_allowed = name, name != "reference"
+    global _chosen, _latest
+    _check(name)
+    _here.set(None)
+    _chosen = _latest = name
 
 
 @contextlib.contextmanager
 def using_backend(name: str) -> Iterator[None]:
-    """Choose the backend for the lines inside a `with`."""
-    before = _chosen
-    set_backend(name)
+    """Choose the backend for the lines inside a `with`, in this thread or task alone."""
+    global _latest
+    _check(name)
+    token = _here.set(name)
+    _latest = name
     try:
         yield
     finally:
-        set_backend(before)
+        _here.reset(token)
+        _latest = backend()
+
+
+def _check(name: str) -> None:
+    check_choice("backend", name, BACKENDS)
+    if name == "native":
+        library.load()
 
 
 def live_backend() -> str:
@@ -58,13 +70,21 @@ def live_backend() -> str:
 
 def native_is_live() -> bool:
     """Return whether scans on the CPU that have a kernel run on it."""
-    return _kernels_allowed and library.is_built()
+    return kernels_are_allowed() and library.is_built()
 
 
 def kernels_are_allowed() -> bool:
     """Return whether scans may run on kernels at all, those of any device."""
-    return _kernels_allowed
+    if torch.compiler.is_compiling():
+        return _are_allowed(_latest)
+    return backend() != "reference"
 
+
+def _are_allowed(latest: str) -> bool:
+    return backend() != "reference"
+
+
+# A compiler calls it once for each `latest`; what `torch.compiler.assume_constant_result` does, without loading it.
+_are_allowed._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 set_backend(os.environ.get(VARIABLE, "auto"))
-library.why_missing()  # loads it, which no compiler can follow

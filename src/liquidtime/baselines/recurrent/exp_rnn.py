@@ -55,6 +55,7 @@ class ExpRNNCell(HoistedCell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence with one matrix exponential; see `Cell.scan`."""
+        self.check_stored(x, state, dt, lengths)
         with parametrize.cached():
             return super().scan(x, state, dt, lengths)
 

@@ -87,6 +87,7 @@ class LipschitzRNNCell(HoistedCell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence, its matrices made once; see `Cell.scan`."""
+        self.check_stored(x, state, dt, lengths)
         own = type(self).forward is HoistedCell.forward and type(self).advance is LipschitzRNNCell.advance
         if not own or not is_plain(self):
             return super().scan(x, state, dt, lengths)

@@ -78,6 +78,32 @@ class Stepper(ABC):
         """
 
 
+class FrozenStepper(ABC):
+    """A stack of cells of one form that takes single samples with the weights that it was made with, whatever comes.
+
+    It has its own state and memory, 0 at first, and an output, tensors which every sample overwrites.
+
+    Attributes:
+        y: (B, H) the output.
+        h: (layers, B, H) the state.
+        m: the memory likewise, or None.
+
+    """
+
+    y: Tensor
+    h: Tensor
+    m: Tensor | None
+
+    @abstractmethod
+    def step(self, x: Tensor, dt: Tensor | float) -> bool:
+        """Take one sample x (B, D), of any strides, with dt (), (B,), (B, 1) or a number; False where one does not fit.
+
+        Raises:
+            ValueError: an interval that is negative, NaN or infinite.
+
+        """
+
+
 class Backend(ABC):
     """Runs scans on the devices that it names. It is registered once: `BACKENDS.register(YourBackend())`.
 
@@ -132,6 +158,10 @@ class Backend(ABC):
             sources: the tensors that they were made from.
 
         """
+        return None
+
+    def frozen(self, form: Form, weights: Sequence[Sequence[Tensor]], rows: int) -> FrozenStepper | None:
+        """Return what takes single samples of `rows` rows with these weights for good; None where there is nothing."""
         return None
 
 

@@ -62,6 +62,11 @@ class Form(NamedTuple):
             return 2 if self.state_amplitude else 3
         return 0
 
+    @property
+    def tensors(self) -> int:
+        """How many tensors the weights are."""
+        return 2 * self.layers + 2 + self.vectors + 2 * self.remembers
+
     def fault(self) -> str | None:
         """Return why these are no equations of a scan; None where they are."""
         headed = self.kind in ("gated", "no_gate")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from liquidtime.ops.cfc_scan.backend import BACKENDS, Backend, Inputs, Stepper, Wanted, check_inputs
+from liquidtime.ops.cfc_scan.backend import BACKENDS, Backend, FrozenStepper, Inputs, Stepper, Wanted, check_inputs
 from liquidtime.ops.cfc_scan.checkpoints import CheckpointedScan
 from liquidtime.ops.cfc_scan.form import Form, decode
 from liquidtime.ops.once import once, refuse
@@ -286,8 +286,26 @@ def cfc_stepper(form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequen
         sources: the parameters and buffers that they were made from.
 
     """
+    backend = _backend_of_steps(form, weights)
+    return None if backend is None else backend.stepper(form, weights, sources)
+
+
+def cfc_frozen_stepper(form: Form, weights: Sequence[Sequence[Tensor]], rows: int) -> FrozenStepper | None:
+    """Return what takes single samples with the weights as they are now, or None where no backend has it.
+
+    Args:
+        form: of every layer of a stack.
+        weights: of each layer, as `cfc_scan` takes them.
+        rows: B.
+
+    """
+    backend = _backend_of_steps(form, weights)
+    return None if backend is None else backend.frozen(form, weights, rows)
+
+
+def _backend_of_steps(form: Form, weights: Sequence[Sequence[Tensor]]) -> Backend | None:
     tensors = [tensor for part in weights for tensor in part]
     nothing = tensors[0].new_empty(0)
     inputs = Inputs(nothing, nothing, None, nothing, None, tensors, None)
     choice = BACKENDS.choose(tensors, lambda backend: form.fault() or backend.refusal(form, inputs, False))
-    return None if choice is None or choice.traced else choice.backend.stepper(form, weights, sources)
+    return None if choice is None or choice.traced else choice.backend

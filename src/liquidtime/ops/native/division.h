@@ -13,7 +13,8 @@
 namespace liquidtime {
 
 constexpr int64_t group_rows = 64;     // enough to reuse a panel of weights, few enough for the second cache
-constexpr double thread_work = 2.0e5;  // multiply-adds below which a second thread costs more than it brings
+constexpr double thread_work = 2.0e5;  // multiply-adds of a part, below which a batch is not divided further
+constexpr double team_work = 1.5e6;    // multiply-adds of a thread, below which waking it costs more than it brings
 
 // A batch in groups of equal work, longest rows first within each. Lengths have been checked.
 struct Division {
@@ -55,7 +56,8 @@ struct Division {
       for (int64_t k = 0; k < count; ++k) groups.push_back({B * (k + 1) / count - B * k / count, B * k / count});
     }
     rows = {groups.data(), static_cast<int64_t>(groups.size()), order.data(), lengths,
-            lengths ? starts.data() : nullptr, lengths ? rank.data() : nullptr};
+            lengths ? starts.data() : nullptr, lengths ? rank.data() : nullptr,
+            std::max<int64_t>(1, std::min<int64_t>(threads, static_cast<int64_t>(work / team_work)))};
   }
 };
 

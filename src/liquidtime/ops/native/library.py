@@ -72,7 +72,7 @@ def _open(path: Path) -> ctypes.CDLL:
         )
     library.lt_target.restype = ctypes.c_char_p
     library.lt_select.argtypes = [ctypes.c_char_p]
-    library.lt_vector_bytes.restype = library.lt_shares_threads.restype = ctypes.c_int64
+    library.lt_vector_bytes.restype = library.lt_cores.restype = ctypes.c_int64
     library.lt_advise.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     library.lt_advise.restype = None
     library.lt_piece_size.argtypes = library.lt_take.argtypes = [ctypes.c_int64]
@@ -105,10 +105,8 @@ def sees_tensors() -> bool:
     except (OSError, AttributeError):
         return False
     native.lt_use_torch.argtypes, native.lt_use_torch.restype = [ctypes.c_char_p], None
-    native.lt_look.argtypes, native.lt_look.restype = (
-        [ctypes.c_void_p] + [ctypes.c_int64] * 2 + [ctypes.c_void_p],
-        ctypes.c_int64,
-    )
+    native.lt_look.argtypes = [ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    native.lt_look.restype = ctypes.c_int64
     native.lt_use_torch(table)
     trial, seen = torch.zeros(4, 6, dtype=torch.float64)[1:, ::2], (ctypes.c_int64 * 5)()
     dim = native.lt_look(trial._cdata, 1, len(seen), ctypes.addressof(seen))
@@ -128,15 +126,19 @@ def why_missing() -> str | None:
     return _missing
 
 
+why_missing._dynamo_marked_constant = True  # type: ignore[attr-defined]  # no compiler can follow what loads a library
+
+
 def target() -> str:
     """Return the instruction set in use: "avx512", "avx2" or "baseline"."""
     name: bytes = load().lt_target()
     return name.decode()
 
 
-def threads() -> str:
-    """Return whose threads the kernels run on: "OpenMP", those that PyTorch has, or "own"."""
-    return "OpenMP" if load().lt_shares_threads() else "own"
+def cores() -> int:
+    """Return on how many cores the kernels run at most: those of this process's affinity and of its groups' quotas."""
+    count: int = load().lt_cores()
+    return count
 
 
 @functools.cache
@@ -262,7 +264,7 @@ def dense_last(name: str, tensor: Tensor) -> Tensor:
 
 def empty(like: Tensor, shape: Sequence[int]) -> Tensor:
     """Return an uninitialised tensor, in large pages where it is large, of the type of `like`."""
-    room = like.new_empty(shape)
+    room = like.new_empty(*shape)  # a shape as one argument takes twice as long
     if room.nbytes >= LARGE:
         load().lt_advise(room.data_ptr(), room.nbytes)
     return room
@@ -280,7 +282,7 @@ def borrowed(like: Tensor, shape: Sequence[int]) -> Tensor:
     """
     count = math.prod(shape)
     if count * like.element_size() < LARGE:
-        return like.new_empty(shape)
+        return like.new_empty(*shape)
     native = load()
     size: int = native.lt_piece_size(count * like.element_size())
     pointer = native.lt_take(size)

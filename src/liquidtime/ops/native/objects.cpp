@@ -10,8 +10,11 @@ struct Python {
   int (*next)(void* dict, intptr_t* position, void** key, void** value);  // PyDict_Next
   void* (*type)(void* object);                                            // PyObject_Type, a new reference
   void* (*dict)(void* object, void*);                                     // PyObject_GenericGetDict, a new reference
+  void* (*slot)(void* type, int slot);                                    // PyType_GetSlot
   void (*release)(void* object);                                          // Py_DecRef
 };
+
+constexpr int slot_of_bases = 49;  // Py_tp_bases
 
 bool is(const Python& python, void* reference, int64_t expected) {
   if (!reference) return false;
@@ -21,13 +24,16 @@ bool is(const Python& python, void* reference, int64_t expected) {
 
 }  // namespace
 
-// Whether instances have the types and dictionaries, and dictionaries the very keys and values, that they had: for each
-// instance three words, itself, its type and its dictionary; for each dictionary itself, its size, keys and values.
-LT_EXPORT int lt_same(const Python* python, const int64_t* words, int64_t instances, int64_t dicts) {
+// Whether instances have the types and dictionaries, classes the bases, and dictionaries the very keys and values, that they
+// had: for each instance three words, itself, its type and its dictionary; for each class itself and its bases; for each
+// dictionary itself, its size, keys and values.
+LT_EXPORT int lt_same(const Python* python, const int64_t* words, int64_t instances, int64_t classes, int64_t dicts) {
   for (int64_t k = 0; k < instances; ++k, words += 3) {
     void* object = reinterpret_cast<void*>(words[0]);
     if (!is(*python, python->type(object), words[1]) || !is(*python, python->dict(object, nullptr), words[2])) return 0;
   }
+  for (int64_t k = 0; k < classes; ++k, words += 2)
+    if (python->slot(reinterpret_cast<void*>(words[0]), slot_of_bases) != reinterpret_cast<void*>(words[1])) return 0;
   for (int64_t k = 0; k < dicts; ++k) {
     void *dict = reinterpret_cast<void*>(words[0]), *key, *value;
     const int64_t count = words[1];

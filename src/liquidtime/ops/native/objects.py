@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
-import operator
 import struct
 import sys
 from collections.abc import Callable, Sequence
@@ -14,8 +13,7 @@ from typing import Any
 
 from liquidtime.ops.native import library
 
-_FUNCTIONS = ("PyDict_Next", "PyObject_Type", "PyObject_GenericGetDict", "Py_DecRef")
-_line = operator.attrgetter("__mro__")
+_FUNCTIONS = ("PyDict_Next", "PyObject_Type", "PyObject_GenericGetDict", "PyType_GetSlot", "Py_DecRef")
 
 
 @functools.cache
@@ -24,9 +22,9 @@ def _same() -> tuple[Callable[..., int], bytes] | None:
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
     same = library.held().lt_same
-    same.argtypes = [c_char_p, c_char_p, c_int64, c_int64]
+    same.argtypes = [c_char_p, c_char_p, c_int64, c_int64, c_int64]
     addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value for name in _FUNCTIONS]
-    return same, struct.pack("=4Q", *addresses)
+    return same, struct.pack("=5Q", *addresses)
 
 
 class Watch:
@@ -39,18 +37,20 @@ class Watch:
     """
 
     def __init__(self, instances: Sequence[object], dicts: Sequence[dict[Any, Any]]) -> None:
-        kinds = [*dict.fromkeys(map(type, instances))]
-        classes = dict.fromkeys(base for kind in kinds for base in kind.__mro__ if base is not object)
+        classes = [*dict.fromkeys(base for one in instances for base in type(one).__mro__ if base is not object)]
         own = [gc.get_referents(vars(base))[0] for base in classes]  # which a class shows by a proxy only
         watched = [*(vars(instance) for instance in instances), *own, *dicts]
         words = [id(part) for one in instances for part in (one, type(one), vars(one))]
+        words += [id(part) for base in classes for part in (base, base.__bases__)]
         for table in watched:
             words += (id(table), len(table))
             for pair in table.items():
                 words += map(id, pair)
-        self._kept = list(instances), watched, [dict(table) for table in watched]
-        self._kinds, self._lines = kinds, [*map(_line, kinds)]
-        self._arguments = struct.pack(f"={len(words)}Q", *words), len(instances), len(watched)
+        self._kept = instances, watched, [[*table.items()] for table in watched], [base.__bases__ for base in classes]
+        counts = len(instances), len(classes), len(watched)
+        same = _same()
+        assert same is not None
+        self._same, self._arguments = same[0], (same[1], struct.pack(f"={len(words)}Q", *words), *counts)
 
     @classmethod
     def on(cls, instances: Sequence[object], dicts: Sequence[dict[Any, Any]]) -> Watch | None:
@@ -59,7 +59,4 @@ class Watch:
 
     def holds(self) -> bool:
         """Return whether everything is the very object that it was; False does not say that it matters."""
-        found = _same()
-        assert found is not None
-        same, python = found
-        return bool(same(python, *self._arguments)) and [*map(_line, self._kinds)] == self._lines
+        return bool(self._same(*self._arguments))

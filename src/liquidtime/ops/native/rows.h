@@ -15,6 +15,7 @@ struct Rows {
   const Group* groups;
   int64_t count;
   const int64_t *order, *lengths, *starts, *rank;  // the last three are null where every row has T steps
+  int64_t team;                                    // how many threads are worth waking, whatever the division
 };
 
 }  // namespace liquidtime

@@ -57,6 +57,7 @@ class PolynomialMemoryCell(HoistedCell):
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Run the cell over a sequence; one matrix is built for each different span, see `Cell.scan`."""
+        self.check_stored(x, state, dt, lengths)
         B, T = dt.shape
         learned = dt.requires_grad or state[-1].requires_grad
         if not B or not T or learned or not values_are_known(dt) or not is_plain(self):

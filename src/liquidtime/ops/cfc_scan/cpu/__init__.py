@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from liquidtime.ops.cfc_scan.backend import Backend, Gradients, Inputs, Outputs, Stepper, Wanted
+from liquidtime.ops.cfc_scan.backend import Backend, FrozenStepper, Gradients, Inputs, Outputs, Stepper, Wanted
 from liquidtime.ops.cfc_scan.cpu.problem import backbone_units, kept_by
 from liquidtime.ops.cfc_scan.cpu.runs import run_backward, run_forward
-from liquidtime.ops.cfc_scan.cpu.step import CpuStepper
+from liquidtime.ops.cfc_scan.cpu.step import CpuFrozenStepper, CpuStepper
 from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.native import library
 
@@ -53,3 +53,7 @@ class CpuBackend(Backend):
     def stepper(self, form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> Stepper | None:
         """Return what takes single samples; see `Backend.stepper`."""
         return CpuStepper.of(form, weights, sources)
+
+    def frozen(self, form: Form, weights: Sequence[Sequence[Tensor]], rows: int) -> FrozenStepper | None:
+        """Return what takes single samples with these weights for good; see `Backend.frozen`."""
+        return CpuFrozenStepper.of(form, weights, rows)

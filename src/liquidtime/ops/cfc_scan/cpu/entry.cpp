@@ -98,7 +98,7 @@ int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try 
   if (p->B == 1 && !p->lengths) {  // the way of one sample at a time, without a heap
     const int64_t order[1] = {0};
     const Group group{1, 0};
-    const Rows rows{&group, 1, order, nullptr, nullptr, nullptr};
+    const Rows rows{&group, 1, order, nullptr, nullptr, nullptr, 1};
     CfcProblem local = *p;
     local.threads = 1;
     return kernel(&local, &rows);

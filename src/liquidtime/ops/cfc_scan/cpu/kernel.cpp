@@ -44,7 +44,7 @@ template <class Op> int forward(const CfcProblem* p, const Rows* rows) {
   run.w.lay_out(run.s, place);
   if (!p->packed) run.w.template fill<Op>(run.s);
   run.memory = room.as<T>() + shared;
-  run_pieces(p->threads, p->threads, one_worker<ForwardRun<Op>>, &run);
+  run_pieces(rows->team, p->threads, one_worker<ForwardRun<Op>>, &run);
   return 0;
 }
 
@@ -61,7 +61,7 @@ template <class Op> int backward(const CfcProblem* p, const Rows* rows) {
   run.lay_out(place);
   run.fill();
   run.memory = room.as<T>() + packed.used;
-  run_pieces(p->threads, p->threads, one_worker<BackwardRun<Op>>, &run);
+  run_pieces(rows->team, p->threads, one_worker<BackwardRun<Op>>, &run);
   run.finish();
   return 0;
 }

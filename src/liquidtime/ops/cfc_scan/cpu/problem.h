@@ -48,6 +48,14 @@ struct CfcProblem {
   void *dA, *drate, *dB;                 // (H,), or null
 };
 
+// The tensors that a run over whole sequences reads, as tensors.h takes them, in the order in which runs.py packs them; null
+// where there is none.
+struct CfcTensors {
+  const void *x, *dt, *h0, *m0, *y, *saved, *dy, *dhn, *dmn;
+  int64_t saved_count;       // how many numbers `saved` must have
+  const void* weights[1];    // in the order of `cfc_scan`
+};
+
 // One sample for every layer of a stack: eight bytes a field, in the order in which step.py packs them. Tensors are
 // given as tensors.h takes them, of any strides if they are read and dense if they are written.
 struct CfcStep {

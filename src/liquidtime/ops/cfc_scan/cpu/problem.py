@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Sequence
-from ctypes import c_double, c_int64, c_void_p
+from ctypes import c_char_p, c_double, c_int64, c_void_p
 from typing import NamedTuple
 
 import torch
@@ -51,6 +51,7 @@ def kernel() -> ctypes.CDLL:
         getattr(lib, name).argtypes = [c_void_p, c_int64]
     lib.lt_cfc_packed_size.argtypes = lib.lt_cfc_pack.argtypes = [c_void_p, c_int64]
     lib.lt_cfc_packed_size.restype = c_int64
+    lib.lt_cfc_point.argtypes = [c_void_p, c_char_p, c_int64]
     lib.lt_cfc_problem_size.restype = c_int64
     if lib.lt_cfc_problem_size() != ctypes.sizeof(Problem):
         raise library.NativeMissingError("the native kernels are of another version of the package. Build them again.")
@@ -97,31 +98,31 @@ def point_to_kept(p: Problem, form: Form, kept: Kept, at: int, item: int) -> Non
         p.lstm_gates, p.lstm_o, p.lstm_m = at, at + 4 * kept.lstm * item, at + 5 * kept.lstm * item
 
 
-def described(form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> Problem:
-    """Return a structure with the form and the weights; tensors that only it points to are put into `keep`."""
-    addresses = library.dense_addresses(("weights",), weights, keep)
-    L = form.layers
-    H, U = weights[2 * L].shape[0] // form.heads, backbone_units(form, weights)
-    key = (form, H, U, *addresses)
-    known = _descriptions.get(key)
-    if known is not None:
-        return Problem.from_buffer_copy(known)
+@functools.lru_cache(maxsize=100)
+def _of_form(form: Form) -> bytes:
     p = Problem()
-    p.H, p.U, p.layers, p.heads = H, U, L, form.heads
+    p.layers, p.heads = form.layers, form.heads
     p.kind, p.activation = KINDS.index(form.kind), ACTIVATIONS.index(form.activation)
     p.head_activation, p.memory = ACTIVATIONS.index(form.head_activation), MEMORIES.index(form.memory)
     p.state_amplitude, p.forget_bias = form.state_amplitude, form.forget_bias
     if form.products == "bf16":
         library.bf16_unit()  # which warns where it is not to be trusted
         p.bf16 = True
+    return bytes(p)
+
+
+def of_form(form: Form) -> Problem:
+    """Return a structure that has the form and nothing else."""
+    return Problem.from_buffer_copy(_of_form(form))
+
+
+def described(form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> Problem:
+    """Return a structure with the form and the weights; tensors that only it points to are put into `keep`."""
+    p = of_form(form)
+    p.H, p.U = weights[2 * form.layers].shape[0] // form.heads, backbone_units(form, weights)
+    addresses = library.dense_addresses(("weights",), weights, keep)
     _point(p.weight, p.bias, p, ("A", "rate", "B_"), form, addresses)
-    if len(_descriptions) >= 100:
-        _descriptions.clear()
-    _descriptions[key] = bytes(p)
     return p
-
-
-_descriptions: dict[object, bytes] = {}  # of forms and addresses, which are all that they depend on
 
 
 def point_to_gradients(p: Problem, form: Form, weights: Sequence[Tensor]) -> list[Tensor]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import operator
+import struct
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +18,7 @@ from liquidtime.ops.cfc_scan.cpu.problem import (
     described,
     kept_by,
     kernel,
+    of_form,
     point_to_gradients,
     point_to_kept,
 )
@@ -22,14 +26,36 @@ from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.native import library
 from liquidtime.ops.shapes import check_part
 
+_address, _is_negated = operator.attrgetter("_cdata"), Tensor.is_neg
+
+
+def _point(p: Problem, form: Form, inputs: Inputs, later: Sequence[Tensor | None], count: int) -> bool:
+    """Return whether the tensors of a run fit as they are, and then fill in what they say of it.
+
+    Args:
+        p: has the form.
+        form: of the scan.
+        inputs: of the scan.
+        later: of a backward run, y, what was saved, and the gradients of y, the last state and the last memory.
+        count: how many numbers must have been saved.
+
+    """
+    x, h0, m0, dt, lengths, weights, masks = inputs
+    if lengths is not None or masks is not None or len(weights) != form.tensors or not library.sees_tensors():
+        return False
+    first: list[Tensor | None] = [x, dt, h0, m0, *later]
+    if any(map(_is_negated, [tensor for tensor in (*first, *weights) if tensor is not None])):
+        return False
+    places = [0 if tensor is None else tensor._cdata for tensor in first] + [0] * (9 - len(first))
+    tensors = struct.pack(f"=9Qq{form.tensors}Q", *places, count, *map(_address, weights))  # `CfcTensors` of problem.h
+    return not kernel().lt_cfc_point(ctypes.addressof(p), tensors, int(x.dtype is torch.float64))
+
 
 def _describe(form: Form, inputs: Inputs, keep: list[Tensor]) -> Problem:
     """Return what both runs share; tensors that only the structure points to are put into `keep`."""
     x, h0, m0, dt, lengths, weights, masks = inputs
     p = described(form, weights, keep)
     p.B, p.T, p.D = x.shape
-    p.threads = torch.get_num_threads()
-
     keep += (x := library.dense_last("x", x), dt := library.settled("dt", dt))
     p.x, (p.x_row, p.x_step, _) = x.data_ptr(), x.stride()
     p.dt, (p.dt_row, p.dt_step) = dt.data_ptr(), dt.stride()
@@ -54,8 +80,10 @@ def run_forward(form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: 
     B, T, _ = x.shape
     H = h0.shape[1]
     keep: list[Tensor] = []
-    p = _describe(form, inputs, keep)
-    p.save, p.need_ddt = save, need_ddt
+    p = of_form(form)
+    if not _point(p, form, inputs, (), 0):
+        p = _describe(form, inputs, keep)
+    p.threads, p.save, p.need_ddt = torch.get_num_threads(), save, need_ddt
     y = library.empty(x, (B, T, H))
     if inputs.lengths is not None:
         y.zero_()
@@ -74,6 +102,30 @@ def run_forward(form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: 
     return Outputs(y, hn, mn, saved)
 
 
+def _describe_backward(
+    form: Form,
+    inputs: Inputs,
+    y: Tensor,
+    saved: Tensor,
+    incoming: tuple[Tensor | None, Tensor | None, Tensor | None],
+    count: int,
+    keep: list[Tensor],
+) -> Problem:
+    """Return the same with what a backward run reads besides, as `_point` fills it in."""
+    p = _describe(form, inputs, keep)
+    check_part("saved", saved, (count,), inputs.x)
+    p.gates, p.y = library.dense_addresses(("saved", "y"), (saved, y), keep)
+    dy, dhn, dmn = incoming
+    if dy is not None:
+        keep.append(dy := library.dense_last("dy", dy))
+        p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
+    if dhn is not None:
+        p.dhn = library.dense_address("dhn", dhn, keep)
+    if dmn is not None:
+        p.dmn = library.dense_address("dmn", dmn, keep)
+    return p
+
+
 def run_backward(
     form: Form,
     inputs: Inputs,
@@ -85,29 +137,22 @@ def run_backward(
     """Run the kernel backward; see `Backend.backward`."""
     x, h0, m0 = inputs.x, inputs.h0, inputs.m0
     B, T, D = x.shape
+    kept = kept_by(form, B, T, h0.shape[1], backbone_units(form, inputs.weights), x.element_size(), wanted.dt)
+    count = kept.total(form.layers)
     keep: list[Tensor] = []
-    p = _describe(form, inputs, keep)
-    p.need_dx, p.need_ddt = wanted.x, wanted.dt
-    kept = kept_by(form, B, T, h0.shape[1], p.U, x.element_size(), wanted.dt)
-    check_part("saved", saved, (kept.total(form.layers),), x)
-    at, p.y = library.dense_addresses(("saved", "y"), (saved, y), keep)
-    point_to_kept(p, form, kept, at, saved.element_size())
-    dy, dhn, dmn = incoming
-    if dy is not None:
-        keep.append(dy := library.dense_last("dy", dy))
-        p.dy, (p.dy_row, p.dy_step, _) = dy.data_ptr(), dy.stride()
-    if dhn is not None:
-        p.dhn = library.dense_address("dhn", dhn, keep)
-    if dmn is not None:
-        p.dmn = library.dense_address("dmn", dmn, keep)
+    p = of_form(form)
+    if not _point(p, form, inputs, (y, saved, *incoming), count):
+        p = _describe_backward(form, inputs, y, saved, incoming, count, keep)
+    p.threads, p.need_dx, p.need_ddt = torch.get_num_threads(), wanted.x, wanted.dt
+    point_to_kept(p, form, kept, p.gates or 0, saved.element_size())
     dx = library.empty(x, (B, T, D)) if wanted.x else None
     ddt = x.new_empty(B, T) if wanted.dt else None
     if inputs.lengths is not None:
         for part in (dx, ddt):
             if part is not None:
                 part.zero_()
-    dh0 = x.new_empty(h0.shape) if wanted.state else None
-    dm0 = x.new_empty(h0.shape) if wanted.state and m0 is not None else None
+    dh0 = x.new_empty(B, h0.shape[1]) if wanted.state else None
+    dm0 = x.new_empty(B, h0.shape[1]) if wanted.state and m0 is not None else None
     p.dx, p.ddt, p.dh0, p.dm0 = (None if t is None else t.data_ptr() for t in (dx, ddt, dh0, dm0))
     grads = point_to_gradients(p, form, inputs.weights)
     code = kernel().lt_cfc_backward(ctypes.addressof(p), int(x.dtype is torch.float64))

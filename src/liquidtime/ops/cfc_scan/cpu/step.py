@@ -11,7 +11,7 @@ from ctypes import c_char_p, c_int64, c_void_p
 import torch
 from torch import Tensor
 
-from liquidtime.ops.cfc_scan.backend import Stepper, check_weights
+from liquidtime.ops.cfc_scan.backend import FrozenStepper, Stepper, check_weights
 from liquidtime.ops.cfc_scan.cpu.problem import described, kernel, pack
 from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.dispatch import runs_unwatched
@@ -36,7 +36,7 @@ class CpuStepper(Stepper):
         self, form: Form, weights: Sequence[Sequence[Tensor]], inputs: Sequence[int], sources: Sequence[Tensor]
     ) -> None:
         first = weights[0][0]
-        self._generation = library.generation()
+        self.generation = library.generation()
         self._sources = list(sources)
         then = [t.detach().clone() for t in sources]  # before the weights are read: what changes later is seen
         self._compared = (_Source * len(then))(
@@ -50,15 +50,15 @@ class CpuStepper(Stepper):
             self._keep.append(pack(p, form, first))
             self._problems.append(p)
         self._wide = int(first.dtype is torch.float64)
-        self._D, self._H, self._layers = inputs[0], int(self._problems[0].H), len(self._problems)
-        self._remembers = form.remembers
-        self._pointers = (c_void_p * self._layers)(*(ctypes.addressof(p) for p in self._problems))
+        self._D, self.H, self.layers = inputs[0], int(self._problems[0].H), len(self._problems)
+        self.remembers = form.remembers
+        self._pointers = (c_void_p * self.layers)(*(ctypes.addressof(p) for p in self._problems))
         fixed = ctypes.addressof(self._pointers), ctypes.addressof(self._compared)
-        self._fixed = *fixed, self._layers, len(then), self._wide
-        self._pack = struct.Struct(f"=QQqqqQQQQdQQQ{len(then)}Q").pack  # `CfcStep` of problem.h
-        small = sum(copy.nbytes for copy in then) <= _HELD
-        self._run = (library.held() if small else kernel()).lt_cfc_step
-        self._run.argtypes = [c_char_p]
+        self.fixed = *fixed, self.layers, len(then), self._wide
+        self.pack = struct.Struct(f"=QQqqqQQQQdQQQ{len(then)}Q").pack  # `CfcStep` of problem.h
+        small = sum(w.nbytes for layer in weights for w in layer) <= _HELD
+        self.run = (library.held() if small else kernel()).lt_cfc_step
+        self.run.argtypes = [c_char_p]
 
     @classmethod
     def of(cls, form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> CpuStepper | None:
@@ -84,24 +84,25 @@ class CpuStepper(Stepper):
         self, x: Tensor, h: Tensor | None, m: Tensor | None, dt: Tensor | float
     ) -> tuple[Tensor, Tensor, Tensor | None] | None:
         """Take one sample; see `Stepper.step`."""
-        if not runs_unwatched() or library.generation() != self._generation:
+        if not runs_unwatched() or library.generation() != self.generation:
             return None
+        layers, B, H = self.layers, x.shape[0], self.H
         if h is None:
-            h = x.new_zeros(self._layers, x.shape[0], self._H)
-            m = h if self._remembers else None
-        y, hn = x.new_empty(x.shape[0], self._H), x.new_empty(h.shape)
-        mn = None if m is None else x.new_empty(h.shape)
+            h = x.new_zeros(layers, B, H)
+            m = h if self.remembers else None
+        y, hn = x.new_empty(B, H), x.new_empty(layers, B, H)
+        mn = None if m is None else x.new_empty(layers, B, H)
         number = type(dt) is float
-        read = [x, h]
+        read = [x, h, *self._sources]
         if m is not None:
             read.append(m)
         if not number:
             read.append(dt)  # type: ignore[arg-type]
-        if any(map(_is_negated, read)) or any(map(_is_negated, self._sources)):
+        if any(map(_is_negated, read)):
             return None
-        code = self._run(
-            self._pack(
-                *self._fixed,
+        code = self.run(
+            self.pack(
+                *self.fixed,
                 x._cdata,
                 h._cdata,
                 0 if m is None else m._cdata,
@@ -117,3 +118,63 @@ class CpuStepper(Stepper):
             return None
         library.raise_for(code, x, None)
         return y, hn, mn
+
+
+class CpuFrozenStepper(FrozenStepper):
+    """The same without a look at any weight, and with room of its own, so that nothing is made for a sample.
+
+    The state goes back and forth between two places, each of which a call reads from or writes to.
+    """
+
+    def __init__(self, form: Form, weights: Sequence[Sequence[Tensor]], stepper: CpuStepper, rows: int) -> None:
+        self._form, self._weights = form, weights
+        like, layers, H = weights[0][0], stepper.layers, stepper.H
+        self.y = like.new_zeros(rows, H)
+        states = [like.new_zeros(layers, rows, H) for _ in range(2)]
+        memories = [like.new_zeros(layers, rows, H) for _ in range(2)] if stepper.remembers else [None, None]
+        self._places = [*zip(states, memories, strict=True)]
+        self._now = 0
+        self.h, self.m = self._places[0]
+        self._stepper = stepper
+
+    @classmethod
+    def of(cls, form: Form, weights: Sequence[Sequence[Tensor]], rows: int) -> CpuFrozenStepper | None:
+        """Return what takes single samples with a copy of these weights; None where the layers do not fit."""
+        for layer in weights:
+            for w in layer:
+                check_stored("weights", w)
+        copies = [[w.detach().clone() for w in layer] for layer in weights]
+        stepper = CpuStepper.of(form, copies, ())
+        return None if stepper is None else cls(form, copies, stepper, rows)
+
+    def step(self, x: Tensor, dt: Tensor | float) -> bool:
+        """Take one sample; see `FrozenStepper.step`."""
+        stepper = self._stepper
+        if library.generation() != stepper.generation:  # which has another order of weights
+            stepper = CpuStepper.of(self._form, self._weights, ()) or stepper
+            self._stepper = stepper
+        h, m = self.h, self.m
+        after = 1 - self._now
+        hn, mn = self._places[after]
+        number = type(dt) is float
+        if x.is_neg() or (not number and dt.is_neg()):  # type: ignore[union-attr]
+            return False
+        code = stepper.run(
+            stepper.pack(
+                *stepper.fixed,
+                x._cdata,
+                h._cdata,
+                0 if m is None else m._cdata,
+                0 if number else dt._cdata,  # type: ignore[union-attr]
+                dt if number else 0.0,
+                self.y._cdata,
+                hn._cdata,
+                0 if mn is None else mn._cdata,
+            )
+        )
+        if not code:
+            self._now, self.h, self.m = after, hn, mn
+            return True
+        if code != library.UNFIT:
+            library.raise_for(code, dt.reshape(-1, 1) if isinstance(dt, Tensor) else x.new_tensor([[dt]]), None)
+        return False

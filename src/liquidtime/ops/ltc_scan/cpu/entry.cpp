@@ -79,7 +79,7 @@ int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) t
     return p->lengths && p->lengths[a] > p->lengths[b];
   });
   LtcProblem local = *p;
-  local.threads = division.threads;
+  local.threads = division.rows.team;  // whose number changes no sum
   return kernel(&local, division.order.data());
 } catch (...) {
   return no_memory;
