@@ -181,7 +181,7 @@ def test_forecast(home):
     assert set(table["horizon"]) == {5.0, 60.0}
     code, out, err = lt("evaluate", home / "forecast", home / "wide.csv", "--json")
     assert code == 0, err
-    assert set(json.loads(out)["figures"]) == {"mae", "mse"}
+    assert set(json.loads(out)["figures"]) == {"coverage_90", "mae", "mse"}
 
 
 def test_stamps_whole_ids_static_categories_and_unknown_numbers(home):
