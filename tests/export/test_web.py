@@ -107,3 +107,10 @@ def test_names_cannot_end_the_script(tmp_path):
     shown = opened(tmp_path / "page", tmp_path / "profile")
     assert shown["check"].startswith("Checked")
     assert "</script><b>, $&, c" in shown["about"]
+
+
+def test_large_weights_are_stored_in_8_bits_and_that_is_said(model, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("liquidtime.export.to_web._LARGE", 0)
+    result = lt.export.web(model, tmp_path / "page")
+    assert "predictions on the test vectors change by" in result.facts["int8"]
+    assert result.sizes["index.html"] < (folder / "index.html").stat().st_size
