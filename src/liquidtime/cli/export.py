@@ -34,7 +34,9 @@ def export(
         Path | None,
         typer.Argument(metavar="[DATA]", help="Measurements for the test vectors; else made up.", show_default=False),
     ] = None,
-    int8: Annotated[bool, typer.Option("--int8", help="c, web: weights in 8 bits, a quarter of the size.")] = False,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="c, web: weights in 8 bits, a quarter of the size; web: always over 1 MB.")
+    ] = False,
     name: Annotated[str, typer.Option("--name", help="c: what files and functions start with.")] = "model",
     labels: Annotated[
         Path | None,
@@ -84,7 +86,7 @@ def export(
     elif to is Target.C:
         result = room.c(estimator, out, data=series, target=y, int8=int8, name=name)
     else:
-        result = room.web(estimator, out, data=series, target=y, int8=int8)
+        result = room.web(estimator, out, data=series, target=y, int8=int8 or None)
     _print(printer, result, to)
 
 

@@ -68,7 +68,7 @@ def c_files(step: Step, name: str, vectors: Sequence[Vector], int8: bool, bound:
     Args:
         step: the model.
         name: that files and functions start with; a C identifier.
-        vectors: for the program that checks it.
+        vectors: for the program that checks it; without any there is none.
         int8: whether weights are stored in 8 bits.
         bound: largest difference that the check allows, in the unit of `BOUND`.
 
@@ -253,6 +253,8 @@ def _runtime(needs: set[str]) -> str:
 
 def _check(step: Step, name: str, vectors: Sequence[Vector], bound: float) -> str:
     upper, K, F = name.upper(), step.outputs, len(step.encoder.static_names_)
+    if not vectors:
+        return ""
     times = np.concatenate([vector.times for vector in vectors])
     values = np.concatenate([vector.values for vector in vectors])
     wanted = np.concatenate([vector.predictions for vector in vectors])

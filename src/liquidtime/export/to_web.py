@@ -33,10 +33,11 @@ SAYS("predict") int predict(void) { return model_predict(&state, statics, predic
 """
 _WASM = ("clang", "--target=wasm32", "-O3", "-mbulk-memory", "-nostdlib", "-Wl,--no-entry", "-Wl,--strip-all")
 _STACK = 65_536
+_LARGE = 1_000_000
 
 
 def web(
-    model: Any, path: str | Path, *, data: SeriesSet | None = None, target: Any = None, int8: bool = False
+    model: Any, path: str | Path, *, data: SeriesSet | None = None, target: Any = None, int8: bool | None = None
 ) -> Exported:
     """Write a folder with `index.html`, a page that needs no server and no network, and `model.json`.
 
@@ -45,7 +46,7 @@ def web(
         path: the folder to write.
         data: series for the test vectors, which the page shows as examples; without any they are made up.
         target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured.
-        int8: whether weights are stored in 8 bits.
+        int8: whether weights are stored in 8 bits; None: where the page would be large, over 1 MB of weights.
 
     Raises:
         ValueError: a model that cannot be exported.
@@ -61,6 +62,8 @@ def web(
     step = step_of(model)
     vectors = vectors_of(step, data)
     checked, facts = vectors, {}
+    if int8 is None:
+        int8 = c_files(step, "model", [], False).weights > _LARGE
     if int8:
         checked = predictions(step, vectors)
         facts["int8"] = change_in_words(step, vectors, checked, data, target)

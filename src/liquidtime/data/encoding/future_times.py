@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data.container import SeriesSet, as_ticks
-from liquidtime.data.container import absolute_times as absolute_times
 from liquidtime.data.encoding.encoder import SeriesEncoder
 from liquidtime.errors import wrong_shape
 from liquidtime.times import _as_array
