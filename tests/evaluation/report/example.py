@@ -40,7 +40,12 @@ def inside(data):
     """What a small network that was never trained looks like inside."""
     network = Circuit(
         [Neuron("heart rate", "input", 0), Neuron("neuron 0", "inter", 1), Neuron("dead", "output", 2)],
-        [Link("heart rate", "neuron 0", 1.0), Link("neuron 0", "dead", -0.5)],
+        [
+            Link("heart rate", "neuron 0", 1.0),
+            Link("neuron 0", "dead", -0.5),
+            Link("heart rate", "dead", 0.2),
+            Link("dead", "neuron 0", 0.1),
+        ],
         "made up",
     )
     rows = [

@@ -78,7 +78,7 @@ def test_it_fits(tmp_path, page, width):
     assert found["scroll"] <= width
     assert found["wide"] == []
     assert found["outside"] == []
-    assert len(found["drawn"]) == 12
+    assert len(found["drawn"]) == 17
     for drawn_width, height, marks in found["drawn"]:
         assert 250 < drawn_width <= width
         assert height > 120

@@ -141,7 +141,7 @@ class Importances(Shown):
             axes.grid(False, axis="y")
             axes.set_xlabel(f"growth of the {self.measure}" if self.base is not None else self.measure)
 
-        return Sketch(alt, (4.7, 0.9 + 0.27 * max(len(drawn), 1)), draw)
+        return Sketch(alt, (4.7, 0.9 + 0.27 * max(len(drawn), 4)), draw)
 
     def __repr__(self) -> str:
         wide = max((len(row.label) for row in self.rows), default=0)
