@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LONGER = (1, 4, 10)
 """Times the epochs of the quick budget that are tried, one after the other."""
-_MOST_EPOCHS, _MOST_SAMPLES = 100, 2_500_000
+_MOST_EPOCHS, _MOST_SAMPLES = 100, 1_500_000
 """Epochs, and weighed samples that all of them may read, of trials after the first."""
 _SHARED = ("encoders_", "encoder_", "n_series_", "channels_", "horizon_", "period_", "_places", "_known", "_scene")
 
