@@ -38,9 +38,10 @@ def evaluate(
     """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
     from liquidtime.cli.columns import labels_of
     from liquidtime.cli.model_files import columns_to_read, load
+    from liquidtime.cli.options import listed
     from liquidtime.cli.printing import Printer
     from liquidtime.cli.sample_targets import sample_target
-    from liquidtime.data import align_labels
+    from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
@@ -74,11 +75,15 @@ def evaluate(
                 )
             )
         else:
+            names = listed([truth]) if task.several_targets else [truth]
             if own is None:
-                own, column = labels_of(table.frame, columns, truth, missing=how.missing), columns.id
+                own, column = labels_of(table.frame, columns, names[0], names[1:], how.missing), columns.id
             else:
                 column = labels_id or (record and id is None and record.labels_id) or columns.id
-            series, y = align_labels(series, own, id=column, target=truth, strict=strict, missing=how.missing)
+            if task.several_targets:
+                y = align_outcomes(series, own, id=column, columns=names, missing=how.missing)
+            else:
+                series, y = align_labels(series, own, id=column, target=truth, strict=strict, missing=how.missing)
     comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))
