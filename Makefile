@@ -36,9 +36,10 @@ layers: $(READY)
 	$(BIN)/lint-imports --no-cache
 
 # All with the kernels, which must be there; then, on the plain loops, what both of them compute, compilers left out.
+# The tests of the operators choose kernel or loop themselves, and are the same in both runs.
 tests: $(READY)
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal
-	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests/ops tests/cells tests/layers
+	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests/cells tests/layers tests/ops/test_backend.py
 
 # What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.
 QUICK := tests/data tests/solvers tests/theory tests/wirings tests/tasks tests/training tests/layers/test_refusals.py \

@@ -6,14 +6,13 @@ Seed s trains on four of five folds and is tested on fold s, so that all seeds t
 keep groups whole, go by time where a set has an order, and share the classes evenly. A set with a test part of its own
 (PhysioNet 2012, a to b) is tested on that. One JSON file per set, model and seed goes to `results/portfolio`, with what
 every test series contributed, and a file that is there is not made again. `liquidtime paper table --all` writes the
-table of RESULTS.md from these files. Forecasts are in `benchmarks/portfolio_forecast.py`, whose `run(model, seed)`
-returns the same kind of record for each of its sets.
+table of RESULTS.md from these files. Forecasts are in `benchmarks/portfolio_forecast.py`, whose `run` returns the same
+kind of record for each of its sets.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import time
 from dataclasses import replace
@@ -24,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from benchmarks import portfolio_forecast
 from benchmarks.portfolio_data import CLASSIFY, FORECAST, SETS, PortfolioSet, load
 from benchmarks.portfolio_models import MODELS, LeftOut, make
 from liquidtime._provenance import PACKAGES, commit, machine, versions
@@ -111,15 +111,6 @@ def run(one: PortfolioSet, model: str, seed: int) -> dict[str, Any]:
     }
 
 
-def forecasts(model: str, seed: int, name: str, data_dir: str | None) -> dict[str, dict[str, Any]]:
-    """Return the record of a forecasting set by its name; none where there is no such benchmark or model."""
-    if importlib.util.find_spec("benchmarks.portfolio_forecast") is None:
-        return {}
-    module = importlib.import_module("benchmarks.portfolio_forecast")
-    records: dict[str, dict[str, Any]] = module.run(model, seed, (name,), data_dir)
-    return records
-
-
 def write(out: Path, name: str, model: str, seed: int, record: dict[str, Any]) -> None:
     """Write one result whole."""
     content = {
@@ -149,7 +140,7 @@ def main() -> None:
     parser.add_argument("--data-dir")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -160,9 +151,7 @@ def main() -> None:
                 if _path(arguments.out, name, model, seed).exists():
                     continue
                 if one.task == FORECAST:
-                    record = forecasts(model, seed, name, arguments.data_dir).get(name)
-                elif model not in MODELS:
-                    parser.error(f"unknown model {model!r}; the models are {', '.join(MODELS)}")
+                    record = portfolio_forecast.run(model, seed, (name,), arguments.data_dir).get(name)
                 else:
                     try:
                         record = run(one, model, seed)

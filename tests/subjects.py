@@ -44,8 +44,9 @@ OPTIONS = {
 }
 # Options that set numbers, or a solver that another subject has: a tracer, which is slow, meets nothing new in them.
 TRACED_ALIKE = {
-    "ImputeGRUCell-mean", "ImputeGRUCell-no-others", "GRUDCell-masks", "CfCCell-literal", "CfCCell-deep",
-    "CTGRUCell-short", "CTRNNCell-rk4", "CTRNNCell-hold", "CoRNNCell-unfolded", "GRUODECell-rk4", "LipschitzRNNCell-rk4",
+    "ImputeGRUCell-mean", "ImputeGRUCell-no-others", "CfCCell-literal", "CfCCell-deep",
+    "CTGRUCell-short", "CTRNNCell-rk4", "CTRNNCell-hold", "CoRNNCell-unfolded", "GRUODECell-rk4",
+    "LipschitzRNNCell-rk4",
     "ODELSTMCell-euler", "ODERNNCell-euler", "HiPPOLegSCell-order", "HiPPOLagTCell-order", "LMUCell-order",
     "MixedMemory-of-LSTM", "MixedMemory-of-CT-LSTM", "LTCCell-NCP",
 }  # fmt: skip

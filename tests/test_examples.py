@@ -14,7 +14,7 @@ BLOCKS = {
     "choosing-a-network.md": 5,
     "coming-from-ncps.md": 4,
     "compiling.md": 2,
-    "irregular-data.md": 12,
+    "irregular-data.md": 13,
     "model-files.md": 4,
     "sequence.md": 1,
     "theory.md": 6,

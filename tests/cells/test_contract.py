@@ -156,15 +156,6 @@ def test_vmap_over_samples(name):
     close(torch.func.vmap(one)(x, state, dt), cell(x, state, dt)[0])
 
 
-@pytest.mark.slow
-def test_compiles_without_a_break(name):
-    cell = make(name, torch.float32)
-    inputs = sample(cell, dtype=torch.float32)
-    torch._dynamo.reset()
-    compiled = torch.compile(cell, fullgraph=True, backend="eager")  # layers are traced further, by torch.export
-    torch.testing.assert_close(compiled(*inputs)[0], cell(*inputs)[0])
-
-
 def test_meta_device(name):
     with torch.device("meta"):
         cell = SUBJECTS[name](D)

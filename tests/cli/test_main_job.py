@@ -34,6 +34,9 @@ def test_train_says_what_it_understood_and_how_good_it_is(home, trained):
     assert "60 series" in err
     assert "channels (2)" in err
     assert "training on 48 series, testing on 12" in err
+    assert "classes (2): well 30 (50.0 %), sick 30 (50.0 %)" in err
+    assert "samples per series: min 3, median" in err
+    assert "here" in err[err.index("95 % confidence") :]  # the verdict
     assert result["series"] == {"training": 48, "test": 12}
     assert list(result["test"]) == [
         "CfC", "gradient boosting on summary features", "guess (share of each class)",
@@ -151,7 +154,7 @@ def test_wide_parquet_with_its_own_target_regresses(home):
     assert pl.read_csv(home / "wide_out.csv").columns == ["patient", "time", "prediction"]
     code, out, err = lt("evaluate", home / "wide", home / "wide.csv", "--json")
     assert code == 0, err
-    assert set(json.loads(out)["figures"]) == {"mae", "mse", "r2"}
+    assert set(json.loads(out)["figures"]) == {"mae", "rmse", "mse", "r2"}
 
 
 def test_a_target_in_the_table_is_no_channel(home):

@@ -39,7 +39,7 @@ def test_train_and_test_takes_one_long_series():
     assert own < 1.15 * min(row["mse"].value for row in result.figures.values())
     assert own < 0.5 * result.figures["last value"]["mse"].value
     table = result.predictions
-    assert table.columns == ["id", "time", "horizon", "channel", "truth", "prediction", "low", "high"]
+    assert table.columns == ["id", "time", "horizon", "channel", "truth", "prediction", "error", "low", "high"]
     inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
     assert inside.mean() == pytest.approx(0.9, abs=0.12)
     assert table["time"].min() > (START + np.timedelta64(1200, "h")).astype("datetime64[us]").item()

@@ -10,7 +10,9 @@ import torch
 from torch import nn
 
 from liquidtime.training import TrainSettings, read_log, train
+from liquidtime.training.progress import time_left
 from liquidtime.training.run_folder import held_folder
+from liquidtime.training.stages import share_done, stage, stage_words
 from training.task import batches_of, network, objective, rows, validation
 
 SETTINGS = TrainSettings(epochs=3)
@@ -44,6 +46,21 @@ def test_progress_shows_loss_metric_and_rate(capsys):
     assert "rate 2.5e-02" in shown
     assert "loss 0." in shown
     assert "(best 0." in shown
+
+
+def test_progress_says_what_is_at_work_and_how_long_the_whole_job_takes(capsys):
+    settings = TrainSettings(epochs=1)
+    with stage("test 2 of 2", 1, 2), stage("network 1 of 3", 0, 3):
+        train(network(), objective, batches_of(rows()), settings, progress=True)
+        assert share_done(0.5) == pytest.approx((1 + 0.5 / 3) / 2)
+        assert stage_words() == "test 2 of 2, network 1 of 3"
+    assert "test 2 of 2, network 1 of 3, epoch 1/1" in capsys.readouterr().err
+    assert (share_done(0.5), stage_words()) == (0.5, "")
+    with stage("trial 1", 0, 0):
+        assert (share_done(0.5), stage_words()) == (0.0, "trial 1")  # how many there will be nobody knows
+    assert time_left(0.25, 60.0) == "3:00 left"
+    assert time_left(0.01, 60.0) == "1:39:00 left"
+    assert time_left(0.0, 60.0) == ""
 
 
 @pytest.mark.slow

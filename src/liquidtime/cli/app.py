@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from liquidtime.cli import demo, evaluate, explain, info, paper, predict, train
+from liquidtime.cli import demo, evaluate, explain, export, info, paper, predict, train
 
 app = typer.Typer(
     name="liquidtime",
@@ -21,6 +21,7 @@ app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
+app.command("export")(export.export)
 app.command("info")(info.info)
 app.add_typer(paper.app, name="paper")
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,12 +35,8 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
-    from liquidtime.cli.columns import labels_of
-    from liquidtime.cli.model_files import columns_to_read, load
-    from liquidtime.cli.options import listed
+    from liquidtime.cli.model_files import columns_to_read, labelled, load
     from liquidtime.cli.printing import Printer
-    from liquidtime.cli.sample_targets import sample_target
-    from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
@@ -59,31 +54,9 @@ def evaluate(
             raise ValueError(f"--task {task.name} is tested on the series themselves; leave out --labels and --target")
     else:
         truth = target or (record.target if record else None)
-        if truth is None:
-            raise ValueError("the model remembers no target; give --target")
-        own = None if labels is None else read_table(labels, how.hints()).frame
-        if task.per_sample:
-            samples = sample_target(table.frame, columns, truth, own, labels_id, how.missing)
-            series, y = samples.split(
-                samples.columns.read_new(
-                    dataclasses.replace(table, frame=samples.frame),
-                    reading,
-                    (*encoder.channels_, truth),
-                    encoder.static_names_,
-                    encoder.time_unit_,
-                    strict,
-                )
-            )
-        else:
-            names = listed([truth]) if task.several_targets else [truth]
-            if own is None:
-                own, column = labels_of(table.frame, columns, names[0], names[1:], how.missing), columns.id
-            else:
-                column = labels_id or (record and id is None and record.labels_id) or columns.id
-            if task.several_targets:
-                y = align_outcomes(series, own, id=column, columns=names, missing=how.missing)
-            else:
-                series, y = align_labels(series, own, id=column, target=truth, strict=strict, missing=how.missing)
+        series, y = labelled(
+            estimator, series, table, columns, reading, record, truth, labels, labels_id, strict, id is not None
+        )
     comparison = task.compare(estimator, "model", None, (series, y), seed)
     for note in series.notes:
         printer.line(str(note))

@@ -10,9 +10,7 @@ from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldTi
 from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 if TYPE_CHECKING:
-    from liquidtime.cli.columns import Columns
-    from liquidtime.data import SeriesSet
-    from liquidtime.data.reading import Reading, Table
+    from liquidtime.data.reading import Table
     from liquidtime.evaluation import JobRecord
     from liquidtime.tasks import Task
 
@@ -63,7 +61,7 @@ def explain(
     Best on series that the model was not trained on. Where their truth is known, it is said how much worse the model
     gets without a channel; otherwise how far its predictions move. Writes one page that needs no other file.
     """
-    from liquidtime.cli.model_files import columns_to_read, load
+    from liquidtime.cli.model_files import columns_to_read, labelled, load
     from liquidtime.cli.printing import Printer
     from liquidtime.data.reading import read_table
     from liquidtime.evaluation.insight import Neighbours
@@ -75,11 +73,15 @@ def explain(
     estimator, record = load(model)
     task = task_of(estimator)
     columns = columns_to_read(record, id=id_column, time=time, channel=channel, value=value, time_unit=time_unit)
-    how, encoder = reading.reading(columns.reading), estimator.encoder_
-    table = read_table(data, how)
+    table, encoder = read_table(data, reading.reading(columns.reading)), estimator.encoder_
     found = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
-    table_id = labels_id or (record.labels_id if record is not None and id_column is None else None) or columns.id
-    found, truth = _with_truth(found, table, how, labels, target, table_id, task, record, columns, strict)
+    truth: Any = None
+    name = _truth(target, labels, table, task, record)
+    if name is not None:
+        other = id_column is not None
+        found, truth = labelled(
+            estimator, found, table, columns, reading, record, name, labels, labels_id, strict, other
+        )
     for note in found.notes:
         printer.line(str(note))
     if truth is None and task.has_target:
@@ -99,39 +101,16 @@ def explain(
     )
 
 
-def _with_truth(
-    data: SeriesSet,
-    table: Table,
-    how: Reading,
-    labels: Path | None,
-    target: str | None,
-    labels_id: str,
-    task: Task,
-    record: JobRecord | None,
-    columns: Columns,
-    strict: bool,
-) -> tuple[SeriesSet, Any]:
-    """Return the series with their truth, None where nothing tells it."""
-    from liquidtime.cli.columns import labels_of
-    from liquidtime.data import align_labels
-    from liquidtime.data.reading import read_table
-
+def _truth(target: str | None, labels: Path | None, table: Table, task: Task, record: JobRecord | None) -> str | None:
+    """Return the column of the truth, None where nothing tells it."""
     if not task.has_target:
         if labels is not None or target is not None:
             raise ValueError(f"--task {task.name} has no truth but the series; leave out --labels and --target")
-        return data, None
+        return None
     name = target or (record.target if record else None)
-    if name is None:
-        if labels is not None:
-            raise ValueError("the model remembers no target; give --target")
-        return data, None
-    if labels is not None:
-        truths, id = read_table(labels, how.hints()).frame, labels_id
-    elif target is None and name not in table.frame.columns:
-        return data, None
-    else:
-        truths, id = labels_of(table.frame, columns, name, missing=how.missing), columns.id
-    return align_labels(data, truths, id=id, target=name, strict=strict, missing=how.missing)
+    if name is None and labels is not None:
+        raise ValueError("the model remembers no target; give --target")
+    return name if target is not None or labels is not None or name in table.frame.columns else None
 
 
 def _check_out(out: Path, model: Path, force: bool) -> None:

@@ -135,6 +135,8 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     read = _read(job, tables)
     about = read.data.describe()
     printer.data(about, f"{_named(job.data)}, as understood:")
+    if job.task == "classify" and getattr(read.target, "ndim", 0) == 1:
+        printer.classes(read.target.tolist())
     test = None
     if job.test is not None:
         other = _read(job, _tables(job, [job.test], read.data.reading))
@@ -172,6 +174,8 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     report = job.out / REPORT
     if result.figures:
         printer.scores(result.figures, result.caption)
+    if result.contents is not None and result.contents.verdict:
+        printer.line(result.contents.verdict)
     printer.line(f"model   {job.out}, {result.record.split['saved model']}")
     if report.is_file():
         printer.line(f"report  {report}")

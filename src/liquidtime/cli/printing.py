@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from liquidtime.data import Description
     from liquidtime.tasks.figure_table import Figures
 
-_CHANNELS = 12
+_CHANNELS, _CLASSES = 12, 20
 
 
 class Printer:
@@ -49,6 +49,20 @@ class Printer:
         self.line(what)
         for text in lines:
             self.line(f"  {text}")
+
+    def classes(self, labels: Any) -> None:
+        """Say how many series each class has.
+
+        Args:
+            labels: (S,) of the series.
+        """
+        from collections import Counter
+
+        counts = Counter(str(label) for label in labels)
+        total = sum(counts.values())
+        named = [f"{name} {count:,} ({100 * count / total:.1f} %)" for name, count in counts.most_common(_CLASSES)]
+        rest = f", and {len(counts) - _CLASSES} rarer ones" if len(counts) > _CLASSES else ""
+        self.line(f"  classes ({len(counts)}): {', '.join(named)}{rest}")
 
     def scores(self, figures: Figures, caption: str) -> None:
         """Print the figures of merit, one column per model."""

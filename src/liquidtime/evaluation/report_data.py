@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def report_data(
     test: SeriesSet,
     *,
     task: Task | None = None,
+    target: Any = None,
     neighbours: Neighbours | None = None,
     split: Mapping[str, str] | None = None,
     **texts: Any,
@@ -51,12 +53,14 @@ def report_data(
         comparison: of the test part, with its series.
         test: the series of the comparison, whole.
         task: what is predicted; None for the model's own.
+        target: (S,) classes of all of the data, to count; None counts those of the comparison.
         neighbours: training series to find similar ones in; None for none.
         split: how the test was made and what the saved model was trained on, in words by name.
         **texts: `title`, `target_name`, `seed`, `command` and `attribution` of `ReportData`.
     """
     task = task or task_of(model)
-    views = task.views(model, comparison)
+    views = [replace(view, categories=data.categories) for view in task.views(model, comparison)]
+    forecasts = getattr(comparison, "test", None)
     within = np.ones(len(data.times), dtype=bool)
     within[data.offsets[:-1][data.lengths > 0]] = False  # the first sample of a series has no interval
     return ReportData(
@@ -68,11 +72,27 @@ def report_data(
         comparison=comparison.plain(),
         curves=[Curve(network.history, network.best_epoch) for network in model.results_],
         series=views,
+        counts=_counts(comparison, target, parts),
+        errors=[] if forecasts is None else forecasts.by_channel(),
         insight=_inside(model, test, comparison, views, neighbours, texts.get("seed", 0)),
         settings={**(split or {}), **model.get_params(deep=False), **_parts(model)},
         versions=versions(),
         **texts,
     )
+
+
+def _counts(comparison: Comparison, target: Any, parts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """Return how many series of each part each class has."""
+    labels = comparison.classes
+    if not len(labels):
+        return {}
+    if target is None or np.shape(target) != (sum(len(rows) for rows in parts.values()),):
+        numbers = np.bincount(comparison.target, minlength=len(labels))
+        return {str(label): {"test": int(number)} for label, number in zip(labels, numbers, strict=True)}
+    known = np.array([str(label) for label in np.asarray(target).tolist()])
+    return {
+        str(label): {name: int((known[rows] == str(label)).sum()) for name, rows in parts.items()} for label in labels
+    }
 
 
 def _inside(

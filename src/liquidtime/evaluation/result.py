@@ -128,7 +128,9 @@ class Result:
 
     def _below(self) -> str:
         saved = self.record.split.get("saved model")
-        return f"{self.caption}; ↓: lower is better" + (f"\nthe model is {saved}" if saved else "")
+        told = self.contents.verdict if self.contents is not None else ""
+        lines = [f"{self.caption}; ↓: lower is better", told, f"the model is {saved}" if saved else ""]
+        return "\n".join(line for line in lines if line)
 
     def _repr_html_(self) -> str:
         table = as_html(self.figures, self._below()) if self.contents is not None else ""

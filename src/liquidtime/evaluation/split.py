@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_size
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.future_times import absolute_times, last_times
+from liquidtime.data.container import absolute_times, sample_times
+from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.stacking.folds import make_folds
 from liquidtime.evaluation.grouped_ids import grouped_ids
 from liquidtime.evaluation.hold_out import FEWEST, Rows, ends_by_share, hold_out, hold_out_ends, hold_out_later
@@ -172,7 +173,7 @@ def _by_time(data: SeriesSet, after: Any, strata: Any, groups: Any, in_time: boo
         left = len(data) - len(train) - len(test)
         apart = f"; {left:,} earlier ones of the same groups are left out" if left else ""
         return Split(data, [(train, test)], f"those that end at {after} or later{apart}", groups, ends)
-    every = absolute_times(data[np.repeat(np.arange(len(data)), data.lengths)], data.times[:, None])[:, 0]
+    every = sample_times(data)
     later = np.concatenate([[0], np.cumsum(every >= moment)])
     held = later[data.offsets[1:]] - later[data.offsets[:-1]]
     held[(held < 2) | (data.lengths == 0)] = 0  # nothing could be forecast

@@ -21,6 +21,7 @@ from liquidtime.evaluation.training_job import TrainingJob
 from liquidtime.tasks import Comparison, Task
 from liquidtime.tasks.prediction_table import prediction_table
 from liquidtime.training.run_folder import RunFolder, marked_folder
+from liquidtime.training.stages import stage
 
 Log = Callable[[str], None]
 
@@ -200,7 +201,8 @@ def _run(
     for number, ((train, test), place) in enumerate(zip(job.split.folds, places, strict=False), 1):
         if len(job.split.folds) > 1:
             say(f"fold {number} of {len(job.split.folds)}")
-        model = job.fit(job.unfitted(), train, **_run_of(place, resume))
+        with stage(f"test {number} of {len(job.split.folds)}", number - 1, len(job.split.folds) + job.refit):
+            model = job.fit(job.unfitted(), train, **_run_of(place, resume))
         if number == 1:
             say("testing, beside baselines from the same training part")
         comparison = job.compare(model, train, test)
@@ -216,6 +218,7 @@ def _run(
                 comparison,
                 job.split.data[test],
                 task=job.task,
+                target=job.inputs.target,
                 neighbours=near,
                 seed=job.seed,
                 split=record.split,
@@ -225,7 +228,9 @@ def _run(
     whole = comparisons[0] if len(comparisons) == 1 else job.task.pool(comparisons, job.seed)
     if job.refit:
         say(f"training the model on all {len(job.data):,} series")
-        first = job.fit(first, None, **_run_of(None if folder is None else marked_folder(folder / "refit"), resume))
+        with stage("on all series", len(job.split.folds), len(job.split.folds) + 1):
+            place = None if folder is None else marked_folder(folder / "refit")
+            first = job.fit(first, None, **_run_of(place, resume))
         near = job.neighbours(first, None) if keep else None
     return Result(
         task=job.task,

@@ -5,7 +5,9 @@ lt.export.onnx(model, "folder");   lt.export.c(model, "folder");   lt.export.web
 
 from liquidtime.export.folder import Exported
 from liquidtime.export.step import FlatState, Step, step_of
+from liquidtime.export.to_c import c
 from liquidtime.export.to_onnx import onnx
+from liquidtime.export.to_web import web
 from liquidtime.export.vectors import CheckFailed
 
-__all__ = ["CheckFailed", "Exported", "FlatState", "Step", "onnx", "step_of"]
+__all__ = ["CheckFailed", "Exported", "FlatState", "Step", "c", "onnx", "step_of", "web"]

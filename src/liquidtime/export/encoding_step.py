@@ -163,6 +163,7 @@ class EncodingStep(nn.Module):
             "before": (1, "time of the step before it"),
             "first": (1, "time of the first step"),
             "steps": (1, "number of steps, the open one included"),
+            "magnitude": (1, "sum of the sizes of the open step's inputs; not finite where float32 cannot hold one"),
             "carried_at": (C, "step of the last observation before the open step"),
             "number": (C, "number of observations before the open step"),
             "total": (C, "sum of the scaled observations before the open step, less the first"),
@@ -206,6 +207,11 @@ class EncodingStep(nn.Module):
             sums = Totals(state["bin_total"], state["bin_count"]).add(newest_mean, complete, self.categorical)
             after["bin_total"], after["bin_count"] = sums.cleared(opens)
         return after | self._observed(state, self.scaling(values), closed), opens
+
+    @staticmethod
+    def magnitude(step: OpenStep) -> Tensor:
+        """Return (B, 1) the field that tells inputs which float32 cannot hold."""
+        return step.x.abs().double().sum(dim=-1, keepdim=True) + step.dt.double().unsqueeze(-1)
 
     def read(self, newest: Fields, state: Fields) -> OpenStep:
         """Return the open step as it stands."""

@@ -95,8 +95,9 @@ class Step(nn.Module):
         opened = []
         for scale in self._scales():
             after, opens = scale.advance(old, self._fields(state, scale.fields), when)
-            parts.append((scale.fields, after))
-            opened.append((scale.read(newest, after), opens, after["steps"]))
+            step = scale.read(newest, after)
+            parts.append((scale.fields, after | {"magnitude": scale.magnitude(step)}))
+            opened.append((step, opens, after["steps"]))
         for m, member in enumerate(self._members()):
             after = member.advance(self._fields(state, member.fields), *opened[m % len(opened)])
             parts.append((member.fields, after))

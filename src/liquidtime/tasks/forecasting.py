@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.future_times import absolute_times, last_times
+from liquidtime.data.container import absolute_times
+from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators import CfCForecaster, StackedForecaster
 from liquidtime.estimators.faces.forecast_test import INTERVAL, ChannelSkill, ForecastTest, forecast_test
 from liquidtime.tasks.comparison import ALONE, Comparison
@@ -58,7 +59,7 @@ class Forecasting(Task):
     in_time: ClassVar = True
     unnamed_target: ClassVar = "every channel"
     unit: ClassVar = "in standard deviations"
-    plots: ClassVar = ("residuals", "value_calibration")
+    plots: ClassVar = ("errors_by_gap",)
     options: ClassVar = ("horizons", "intervals")
 
     def suggested_by(self, target: Any) -> str:  # noqa: D102

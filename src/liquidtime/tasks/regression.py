@@ -27,7 +27,7 @@ class Regression(Task):
     title: ClassVar = "Regression"
     estimators: ClassVar = (CfCRegressor, StackedRegressor)
     stacked: ClassVar = StackedRegressor
-    metrics: ClassVar = ("mae", "mse", "r2")
+    metrics: ClassVar = ("mae", "rmse", "mse", "r2")
     plots: ClassVar = ("residuals", "value_calibration")
     options: ClassVar = ("intervals",)
 

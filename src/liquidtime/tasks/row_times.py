@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.future_times import absolute_times, last_times
+from liquidtime.data.container import absolute_times
+from liquidtime.data.encoding.future_times import last_times
 from liquidtime.tasks.prediction_table import Columns
 
 

@@ -8,7 +8,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from liquidtime.baselines.features import RunningFeatures
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.future_times import absolute_times
+from liquidtime.data.container import sample_times
 from liquidtime.estimators import CfCClassifier, StackedStepClassifier
 from liquidtime.estimators.faces.class_labels import sample_labels
 from liquidtime.tasks.classification import codes_of, decisions_of, probability_columns, suggests_classes, threshold_of
@@ -140,7 +140,7 @@ def _places(comparison: Comparison) -> npt.NDArray[np.int64]:
 def _rows(data: SeriesSet) -> dict[str, Any]:
     """Return the id and the time of every sample."""
     owners = np.repeat(np.arange(len(data)), data.lengths)
-    return {"": data.ids[owners], "time": absolute_times(data[owners], data.times[:, None])[:, 0]}
+    return {"": data.ids[owners], "time": sample_times(data)}
 
 
 def _rivals(train: Part, data: SeriesSet, classes: npt.NDArray[Any], seed: int) -> dict[str, npt.NDArray[np.float64]]:

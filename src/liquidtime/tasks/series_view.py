@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ class SeriesView:
         truth: what it should come to, if that is a number of the same kind.
         labels: what the K columns of `evolving` are.
         bounds: the least and the largest that a prediction can be; None for any number.
+        categories: of the categorical channels.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class SeriesView:
     truth: float | None = None
     labels: Sequence[str] = ()
     bounds: tuple[float, float] | None = None
+    categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, ("best", "worst"))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime._checks import check_choice, check_size
-from liquidtime.training.metrics import METRICS, Array
+from liquidtime.training.metrics import METRICS, Array, Metric
 
 _CELLS = 2_000_000
 """Weights held at once: resamples are drawn in blocks of this size."""
@@ -73,13 +73,59 @@ def bootstrap_interval(
     check_choice("metric", metric, METRICS)
     chosen = METRICS[metric]
     y, p = chosen.prepare(target, prediction)
-    owner = _owners(clusters, len(y))
-    if owner is None:
-        groups = [np.flatnonzero(y == k) for k in np.unique(y)] if chosen.stratified else [np.arange(len(y))]
-    else:
-        groups = [np.arange(int(owner.max()) + 1)]
+    groups, owner = _groups(chosen, y, clusters)
     low, high = _ends(lambda W: chosen.weighted(y, p, W), groups, level, resamples, seed, owner)
     return ConfidenceInterval(float(chosen.score(y, p)), low, high, level, resamples)
+
+
+def _groups(
+    metric: Metric, y: npt.NDArray[Any], clusters: Any
+) -> tuple[list[npt.NDArray[np.intp]], npt.NDArray[np.int64] | None]:
+    """Return the groups that are drawn from, each as often as it has members, and the cluster of each row if any."""
+    owner = _owners(clusters, len(y))
+    if owner is not None:
+        return [np.arange(int(owner.max()) + 1)], owner
+    return [np.flatnonzero(y == k) for k in np.unique(y)] if metric.stratified else [np.arange(len(y))], None
+
+
+def difference_interval(
+    metric: str,
+    target: Any,
+    first: Any,
+    second: Any,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    clusters: Any = None,
+) -> ConfidenceInterval:
+    """Return by how much a metric differs between two predictions of the same rows, on the same resamples.
+
+    Args:
+        metric: one of `METRICS`.
+        target: (n,) labels 0…C−1, or (n,) or (n, K) values.
+        first: (n,) or (n, C) probabilities, or values shaped as the target.
+        second: likewise; its figure is subtracted.
+        level: in (0, 1).
+        resamples: at least 100.
+        seed: of the draws; the caller's random state is not touched.
+        clusters: (n,) of which cluster each row is; None where rows are independent.
+
+    Raises:
+        ValueError: an unknown metric, or input that the metric refuses.
+
+    """
+    check_choice("metric", metric, METRICS)
+    chosen = METRICS[metric]
+    y, p = chosen.prepare(target, first)
+    _, q = chosen.prepare(target, second)
+    groups, owner = _groups(chosen, y, clusters)
+
+    def apart(W: Array) -> Array:
+        return chosen.weighted(y, p, W) - chosen.weighted(y, q, W)
+
+    low, high = _ends(apart, groups, level, resamples, seed, owner)
+    return ConfidenceInterval(float(chosen.score(y, p) - chosen.score(y, q)), low, high, level, resamples)
 
 
 def mean_interval(

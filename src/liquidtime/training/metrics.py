@@ -238,6 +238,11 @@ METRICS: dict[str, Metric] = {
             _mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1)),
         ),
         Metric(
+            "rmse", "root mean squared error", "root m. sq. error", False, False, False,
+            lambda y, p: float(np.sqrt(((y - p) ** 2).mean())),
+            lambda y, p, W: np.sqrt(_mean_of(lambda y, p: ((y - p) ** 2).mean(axis=1))(y, p, W)),
+        ),
+        Metric(
             "mae", "mean absolute error", "mean abs. error", False, False, False,
             lambda y, p: _sklearn("mean_absolute_error")(y, p),
             _mean_of(lambda y, p: np.abs(y - p).mean(axis=1)),

@@ -1,14 +1,17 @@
-"""A line that shows how far a run is; silent where nobody watches."""
+"""A line that shows how far a run is, and the job that it is a part of; silent where nobody watches."""
 
 from __future__ import annotations
 
 import sys
+import time
 from types import TracebackType
 from typing import Any
 
+from liquidtime.training.stages import share_done, stage_words, started
+
 
 class ProgressLine:
-    """Epoch, loss, metric, rate and time left, on standard error.
+    """What is at work, epoch, loss, metric, rate and the time left for the whole job, on standard error.
 
     Args:
         show: True, False, or None for only if standard error is a terminal.
@@ -21,19 +24,22 @@ class ProgressLine:
         self._bar: Any = None
         if show if show is not None else sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, Progress, TextColumn
 
             self._bar = Progress(
-                TextColumn("epoch {task.fields[epoch]}"),
+                TextColumn("{task.fields[where]}epoch {task.fields[epoch]}"),
                 BarColumn(bar_width=None),
                 TextColumn("loss {task.fields[loss]:.4f}{task.fields[metric]}  rate {task.fields[rate]:.1e}"),
-                TimeRemainingColumn(),
+                TextColumn("{task.fields[left]}"),
                 console=Console(stderr=True, force_terminal=True if show else None),
                 expand=True,
             )
+            words = stage_words()
+            self._where, self._started = f"{words}, " if words else "", started() or time.monotonic()
             self._task = self._bar.add_task(
-                "", total=float(epochs), epoch=f"1/{epochs}", loss=float("nan"), metric="", rate=0.0
-            )
+                "", total=float(epochs), epoch=f"1/{epochs}", loss=float("nan"), metric="", rate=0.0, left="",
+                where=self._where,
+            )  # fmt: skip
 
     def __enter__(self) -> ProgressLine:
         if self._bar is not None:
@@ -63,9 +69,25 @@ class ProgressLine:
                 loss=loss,
                 metric=self._metric,
                 rate=rate,
+                where=self._where,
+                left=time_left(share_done((epoch + share) / self._epochs), time.monotonic() - self._started),
             )
 
     def validated(self, value: float, best: float | None) -> None:
         """Show a validation metric from now on."""
         top = f" (best {best:.4f})" if best is not None else ""
         self._metric = f"  {self._metric_name} {value:.4f}{top}"
+
+
+def time_left(share: float, elapsed: float) -> str:
+    """Return how long the whole job will still take, in words; "" before anything can be said.
+
+    Args:
+        share: of the job that is done, 0…1.
+        elapsed: seconds since it started.
+    """
+    if not 0.0 < share < 1.0 or elapsed <= 0.0:
+        return ""
+    seconds = round(elapsed * (1.0 - share) / share)
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    return f"{hours}:{minutes:02d}:{seconds % 60:02d} left" if hours else f"{minutes}:{seconds % 60:02d} left"

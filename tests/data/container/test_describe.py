@@ -44,8 +44,8 @@ def test_what_is_odd_is_noted_behind_the_notes_of_reading():
 def test_the_text_and_the_dictionary_hold_it_all():
     text = str(DATA.describe())
     assert "4 series, 6 samples, 8 observed values" in text
-    assert "intervals in min: 1 least, 3 median, 10 largest" in text
-    assert "  a       66.67%  50.00%  1 least, 4 median, 9 largest" in text
+    assert "intervals in min: min 1, median 3, max 10" in text
+    assert "  a       66.67%  50.00%  min 1, median 4, max 9" in text
     assert "  never    0.00%   0.00%  none" in text
     assert json.loads(json.dumps(DATA.describe().to_dict()))["channels"][2]["name"] == "same"
 

@@ -9,7 +9,7 @@ class KnownClassifier(lt.CfCClassifier):
     """Two classes; the logit is a function of each series, nothing is learned."""
 
     def fit_to(self, logit):
-        self.logit, self.classes_ = logit, np.array(["no", "yes"])
+        self.logit, self.classes_, self.threshold_ = logit, np.array(["no", "yes"]), None
         return self
 
     def predict_proba(self, X):

@@ -52,7 +52,7 @@ def inside(data):
         )
     ]
     one = data[0]
-    effects = [ObservationEffect("temp", float(one.times[1]), float(one.times[1]), 80.0, 1, 0.2, 0.1)]
+    effects = [ObservationEffect(data.channels[1], float(one.times[1]), float(one.times[1]), 80.0, 1, 0.2, 0.1)]
     why = ObservationEffects(
         str(one.id),
         "probability of dead",

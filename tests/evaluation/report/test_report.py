@@ -1,17 +1,20 @@
 """The page says what it was given, is one small file, and lets no name become markup."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from evaluation.report.example import report, series_set
+from liquidtime.estimators.faces.forecast_test import ChannelSkill
 from liquidtime.evaluation.drawing import thinned
 from liquidtime.evaluation.report import render
+from liquidtime.evaluation.report.class_tables import confusion, thresholds
 from liquidtime.evaluation.report.score_plots import reliability
 from liquidtime.evaluation.templates import number, share
-from liquidtime.tasks import Comparison, SeriesView
+from liquidtime.tasks import TASKS, Comparison, SeriesView
 
 HOSTILE = "<script>alert('x')</script>\"'&$a_b$"
 
@@ -200,3 +203,69 @@ def test_a_line_has_the_same_colour_whichever_ends_higher(ends):
     lines = re.findall(r'<path d="M \S+ (\S+) [^"]*" clip-path[^>]*var\(--series-([01])\)', drawing)
     height = {colour: -float(y) for y, colour in lines}  # SVG counts downwards
     assert (height["0"] > height["1"]) == (ends[0] > ends[1])
+
+
+def test_classes_are_counted_confused_and_cut_by_thresholds():
+    data = report(counts={"alive": {"training": 400, "test": 240}, "dead": {"training": 100, "test": 60}})
+    target, said = data.comparison.target, data.comparison.predictions["CfC"]
+    table = confusion(data)
+    assert table.counts[1][0] == int(((target == 1) & (said[:, 1] < 0.5)).sum())
+    assert table.found[1] == pytest.approx(float((said[target == 1, 1] > 0.5).mean()))
+    rows = {row[0]: row[1:] for row in thresholds(data)}
+    named = said[:, 1] >= 0.3
+    assert rows[0.3] == (
+        int(named.sum()),
+        pytest.approx(named[target == 1].mean()),
+        pytest.approx((target[named] == 1).mean()),
+        pytest.approx(named[target == 0].mean()),
+    )
+    text = Outline(render(data)).text
+    for words in ("Confusion matrix", "What a threshold would do", "CfC is better here", "The classes", "400"):
+        assert words in text, words
+
+
+def test_of_many_classes_those_not_drawn_are_said_and_boosting_is_there():
+    names = tuple(f"class {place}" for place in range(11))
+    text = Outline(render(report(classes=names, n=500))).text
+    assert "Not drawn: class " in text
+    assert text.count("gradient boosting 0.") >= 2  # in the captions of both curves
+    assert "said class 10" in text
+
+
+def test_forecasts_have_errors_by_channel_and_gap_in_own_units():
+    skills = [
+        ChannelSkill(name, low, high, 50, {"model": 2.5, "last_value": 3.5}, {"model": 3.0, "last_value": 4.0}, 0.9)
+        for name in ("pressure", "wind")
+        for low, high in ((0.0, 24.0), (0.0, 6.0), (6.0, 24.0))
+    ]
+    page = Outline(render(forecast_report(skills)))
+    assert any(
+        label.startswith("Mean absolute error by gap: pressure CfC 2.5, last value 3.5") for label in page.labels
+    )
+    assert not any(label.startswith(("Residuals", "Mean of the true")) for label in page.labels)
+    for words in ("2.5 (3)", "6 … 24", "90 %", "root mean squared"):
+        assert words in page.text, words
+
+
+def forecast_report(skills):
+    data = report(task="regress")
+    kinds = dict(zip(data.comparison.predictions, ("CfC", "last value", "mean"), strict=True))
+    named = Comparison(
+        data.comparison.target,
+        {kinds[name]: p for name, p in data.comparison.predictions.items()},
+        {kinds[name]: figures for name, figures in data.comparison.figures.items()},
+    )
+    return replace(data, task=TASKS["forecast"], comparison=named, errors=skills)
+
+
+def test_categories_are_steps_with_names():
+    data = series_set()
+    one = data[0]
+    values = np.stack([one.values[:, 0], np.arange(len(one.times)) % 2], axis=1)
+    view = SeriesView(
+        "best", "7", "fine", one.times, values, data.channels, one.times, np.full(len(one.times), 0.5),
+        categories={"temp": ("cold", "hot")},
+    )  # fmt: skip
+    text = Outline(render(report(series=[view], insight=None))).text
+    assert "cold" in text
+    assert "hot" in text

@@ -1,5 +1,6 @@
 """The set of series itself: its samples, its time unit, and the notes of what reading repaired."""
 
+from liquidtime.data.container.clock import absolute_times, sample_times
 from liquidtime.data.container.concatenate import arranged, concatenate
 from liquidtime.data.container.describe import Description, Spread
 from liquidtime.data.container.notes import Findings, Note, first_places, first_words
@@ -24,6 +25,7 @@ __all__ = [
     "SeriesSet",
     "Spread",
     "Ticks",
+    "absolute_times",
     "arranged",
     "as_nanoseconds",
     "as_ticks",
@@ -33,6 +35,7 @@ __all__ = [
     "first_places",
     "first_words",
     "flat_rows",
+    "sample_times",
     "to_times",
     "unknown",
 ]

@@ -32,7 +32,7 @@ class Spread:
     def __str__(self) -> str:
         if self.least is None:
             return "none"
-        return f"{self.least:.6g} least, {self.median:.6g} median, {self.largest:.6g} largest"
+        return f"min {self.least:.6g}, median {self.median:.6g}, max {self.largest:.6g}"
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Description:
         unit = f" {self.time_unit}" if self.time_unit else ""
         lines = [
             f"{self.series:,} series, {self.samples:,} samples, {self.observations:,} observed values",
-            f"samples a series: {self.lengths}",
+            f"samples per series: {self.lengths}",
             f"intervals{unit and ' in' + unit}: {self.intervals}",
             f"time span{unit and ' in' + unit}: {self.spans}",
         ]

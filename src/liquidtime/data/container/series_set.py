@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data.container.concatenate import concatenate
 from liquidtime.data.container.describe import Description, describe
+from liquidtime.data.container.frames import to_pandas, to_polars, to_xarray
 from liquidtime.data.container.notes import Note
+from liquidtime.data.container.plots import plot_series
 from liquidtime.data.container.show import series_set_html
 from liquidtime.data.container.time_units import check_unit, conversion
 from liquidtime.errors import wrong_shape
+
+if TYPE_CHECKING:
+    import polars
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -28,12 +33,35 @@ class Series:
         times: (T,) float64, strictly increasing, in the set's unit.
         values: (T, C) float32, NaN = not observed.
         static: (F,) float32, NaN = not known.
+        channels: C names.
+        time_unit: of the times.
+        categories: of categorical channels.
+        origin: the absolute time of the series' zero; None: times are absolute.
     """
 
     id: Any
     times: npt.NDArray[np.float64]
     values: FloatArray
     static: FloatArray
+    channels: tuple[str, ...] = field(default=(), repr=False)
+    time_unit: str | None = field(default=None, repr=False)
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    origin: Any = field(default=None, repr=False)
+
+    def plot(self, channels: Sequence[str] | None = None) -> Any:
+        """Return a matplotlib figure of this series, one panel per channel; see `SeriesSet.plot`."""
+        names = self.channels or tuple(str(place) for place in range(self.values.shape[1]))
+        alone = SeriesSet(
+            offsets=np.array([0, len(self.times)]),
+            times=self.times,
+            values=self.values,
+            channels=names,
+            ids=np.array([self.id]),
+            time_unit=self.time_unit,
+            categories={name: labels for name, labels in self.categories.items() if name in names},
+            origins=None if self.origin is None else np.array([self.origin]),
+        )
+        return plot_series(alone, channels=channels)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +189,9 @@ class SeriesSet:
             raise IndexError(f"`key` must be a position in a set of {S} series; got {position}")
         position %= S
         rows = slice(self.offsets[position], self.offsets[position + 1])
-        return Series(self.ids[position], self.times[rows], self.values[rows], self.static[position])
+        origin = None if self.origins is None else self.origins[position]
+        whose = (self.ids[position], self.times[rows], self.values[rows], self.static[position])
+        return Series(*whose, self.channels, self.time_unit, self.categories, origin)
 
     def take(self, indices: Any, axis: int = 0) -> SeriesSet:
         """Return the series at some positions, in that order; a position may occur twice. Notes are left out."""
@@ -236,6 +266,22 @@ class SeriesSet:
             static=np.concatenate([self.static, np.full((K, len(self.static_names)), np.nan, dtype=np.float32)]),
             origins=origins,
         )
+
+    def to_polars(self, id: str = "id", time: str = "time") -> polars.DataFrame:
+        """Return a polars frame with one row per sample; see `liquidtime.data.container.frames.to_polars`."""
+        return to_polars(self, id, time)
+
+    def to_pandas(self, id: str = "id", time: str = "time") -> Any:
+        """Return a pandas frame with one row per sample; see `liquidtime.data.container.frames.to_polars`."""
+        return to_pandas(self, id, time)
+
+    def to_xarray(self) -> Any:
+        """Return an xarray `Dataset` of padded arrays; see `liquidtime.data.container.frames.to_xarray`."""
+        return to_xarray(self)
+
+    def plot(self, ids: Sequence[Any] | None = None, channels: Sequence[str] | None = None) -> Any:
+        """Return a matplotlib figure with one panel per channel; see `liquidtime.data.container.plots.plot_series`."""
+        return plot_series(self, ids, channels)
 
     def describe(self) -> Description:
         """Return what is in the set: lengths, channels, intervals, spans and notes; `print` it."""

@@ -57,6 +57,18 @@ class Encoded:
         """(S,) number of samples of each series."""
         return np.diff(self.offsets)
 
+    def as_set(self) -> SeriesSet:
+        """Return the encoded numbers as series of D channels, for models that take series."""
+        return SeriesSet(
+            offsets=self.offsets,
+            times=self.times,
+            values=self.x,
+            channels=tuple(f"input {place}" for place in range(self.x.shape[1])),
+            ids=self.ids,
+            static=self.static,
+            static_names=tuple(f"static {place}" for place in range(self.static.shape[1])),
+        )
+
 
 class SeriesEncoder:
     """Encode series: values scaled and carried forward, what is observed, and how long ago.
@@ -96,8 +108,23 @@ class SeriesEncoder:
         self.log = log if isinstance(log, bool) else tuple(log)
         self.bin_width = None if bin_width is None else float(bin_width)
 
-    def fit(self, data: SeriesSet) -> SeriesEncoder:
-        """Measure scaling, categories and the time scale on training data."""
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name, as scikit-learn asks for them."""
+        return {"blocks": self.blocks, "clip": self.clip, "log": self.log, "bin_width": self.bin_width}
+
+    def set_params(self, **params: Any) -> SeriesEncoder:
+        """Change settings by name; refuses what the constructor refuses."""
+        SeriesEncoder.__init__(self, **self.get_params() | params)
+        return self
+
+    def __sklearn_clone__(self) -> SeriesEncoder:
+        return SeriesEncoder(**self.get_params())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "channels_")
+
+    def fit(self, data: SeriesSet, y: Any = None) -> SeriesEncoder:
+        """Measure scaling, categories and the time scale on training data; `y` is not looked at."""
         if len(data) == 0:
             raise ValueError("`data` must hold at least one series; got none")
         if not isinstance(self.log, bool):
@@ -132,8 +159,8 @@ class SeriesEncoder:
         self._settle()
         return self
 
-    def fit_transform(self, data: SeriesSet) -> Encoded:
-        """Fit and encode one set."""
+    def fit_transform(self, data: SeriesSet, y: Any = None) -> Encoded:
+        """Fit and encode one set; `y` is not looked at."""
         return self.fit(data).transform(data)
 
     def _settle(self) -> None:

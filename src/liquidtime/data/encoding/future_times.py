@@ -10,7 +10,7 @@ import numpy.typing as npt
 from liquidtime.data.container import SeriesSet, as_ticks
 from liquidtime.data.encoding.encoder import SeriesEncoder
 from liquidtime.errors import wrong_shape
-from liquidtime.times import SECONDS, _as_array
+from liquidtime.times import _as_array
 
 Values = npt.NDArray[np.float64]
 
@@ -62,25 +62,6 @@ def last_times(data: SeriesSet) -> Values:
     some = data.lengths > 0
     last[some] = data.times[data.offsets[1:][some] - 1]
     return last
-
-
-def absolute_times(data: SeriesSet, times: Values) -> npt.NDArray[Any]:
-    """Return times (S, Q) on the series' clocks as they would have been told: time stamps where they came as such.
-
-    A series without a sample has no time stamp. Large whole numbers come back as such.
-
-    Args:
-        data: S series.
-        times: numbers on their clocks.
-    """
-    if data.origins is None:
-        return times
-    if data.origins.dtype.kind != "M":
-        return data.origins[:, None] + np.round(times).astype(np.int64)
-    assert data.time_unit is not None
-    nanoseconds = np.round(times * (SECONDS[data.time_unit] * 1e9))
-    stamps: npt.NDArray[Any] = data.origins[:, None] + nanoseconds.astype(np.int64).astype("timedelta64[ns]")
-    return stamps
 
 
 def _times_asked_for(data: SeriesSet, times: Any) -> tuple[Values, list[int] | None]:

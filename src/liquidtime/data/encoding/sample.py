@@ -67,6 +67,8 @@ class Clock(NamedTuple):
 
 _NUMBER, _LARGE = "numbers", "whole numbers beyond 2**53"
 _NAIVE, _AWARE = "time stamps without a time zone", "time stamps with a time zone"
+CLOCK_KINDS = (_NUMBER, _LARGE, _NAIVE, _AWARE)
+"""Every kind of clock, in words."""
 
 
 def _told(t: Any, unit: str | None, large: bool) -> tuple[str, float | int, int]:

@@ -24,7 +24,15 @@ from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
 from liquidtime.estimators.faces.show import facts_html
-from liquidtime.estimators.live import LiveSeries, Memory, ScaleStep, Streams, outputs_at_samples, outputs_at_steps
+from liquidtime.estimators.live import (
+    LiveSeries,
+    Memory,
+    ScaleStep,
+    Streams,
+    fingerprint_of,
+    outputs_at_samples,
+    outputs_at_steps,
+)
 from liquidtime.estimators.network.budget import BUDGETS, QUICK, Choice, Trial
 from liquidtime.estimators.network.finite import finite
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, ConvolutionalReader, takes_front_end
@@ -208,7 +216,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         self.encoders_ = encoders_of(data, None if whole else width, self.n_estimators)
         self.encoder_ = self.encoders_[0]
         self.n_series_ = len(data)
-        self._streams = Streams()
+        self.__dict__.pop("_streams", None)  # those of another fit
 
     def _width(self) -> float | str | None:
         """Return the bin width that encoders are fitted with."""
@@ -355,8 +363,7 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
         check_is_fitted(self, "networks_")
-        start = functools.partial(LiveSeries, self.encoders_, self.networks_, memory=self._memory())
-        return self._live.update(id, t, values, static, start)
+        return self._live.update(id, t, values, static)
 
     def _memory(self) -> Memory | None:
         """Return what is to be remembered of a live series besides the networks' states, before its first sample."""
@@ -365,8 +372,18 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
     @property
     def _live(self) -> Streams:
         """The live series; a model that was just read has none yet."""
-        streams: Streams = self.__dict__.setdefault("_streams", Streams())
+        streams: Streams | None = self.__dict__.get("_streams")
+        if streams is None:
+            start = functools.partial(LiveSeries, self.encoders_, self.networks_, memory=self._memory())
+            fingerprint = functools.partial(fingerprint_of, self.encoders_, self.networks_)
+            streams = self.__dict__.setdefault("_streams", Streams(start, fingerprint))
         return streams
+
+    @property
+    def streams(self) -> Streams:
+        """The live series: how many there may be, saving and loading them."""
+        check_is_fitted(self, "networks_")
+        return self._live
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""

@@ -42,6 +42,7 @@ from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings
 from liquidtime.training.seeds import derive_seed
+from liquidtime.training.stages import stage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +111,8 @@ class Fitting:
             if self.validation is not None:
                 judged = (self.validation, np.arange(len(self.validation.prepared)))
             folder = member_folder(problem.run.get("folder"), member, members)
-            network, result = self._trained(member, np.arange(S), judged, model.choice_, folder)
+            with stage(f"network {member + 1} of {members}", member, members):
+                network, result = self._trained(member, np.arange(S), judged, model.choice_, folder)
             model.networks_.append(network)
             model.results_.append(result)
 
@@ -148,7 +150,8 @@ class Fitting:
         def attempt(number: int, choice: Choice) -> Trial:
             folder = trial_folder(problem.run.get("folder"), number)
             try:
-                network, _ = self._trained(0, rows, None, choice, folder)
+                with stage(f"trial {number + 1}", number, 0):
+                    network, _ = self._trained(0, rows, None, choice, folder)
             except TrainingDiverged:
                 return Trial(choice, math.inf)
             with torch.inference_mode():

@@ -9,7 +9,9 @@ from typing import Any
 _MARKUP = re.compile(r"[&<>\[\]()!|`*~#\\]")
 
 
-def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str, parts: Sequence[str] = ()) -> str:
+def model_card(
+    config: Mapping[str, Any], weights: Sequence[int], purpose: str, parts: Sequence[str] = (), seed: int | None = None
+) -> str:
     """Return the card.
 
     Args:
@@ -17,6 +19,7 @@ def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str, 
         weights: number of weights of each network.
         purpose: what the model does: "This model <purpose>.".
         parts: of a stacked model with their weights, in words; none for networks alone.
+        seed: that was given to a stacked model; None for that of the networks.
     """
     encoder, params = config["encoders"][0], config["params"]
     name = params["network"] if isinstance(params["network"], str) else params["network"]["callable"]
@@ -29,7 +32,7 @@ def model_card(config: Mapping[str, Any], weights: Sequence[int], purpose: str, 
         f"Classes: {_some([str(item) for item in classes])}." if classes else "",
         f"Networks by turns: {_scales(config['encoders'])}." if len(config["encoders"]) > 1 else "",
         f"Weighted mean of {_some(parts)}." if parts else "",
-        f"{config['members']} network(s) {_plain(name)} of {_numbers(weights)} weights, seed {config['seed']}.",
+        f"{config['members']} network(s) {_plain(name)} of {_numbers(weights)} weights, seed {_seed(config, seed)}.",
     ]
     figures = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(config["metrics"].items())]
     settings = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(params.items())]
@@ -66,3 +69,9 @@ def _plain(text: Any) -> str:
 
 def _scales(encoders: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(f"bins of {one['bin_width']:g}" if one["bin_width"] else "samples as they are" for one in encoders)
+
+
+def _seed(config: Mapping[str, Any], stacked: int | None) -> int:
+    """Return the seed that was given, or where none was the one that was drawn."""
+    given = config["params"].get("random_state") if stacked is None else stacked
+    return given if isinstance(given, int) else int(config["seed"])

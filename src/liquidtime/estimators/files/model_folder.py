@@ -66,6 +66,7 @@ def save(
     *,
     stack: Mapping[str, bytes] | None = None,
     parts: Sequence[str] = (),
+    seed: int | None = None,
 ) -> None:
     """Write a fitted estimator, whole or not at all; a model that is there already is kept as `<name>.previous`.
 
@@ -76,6 +77,7 @@ def save(
         files: further files for the folder, by name.
         stack: `STACK` and `STACK_ARRAYS` of a stacked model that these are the networks of; None for networks alone.
         parts: of the stacked model, in words.
+        seed: that was given to the stacked model; None for that of the networks.
 
     Raises:
         NotFittedError: it is not fitted.
@@ -123,7 +125,7 @@ def save(
     own_files = {
         CONFIG: described,
         WEIGHTS: tensors_to_bytes(tensors),
-        CARD: model_card(config, weights, model._purpose, parts).encode(),
+        CARD: model_card(config, weights, model._purpose, parts, seed).encode(),
         **(stack or {}),
     }
     write_folder(home.absolute(), own_files | extra)

@@ -114,6 +114,22 @@ class LiveSeries:
         """Where the series stands."""
         return self._state
 
+    @property
+    def statics(self) -> tuple[Tensor, ...]:
+        """(1, F) the static features, as each encoder encodes them."""
+        return self._static
+
+    @property
+    def outputs_shape(self) -> tuple[int, int]:
+        """(M, K) of the members' outputs."""
+        networks = [network for step in self._steps for network in step.networks]
+        return len(networks), networks[0].read_out.out_features
+
+    def restore(self, statics: tuple[Tensor, ...], state: LiveState) -> None:
+        """Put the series where another one of the same model stood, as `statics` and `state` gave it."""
+        with self._lock:
+            self._static, self._state = statics, state
+
     def carry(self, input_after: Callable[[Tensor, Tensor], Tensor], gaps: Tensor) -> tuple[Tensor, Tensor]:
         """Carry the states of the first scale over gaps in which nothing is observed; the series stays where it is.
 

@@ -22,7 +22,8 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
 
     Args:
         estimator: whose `n_features_in_` is set or compared, for arrays.
-        X: a `SeriesSet`; (S, T) as series of one channel at times 0…T - 1; (S, T, C); a list of (times, values), of
+        X: a `SeriesSet`, or one encoded by an encoder before the model in a pipeline; (S, T) as series of
+            one channel at times 0…T - 1; (S, T, C); a list of (times, values), of
             arrays (T_i, C) or of pandas frames; or a pandas frame with series and times in its index.
         reset: True in `fit`, False where X must be like that of `fit`.
 
@@ -35,6 +36,8 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
         if len(X) == 0:
             raise ValueError("`X` must hold at least one series; got none")
         return X
+    if isinstance(X, Encoded):
+        return X.as_set()
     if isinstance(X, list) and X and (isinstance(X[0], tuple) or getattr(X[0], "ndim", 0) == 2):
         return SeriesSet.from_arrays(X)
     if getattr(getattr(X, "index", None), "nlevels", 1) == 2:

@@ -40,6 +40,7 @@ from liquidtime.estimators.stacking.live import LiveSamples
 from liquidtime.estimators.stacking.prefixes import prefixes
 from liquidtime.estimators.stacking.series import StackedSeries
 from liquidtime.training.seeds import derive_seed
+from liquidtime.training.stages import stage
 
 Floats = npt.NDArray[np.float64]
 _MANY = 1000
@@ -104,7 +105,9 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
             goal.settle(tables[RICH].X, folds, self.seed_)
         # the networks of all series come first: a stopped run resumes there
         cfc = self._networks(derive_seed(self.seed_, 0))
-        cfc.fit(data, goal.labels(slice(None)), **given, folder=folder, resume=resume)
+        pieces = 1 + len(network_folds)
+        with stage("networks of all series", 0, pieces):
+            cfc.fit(data, goal.labels(slice(None)), **given, folder=folder, resume=resume)
         parts: dict[str, FeaturePart] = {}
         held_out: dict[str, Floats] = {}
         if folds:

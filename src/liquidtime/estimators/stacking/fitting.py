@@ -15,6 +15,7 @@ from liquidtime.estimators.stacking.folds import Folds
 from liquidtime.estimators.stacking.goal import Goal
 from liquidtime.estimators.stacking.linear_part import LinearPart
 from liquidtime.estimators.stacking.tree_part import TreePart
+from liquidtime.training.stages import stage
 
 Floats = npt.NDArray[np.float64]
 RICH, CONVOLUTIONS, RUNNING = "rich", "convolutions", "running"
@@ -145,7 +146,8 @@ def networks_held_out(
     predictions = np.full((len(data), width), np.nan)
     for number, (train, held) in enumerate(folds):
         network = make(number)
-        network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
+        with stage(f"held-out fold {number + 1} of {len(folds)}", number + 1, len(folds) + 1):
+            network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
         predictions[held] = goal.outputs(network, data[held])
         if number == 0 and _hopeless(goal, predictions, others, held):
             predictions[:] = np.nan

@@ -104,7 +104,15 @@ def save(
             arrays |= {f"{name}/{place}/{key}": array for key, array in own.items()}
     tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
     stack = {STACK: json_to_bytes(facts), STACK_ARRAYS: tensors_to_bytes(tensors)}
-    save_networks(model.cfc_, path, metrics, files, stack=stack, parts=model._facts()["parts"])
+    save_networks(
+        model.cfc_,
+        path,
+        metrics,
+        files,
+        stack=stack,
+        parts=model._facts()["parts"],
+        seed=facts["params"]["random_state"],
+    )
 
 
 def load(networks: Any, sealed: SealedFolder) -> StackedEstimator | StackedForecaster:

@@ -124,6 +124,7 @@ class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
             check_size("n_splits", self.n_splits, 2)
         data = as_series(self, X, reset=True)
         cfc = self._networks()
+        cfc._hold_back(len(data), None, None, None, own=True)  # checks settings and draws the seed
         cfc._prepare(data)
         self.seed_ = cfc.seed_
         count = self.n_splits or (3 if len(data) < _MANY else 2)

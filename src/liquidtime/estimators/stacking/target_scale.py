@@ -14,10 +14,10 @@ from liquidtime.estimators.stacking.folds import Folds
 Floats = npt.NDArray[np.float64]
 _OFFSET = 0.05
 """Of the logarithm of a target, in parts of its median: what is far below it is alike."""
-_COST, _GAIN = 0.02, 0.02
+_COST, _GAIN = 0.03, 0.01
 """Logarithms may cost this share of the root mean squared error; the product of both errors must fall by that share."""
-_TREES, _MOST = 200, 1500
-"""Extra trees of a trial, and series that it reads."""
+_TREES, _LEAF, _MOST = 200, 3, 1500
+"""Extra trees of a trial, series in a leaf at least, and series that it reads."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ def choose_scale(X: Floats, table: Floats, folds: Folds, seed: int) -> TargetSca
     """Return the scale on which extra trees predict held-out series better, target by target.
 
     Where errors grow with the target, logarithms weigh all series alike. They are taken for targets that are never
-    negative where the product of mean absolute and root mean squared error of held-out series falls by 2 % and the
-    latter does not rise by as much.
+    negative where the product of mean absolute and root mean squared error of held-out series falls by 1 % and the
+    latter does not rise by more than 3 %.
 
     Args:
         X: (S, p) features, NaN where undefined.
@@ -85,7 +85,7 @@ def _offset(X: Floats, y: Floats, folds: Folds, seed: int) -> float | None:
             continue
         for scale, found in errors.items():
             forest = ExtraTreesRegressor(
-                _TREES, max_features=min(0.3, 100 / X.shape[1]), random_state=seed % 2**32
+                _TREES, max_features=min(0.3, 100 / X.shape[1]), min_samples_leaf=_LEAF, random_state=seed % 2**32
             ).fit(table[train], scale.scaled(y[train, None])[:, 0])
             found.append(scale.unscaled(forest.predict(table[held])[:, None])[:, 0] - y[held])
     if not errors[plain]:

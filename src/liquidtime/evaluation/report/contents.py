@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from liquidtime.data import Description
 from liquidtime.errors import wrong_shape
+from liquidtime.estimators.faces.forecast_test import ChannelSkill
 from liquidtime.evaluation.insight import Explanation
+from liquidtime.evaluation.report.verdict import verdict
 from liquidtime.tasks import Comparison, SeriesView, Task
 
 Array = npt.NDArray[Any]
@@ -46,6 +48,8 @@ class ReportData:
         curves: one per trained network.
         monitor: the validation metric that chose the epoch; "" if none did.
         series: the best and the worst of the test part.
+        counts: for each class how many series each part has, by the name of the part; empty for values.
+        errors: of forecasts, by channel and gap in own units.
         insight: what the model looks like inside; None leaves it out.
         settings: of the model and its training, by name.
         versions: of what it was made with, by name.
@@ -65,6 +69,8 @@ class ReportData:
     curves: Sequence[Curve] = ()
     monitor: str = ""
     series: Sequence[SeriesView] = ()
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    errors: Sequence[ChannelSkill] = ()
     insight: Explanation | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -76,6 +82,11 @@ class ReportData:
     def classes(self) -> list[str]:
         """Names of the classes; none for values."""
         return [str(label) for label in self.comparison.classes]
+
+    @property
+    def verdict(self) -> str:
+        """Which model to take, in plain words; "" where there is nothing to compare with."""
+        return verdict(self.comparison, paired=self.task.has_target)
 
     def __post_init__(self) -> None:
         if not self.comparison.predictions:

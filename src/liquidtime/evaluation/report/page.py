@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from liquidtime.evaluation.report.class_tables import confusion, thresholds
 from liquidtime.evaluation.report.contents import ReportData
 from liquidtime.evaluation.templates import fill, number
 from liquidtime.tasks.figure_table import best_of, heading, metrics_of
@@ -42,6 +43,7 @@ def render(data: ReportData) -> str:
     views = [
         (view, series_view(f"series-{place}", view, data.target_name, unit)) for place, view in enumerate(data.series)
     ]
+    error_names = list(data.errors[0].mae) if data.errors else []
     return fill(
         "report.html",
         data=data,
@@ -55,8 +57,24 @@ def render(data: ReportData) -> str:
         facts=_facts(data),
         settings={name: _setting(value) for name, value in data.settings.items()},
         cell=cell,
+        confusion=confusion(data),
+        thresholds=thresholds(data),
+        errors=_errors(data),
+        error_models=[data.comparison.name if name == "model" else name.replace("_", " ") for name in error_names],
         insight=data.insight.sections() if data.insight is not None else [],
     )
+
+
+def _errors(data: ReportData) -> list[tuple[str, str, int, list[tuple[str, str]], str]]:
+    """Return channel, span of gaps, values, (mean absolute, root mean squared) error by model, and coverage."""
+    whole, rows = set(), []
+    for skill in data.errors:
+        span = "all" if skill.channel not in whole else f"{number(skill.low)} … {number(skill.high)}"
+        whole.add(skill.channel)
+        both = [(number(error), number(skill.rmse[name])) for name, error in skill.mae.items()]
+        held = "–" if skill.coverage is None else f"{100 * skill.coverage:.0f} %"
+        rows.append((skill.channel, span, skill.count, both, held))
+    return rows
 
 
 def _skewed(lengths: Any) -> bool:
@@ -79,10 +97,10 @@ def _facts(data: ReportData) -> list[tuple[str, str]]:
 
 
 def spread(numbers: Spread) -> str:
-    """Write least, median and largest."""
+    """Write the smallest, the median and the largest."""
     if numbers.least is None:
         return "none"
-    return f"{number(numbers.least)} … {number(numbers.median)} … {number(numbers.largest)} (least, median, largest)"
+    return f"{number(numbers.least)} … {number(numbers.median)} … {number(numbers.largest)} (min, median, max)"
 
 
 def cell(figure: ConfidenceInterval) -> str:

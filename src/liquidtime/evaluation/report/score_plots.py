@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn import metrics
 
+from liquidtime.estimators.faces.forecast_test import ChannelSkill
 from liquidtime.evaluation.drawing import FAINT, INK, SERIES, SQUARE, WIDTH, drawing, thinned
 from liquidtime.evaluation.report.contents import Array, ReportData
 
 _CLASSES_DRAWN = 8
+_CHANNELS_DRAWN = 6
 
 
 def roc(data: ReportData) -> str:
@@ -21,7 +23,7 @@ def roc(data: ReportData) -> str:
         false, true, _ = metrics.roc_curve(truth, score)
         lines.append((f"{name} {metrics.auc(false, true):.3f}", false, true))
     alt = "ROC curves; areas under them: " + "; ".join(name for name, _, _ in lines) + "."
-    with drawing("roc", alt, SQUARE) as figure:
+    with drawing("roc", alt, _square(len(lines))) as figure:
         (axes,) = figure.axes
         axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=":")
         for place, (name, false, true) in reversed(list(enumerate(lines))):
@@ -32,6 +34,11 @@ def roc(data: ReportData) -> str:
     return figure.svg
 
 
+def _square(lines: int) -> tuple[float, float]:
+    """Return the size of a figure whose axes stay square with so many lines in the legend below."""
+    return SQUARE[0], SQUARE[1] + 0.19 * max(0, lines - 3)
+
+
 def precision_recall(data: ReportData) -> str:
     """Draw precision against recall, for the same models or classes as `roc`."""
     lines = []
@@ -39,7 +46,7 @@ def precision_recall(data: ReportData) -> str:
         precision, recall, _ = metrics.precision_recall_curve(truth, score)
         lines.append((f"{name} {metrics.average_precision_score(truth, score):.3f}", recall, precision))
     alt = "Precision-recall curves; average precision: " + "; ".join(name for name, _, _ in lines) + "."
-    with drawing("precision-recall", alt, SQUARE) as figure:
+    with drawing("precision-recall", alt, _square(len(lines))) as figure:
         (axes,) = figure.axes
         if len(data.classes) == 2:
             axes.axhline(float(np.mean(data.comparison.target == 1)), color=FAINT, linewidth=1, linestyle=":")
@@ -49,7 +56,7 @@ def precision_recall(data: ReportData) -> str:
                 recall[keep], precision[keep], color=SERIES[place], label=name, drawstyle="steps-post",
                 zorder=3 - 0.1 * place,
             )  # fmt: skip
-        axes.set(xlabel="found (recall)", ylabel="right, of those named (precision)", ylim=(-0.02, 1.02))
+        axes.set(xlabel="found (recall)", ylabel="right of those named", ylim=(-0.02, 1.02))
         figure.legend_below("average precision")
     return figure.svg
 
@@ -60,7 +67,7 @@ def calibration(data: ReportData) -> str:
     multiple = len(classes) > 2
     event = "the class named" if multiple else f"{name} = {classes[1]}" if name else classes[1]
     alt = "Share of cases in which it happened, against the probability that was given, in groups of equal size."
-    with drawing("calibration", alt, SQUARE) as figure:
+    with drawing("calibration", alt, _square(len(data.comparison.predictions))) as figure:
         (axes,) = figure.axes
         axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=":", label="perfect")
         for place, (model, prediction) in reversed(list(enumerate(data.comparison.predictions.items()))):
@@ -136,19 +143,95 @@ def value_calibration(data: ReportData) -> str:
 
 
 def _quantity(data: ReportData) -> str:
-    """Return what is predicted, with its unit where that is not the target's own."""
-    return f"value, {data.task.unit}" if data.task.unit else data.target_name or "value"
+    """Return what is predicted."""
+    return data.target_name or "value"
 
 
 def _one_against_rest(data: ReportData) -> list[tuple[str, Array, Array]]:
-    target, classes, predictions = data.comparison.target, data.classes, data.comparison.predictions
-    if len(classes) == 2:
+    target, predictions = data.comparison.target, data.comparison.predictions
+    if len(data.classes) == 2:
         # a guess says the same of all: it is the dotted line
         telling = {name: p[:, 1] for name, p in predictions.items() if np.ptp(p[:, 1]) > 0}
         return [(name, target == 1, score) for name, score in telling.items()]
     scores = predictions[data.comparison.name]
-    shown = [place for place in range(len(classes)) if 0 < np.sum(target == place) < len(target)][:_CLASSES_DRAWN]
-    return [(classes[place], target == place, scores[:, place]) for place in shown]
+    return [(data.classes[place], target == place, scores[:, place]) for place in _drawn(data)[0]]
+
+
+def _drawn(data: ReportData) -> tuple[list[int], list[int]]:
+    """Return which of more than two classes have a curve: the most frequent ones of the test part; and which do not."""
+    counts = np.bincount(data.comparison.target, minlength=len(data.classes))
+    able = [place for place in range(len(counts)) if 0 < counts[place] < counts.sum()]
+    chosen = sorted(sorted(able, key=lambda place: -counts[place])[:_CLASSES_DRAWN])
+    return chosen, [place for place in range(len(counts)) if place not in chosen]
+
+
+def _means(data: ReportData, figure: Callable[[Array, Array], float]) -> list[str]:
+    """Return the mean over the classes of a figure of one class against the rest, of every model that tells them."""
+    target = data.comparison.target
+    able = [place for place in range(len(data.classes)) if 0 < np.sum(target == place) < len(target)]
+    return [
+        f"{name} {np.mean([figure(target == place, p[:, place]) for place in able]):.3f}"
+        for name, p in data.comparison.predictions.items()
+        if able and np.ptp(p, axis=0).max() > 0
+    ]
+
+
+def _classes_said(data: ReportData, figure: Callable[[Array, Array], float]) -> str:
+    """Return what a caption says of more than two classes: the means of all models, and the classes without a curve."""
+    if len(data.classes) == 2:
+        return " Dotted: guessing."
+    hidden = [data.classes[place] for place in _drawn(data)[1]]
+    rest = f" Not drawn: {', '.join(hidden)}." if hidden else ""
+    return f" Each class against the rest, of {data.comparison.name}. Means over all classes: " + (
+        f"{'; '.join(_means(data, figure)) or 'none'}.{rest}"
+    )
+
+
+def errors_by_gap(data: ReportData) -> str:
+    """Draw the mean absolute error of each channel in its own unit by how far ahead it was forecast."""
+    channels = list(dict.fromkeys(skill.channel for skill in data.errors))
+    drawn = channels[:_CHANNELS_DRAWN]
+    unit = f" in {data.description.time_unit}" if data.description.time_unit else ""
+    alt = "Mean absolute error by gap: " + "; ".join(
+        f"{skill.channel} " + ", ".join(f"{_model(data, name)} {error:.3g}" for name, error in skill.mae.items())
+        for skill in errors_over_all(data)[:_CHANNELS_DRAWN]
+    )
+    with drawing("errors", f"{alt}.", (WIDTH, 1.5 + 1.05 * max(len(drawn), 1)), [1.0] * max(len(drawn), 1)) as figure:
+        for axes, channel in zip(figure.axes, drawn, strict=False):
+            mine = [skill for skill in data.errors if skill.channel == channel]
+            spans = mine[1:] or mine  # the first is over all gaps
+            middles = [(skill.low + skill.high) / 2 for skill in spans]
+            for place, name in reversed(list(enumerate(spans[0].mae))):
+                axes.plot(
+                    middles, [skill.mae[name] for skill in spans], marker="o", markersize=3, linewidth=1.4,
+                    color=SERIES[place % len(SERIES)], label=_model(data, name), zorder=3 - 0.1 * place,
+                )  # fmt: skip
+            axes.set_title(channel if len(channel) <= 40 else channel[:39] + "…", fontsize=9, pad=2)
+            axes.set_ylim(bottom=0)
+            axes.locator_params(axis="y", nbins=3)
+        figure.axes[-1].set_xlabel(f"time ahead{unit}")
+        figure.legend_below()
+    return figure.svg
+
+
+def errors_over_all(data: ReportData) -> list[ChannelSkill]:
+    """Return the errors of each channel over all gaps."""
+    first: dict[str, ChannelSkill] = {}
+    for skill in data.errors:
+        first.setdefault(skill.channel, skill)
+    return list(first.values())
+
+
+def _model(data: ReportData, key: str) -> str:
+    return data.comparison.name if key == "model" else key.replace("_", " ")
+
+
+def _errors_caption(data: ReportData) -> str:
+    channels = len(errors_over_all(data))
+    rest = (
+        f" Drawn are {_CHANNELS_DRAWN} of {channels} channels; the table has all." if channels > _CHANNELS_DRAWN else ""
+    )
+    return f"Mean absolute error of each channel, in its own unit, by how far ahead it was forecast.{rest}"
 
 
 @dataclass(frozen=True)
@@ -165,11 +248,12 @@ class Plot:
 
 
 PLOTS: Mapping[str, Plot] = {
-    "roc": Plot(roc, lambda data: "ROC. Dotted: guessing."),
+    "roc": Plot(roc, lambda data: "ROC." + _classes_said(data, metrics.roc_auc_score)),
     "precision_recall": Plot(
         precision_recall,
-        lambda data: "Precision and recall." + (" Dotted: guessing." if len(data.classes) == 2 else ""),
+        lambda data: "Precision and recall." + _classes_said(data, metrics.average_precision_score),
     ),
+    "errors_by_gap": Plot(errors_by_gap, _errors_caption),
     "calibration": Plot(
         calibration,
         lambda data: (

@@ -32,10 +32,15 @@ def series_view(name: str, view: SeriesView, target: str, unit: str | None) -> s
             seen = np.flatnonzero(~np.isnan(view.values[:, place]))
             seen = seen[thinned(seen, _POINTS)]
             times, values = view.times[seen], view.values[seen, place]
-            axes.plot(times, values, color=FAINT, linewidth=0.8)
+            labels = view.categories.get(view.channels[place])
+            axes.plot(times, values, color=FAINT, linewidth=0.8, drawstyle="steps-post" if labels else "default")
             axes.plot(times, values, "o", color=FAINT, markersize=2.6, markeredgewidth=0)
             axes.set_title(_short(view.channels[place]), fontsize=9, pad=2)
-            axes.locator_params(axis="y", nbins=3)
+            if labels:
+                codes = np.unique(values).astype(int)
+                axes.set_yticks(codes, [_short(str(labels[code]), 14) for code in codes])
+            else:
+                axes.locator_params(axis="y", nbins=3)
         axes = figure.axes[-1]
         _prediction(axes, view)
         axes.set_title(_short(f"prediction: {target}"), fontsize=9, pad=2)

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from liquidtime.cli.failing import command
+from liquidtime.cli.options import AsJson, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
+
+if TYPE_CHECKING:
+    from liquidtime.cli.printing import Printer
+    from liquidtime.export import Exported
+
+
+class Target(StrEnum):
+    """What a model can be exported to."""
+
+    ONNX = "onnx"
+    C = "c"
+    WEB = "web"
+
+
+@command
+@with_reading
+def export(
+    model: Model,
+    reading: ReadingOptions,
+    to: Annotated[Target, typer.Option("--to", help="What to write.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write.", show_default=False)],
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DATA]", help="Measurements for the test vectors; else made up.", show_default=False),
+    ] = None,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="c, web: weights in 8 bits, a quarter of the size; web: always over 1 MB.")
+    ] = False,
+    name: Annotated[str, typer.Option("--name", help="c: what files and functions start with.")] = "model",
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="With --int8: table of the truth, by which the change is measured."),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="With --int8: column of the truth, if not that of training.")
+    ] = None,
+    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Column of ids in the table of labels.")] = None,
+    id: OldId = None,
+    time: OldTime = None,
+    channel: OldChannel = None,
+    value: OldValue = None,
+    time_unit: OldUnit = None,
+    strict: Strict = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Write a trained model for use outside Python: ONNX files, C for a microcontroller, or a web page.
+
+    What is written is checked against the model on 20 series before the command ends.
+    """
+    from liquidtime import export as room
+    from liquidtime.cli.model_files import columns_to_read, labelled, load
+    from liquidtime.cli.printing import Printer
+    from liquidtime.data.reading import read_table
+
+    _check(out, model, to, int8, name, data, labels, target, force)
+    printer = Printer(as_json)
+    estimator, record = load(model)
+    room.step_of(estimator)  # refuses what cannot be exported before data is read
+    series = y = None
+    if data is not None:
+        columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
+        table, encoder = read_table(data, reading.reading(columns.reading)), estimator.encoder_
+        series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+        if int8 and (labels is not None or target is not None):
+            truth = target or (record.target if record else None)
+            series, y = labelled(
+                estimator, series, table, columns, reading, record, truth, labels, labels_id, strict, id is not None
+            )
+        for note in series.notes:
+            printer.line(str(note))
+    if to is Target.ONNX:
+        result = room.onnx(estimator, out, data=series)
+    elif to is Target.C:
+        result = room.c(estimator, out, data=series, target=y, int8=int8, name=name)
+    else:
+        result = room.web(estimator, out, data=series, target=y, int8=int8 or None)
+    _print(printer, result, to)
+
+
+def _print(printer: Printer, result: Exported, to: Target) -> None:
+    for file, size in result.sizes.items():
+        printer.line(f"{size:>12,} bytes  {result.path / file}")
+    for name, text in result.facts.items():
+        printer.line(f"{name}: {text}")
+    printer.line(f"largest difference from the model on the test vectors {result.largest_difference:.2g}")
+    printer.line(f"{result.microseconds:.3g} microseconds for a sample and its prediction, on this machine")
+    figures: dict[str, Any] = {"largest_difference": result.largest_difference, "microseconds": result.microseconds}
+    about = {"out": str(result.path), "to": str(to), "sizes": dict(result.sizes), "facts": dict(result.facts)}
+    printer.result(about | figures)
+
+
+def _check(
+    out: Path,
+    model: Path,
+    to: Target,
+    int8: bool,
+    name: str,
+    data: Path | None,
+    labels: Path | None,
+    target: str | None,
+    force: bool,
+) -> None:
+    """Refuse, before any work, what cannot be written and options that nothing would read."""
+    if int8 and to is Target.ONNX:
+        raise ValueError("--int8 is for --to c and --to web")
+    if name != "model" and to is not Target.C:
+        raise ValueError("--name is for --to c")
+    for option, given in (("--labels", labels), ("--target", target)):
+        if given is not None and not (int8 and data is not None):
+            raise ValueError(f"{option} measures what --int8 changes, on DATA; give both, or leave it out")
+    if not out.absolute().parent.is_dir():
+        raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
+    if model.resolve() in (out.absolute().parent.resolve() / out.name).parents or out.resolve() == model.resolve():
+        raise ValueError(f"--out {out} must not be or lie in the model folder, whose files are sealed")
+    if not force and (out.exists() or out.is_symlink()):
+        raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")

@@ -1,0 +1,61 @@
+"""The result in plain words: which model to take."""
+
+from __future__ import annotations
+
+from liquidtime.tasks import Comparison
+from liquidtime.tasks.comparison import ALONE, BOOSTING
+from liquidtime.training import METRICS, ConfidenceInterval
+from liquidtime.training.bootstrap import difference_interval
+
+
+def verdict(comparison: Comparison, paired: bool = True) -> str:
+    """Return in a sentence whether the model is better than its strongest rival, and than a guess.
+
+    Args:
+        comparison: of the test part.
+        paired: whether its rows are what the figures are means of; not so for forecasts, whose figures are of series.
+    """
+    figures, ours = comparison.figures, comparison.name
+    metric = next(iter(figures[ours]), None)
+    rivals = [name for name in figures if name not in (ours, ALONE) and metric in figures[name]]
+    if metric is None or metric not in METRICS or not rivals:
+        return ""
+    sign = 1.0 if METRICS[metric].higher_is_better else -1.0
+    best = max(rivals, key=lambda name: sign * figures[name][metric].value)
+    difference = _difference(comparison, metric, best, paired)
+    low, high = sorted((sign * difference.low, sign * difference.high))
+    apart, half = abs(difference.value), (difference.high - difference.low) / 2
+    mine, theirs = (f"{figures[name][metric].value:.3g}" for name in (ours, best))
+    label = METRICS[metric].short_label
+    shown = f"{label} {mine} against {theirs}, a difference of {apart:.2g} ± {half:.2g}"
+    rival = _capital(best)
+    if low > 0:
+        return f"{_capital(ours)} is better here than {best}: {shown}."
+    if high < 0:
+        by = f"by {apart:.2g} ± {half:.2g} ({label} {theirs} against {mine})"
+        if best.startswith("guess"):
+            return f"A guess is better here {by}: do not use this model. More series may help."
+        return f"{rival} is better here {by}: take it, or train on more series or for longer and test again."
+    if not best.startswith("guess") and best != BOOSTING:
+        return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. The simpler one may do."
+    if best.startswith("guess"):
+        return f"{_capital(ours)} is not measurably better than a guess here: {shown}."
+    return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. Take either, or test on more series."
+
+
+def _difference(comparison: Comparison, metric: str, rival: str, paired: bool) -> ConfidenceInterval:
+    """Return ours minus the rival's, on the same resamples where rows can be drawn, else from the two intervals."""
+    ours = comparison.name
+    first, second = comparison.figures[ours][metric], comparison.figures[rival][metric]
+    predictions = comparison.predictions
+    if paired:
+        return difference_interval(
+            metric, comparison.target, predictions[ours], predictions[rival], clusters=comparison.clusters
+        )
+    half = (((first.high - first.low) / 2) ** 2 + ((second.high - second.low) / 2) ** 2) ** 0.5
+    apart = first.value - second.value
+    return ConfidenceInterval(apart, apart - half, apart + half)
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]

@@ -1,0 +1,123 @@
+"""What 8-bit weights change: predictions of test vectors, and the model's own metrics on data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from liquidtime.data import SeriesSet
+from liquidtime.data.encoding.alignment import aligned
+from liquidtime.errors import wrong_shape
+from liquidtime.export.quantise import quantised, with_weights
+from liquidtime.export.run import run
+from liquidtime.export.step import Step, part_of, read_graph, step_graph
+from liquidtime.export.trace import Graph
+from liquidtime.export.vectors import Vector, as_tensors
+from liquidtime.tasks.classification import Classification, codes_of
+from liquidtime.tasks.regression import Regression
+from liquidtime.training import METRICS
+
+
+def graphs_of(step: Step, int8: bool) -> tuple[Graph, Graph]:
+    """Return the graphs of a sample and of a prediction, with the weights that 8 bits hold where `int8`."""
+    advance, read = part_of(step_graph(step), ("doubles_after", "floats_after")), read_graph(step)
+    if not int8:
+        return advance, read
+    matrices = quantised([advance, read])
+    return with_weights(advance, matrices), with_weights(read, matrices)
+
+
+def predictions(step: Step, vectors: Sequence[Vector]) -> list[Vector]:
+    """Return test vectors with what the model predicts by 8-bit weights."""
+    advance, read = graphs_of(step, int8=True)
+    changed = []
+    for vector in vectors:
+        rows: list[npt.NDArray[np.float64]] = []
+        state: Any = step.start(1)
+        for t, values in zip(vector.times, vector.values, strict=True):
+            state = _advanced(advance, state, np.array([t]), values[None])
+            rows.append(_read(read, state, vector.static[None])[0])
+        changed.append(dataclasses.replace(vector, predictions=np.stack(rows)))
+    return changed
+
+
+def whole_series(step: Step, data: SeriesSet, int8: bool) -> npt.NDArray[np.float64]:
+    """Return (S, K) what the exported model predicts of whole series, computed by torch.
+
+    Args:
+        step: the model.
+        data: series with the channels of training.
+        int8: whether by 8-bit weights.
+    """
+    encoder = step.encoder
+    data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
+    advance, read = graphs_of(step, int8)
+    order = np.argsort(-data.lengths, kind="stable")  # the longest first: those that still have samples are in front
+    lengths, first = data.lengths[order], data.offsets[order]
+    doubles, floats = step.start(len(data))
+    for k in range(int(lengths.max(initial=0))):
+        B = int((lengths > k).sum())
+        rows = first[:B] + k
+        after = _advanced(advance, (doubles[:B], floats[:B]), data.times[rows], data.values[rows])
+        doubles, floats = torch.cat([after[0], doubles[B:]]), torch.cat([after[1], floats[B:]])
+    outputs = np.empty((len(data), step.outputs))
+    outputs[order] = _read(read, (doubles, floats), data.static[order])
+    return outputs
+
+
+def change_in_words(
+    step: Step, vectors: Sequence[Vector], changed: Sequence[Vector], data: SeriesSet | None, target: Any
+) -> str:
+    """Say what 8-bit weights change.
+
+    Args:
+        step: the model.
+        vectors: with its predictions.
+        changed: the same, by 8-bit weights.
+        data: series.
+        target: of the series; with it the model's own metrics are compared, else the predictions.
+    """
+    if data is None or target is None or step.per_step:
+        apart = np.concatenate(
+            [
+                np.abs(one.predictions - other.predictions) / step.spread
+                for one, other in zip(vectors, changed, strict=True)
+            ]
+        )
+        unit = "" if step.classes is not None else " standard deviations of the targets"
+        text = (
+            f"predictions on the test vectors change by {apart.mean():.2g} on average, {apart.max():.2g} at most{unit}"
+        )
+        return text + "; give labelled data for the change in the model's own metrics"
+    truth = np.asarray(target)
+    if len(truth) != len(data):
+        raise wrong_shape("target", "(S,)", [len(data)], truth.shape, "One target per series.")
+    names = (Regression if step.classes is None else Classification).metrics
+    classes = step.classes
+    truth = truth.reshape(len(truth), -1) if classes is None else codes_of(truth, np.array(classes))
+    before, after = (whole_series(step, data, int8) for int8 in (False, True))
+    parts = []
+    for name in names:
+        metric = METRICS[name]
+        parts.append(f"{metric.label} {metric(truth, before):.4f} -> {metric(truth, after):.4f}")
+    return f"on {len(data):,} series: " + ", ".join(parts)
+
+
+def _advanced(graph: Graph, state: Any, times: npt.NDArray[Any], values: npt.NDArray[Any]) -> tuple[Any, Any]:
+    row, seen = as_tensors(values)
+    given = {"doubles": state[0], "floats": state[1], "t": torch.from_numpy(times), "values": row, "seen": seen}
+    none = torch.zeros(len(times), 0)
+    after = run(graph, given | {"static": none, "known": none})
+    return after["doubles_after"], after["floats_after"]
+
+
+def _read(graph: Graph, state: Any, static: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    row, known = as_tensors(static)
+    given = {"doubles": state[0], "floats": state[1], "static": row, "known": known}
+    predicted: npt.NDArray[np.float64] = run(graph, given)["prediction"].numpy()
+    return predicted

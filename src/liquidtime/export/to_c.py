@@ -1,0 +1,110 @@
+"""Export to C: one header and one source file in C99, and a program that checks them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from liquidtime.data import SeriesSet
+from liquidtime.export.c_file import c_files
+from liquidtime.export.folder import Exported, scratch_folder, write_exported
+from liquidtime.export.int8 import change_in_words, predictions
+from liquidtime.export.manifest import NAME, manifest
+from liquidtime.export.step import step_of
+from liquidtime.export.vectors import BOUND, CheckFailed, vectors_of
+from liquidtime.training.artifact import json_to_bytes
+
+STRICT = ("-std=c99", "-O3", "-Wall", "-Wextra", "-Werror", "-pedantic")
+INT8_ROUNDING = 2e-5
+"""What the C may differ from the same 8-bit weights in torch, in the unit of `BOUND`: sums in another order."""
+
+
+def c(
+    model: Any,
+    path: str | Path,
+    *,
+    data: SeriesSet | None = None,
+    target: Any = None,
+    int8: bool = False,
+    name: str = "model",
+) -> Exported:
+    """Write a model as C99: `<name>.h`, `<name>.c`, `check.c`, `model.json` and `vectors.json`.
+
+    Args:
+        model: a fitted classifier or regressor, or its folder.
+        path: the folder to write.
+        data: series for the test vectors; without any they are made up.
+        target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured.
+        int8: whether weights are stored in 8 bits, a quarter of the size.
+        name: that files and functions start with; a C identifier.
+
+    Raises:
+        ValueError: a model that cannot be exported, or a name that is no C identifier.
+        CheckFailed: what was made differs from the model; nothing was written.
+        FileNotFoundError: there is no C compiler to check it with.
+
+    """
+    step = step_of(model)
+    vectors = vectors_of(step, data)
+    checked, facts = vectors, {}
+    if int8:
+        checked = predictions(step, vectors)
+        facts["int8"] = change_in_words(step, vectors, checked, data, target)
+    files = c_files(step, name, checked, int8, INT8_ROUNDING if int8 else BOUND)
+    facts |= {
+        "flash": f"{files.weights:,} bytes of constants, and the code",
+        "RAM": f"{step.layout.nbytes:,} bytes per series, {files.scratch:,} bytes of stack in a call",
+    }
+    described = manifest(step, "c", real_vectors=data is not None) | {
+        "facts": facts,
+        "weights": "int8" if int8 else "float32",
+    }
+    contents = {
+        f"{name}.h": files.header.encode(),
+        f"{name}.c": files.source.encode(),
+        "check.c": files.check.encode(),
+        "vectors.json": json_to_bytes([vector.to_dict() for vector in checked]),
+        NAME: json_to_bytes(described, indent=1),
+    }
+    with scratch_folder(contents) as folder:
+        difference, microseconds = compiled_check(folder, name)
+    return write_exported(Path(path), contents, difference, microseconds, facts)
+
+
+def compiler() -> list[str]:
+    """Return the command of the C compiler: that of the environment variable CC, or the first of cc, gcc and clang.
+
+    Raises:
+        FileNotFoundError: there is none.
+
+    """
+    chosen = os.environ.get("CC", "").split()
+    for command in (chosen, ["cc"], ["gcc"], ["clang"]):
+        if command and shutil.which(command[0]):
+            return command
+    raise FileNotFoundError(
+        "exporting to C needs a C compiler to check what it wrote: install gcc or clang, or name one in CC"
+    )
+
+
+def compiled_check(folder: Path, name: str, command: Sequence[str] | None = None) -> tuple[float, float]:
+    """Compile the checking program of a folder, run it, and return its largest difference and microseconds a sample.
+
+    Raises:
+        CheckFailed: it does not compile, or its predictions differ.
+
+    """
+    program = folder / "check"
+    build = [*(command or compiler()), *STRICT, "-DMEASURE", f"{name}.c", "check.c", "-lm", "-o", str(program)]
+    built = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
+    if built.returncode:
+        raise CheckFailed(f"the C does not compile; nothing was written: {built.stderr[:2000]}")
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    figures = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+    if done.returncode:
+        raise CheckFailed(f"the C differs from the model; nothing was written: {done.stdout.strip()}")
+    return float(figures["largest difference"]), float(figures["microseconds"])
