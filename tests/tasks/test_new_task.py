@@ -64,8 +64,8 @@ class Alarming(Task):
         errors = np.abs(comparison.predictions[comparison.name] - comparison.target)
         kinds, rows = extremes(errors, data.lengths)
         return [
-            SeriesView(kind, "bell", "rings", data[row].times, data[row].values, data.channels, data[row].times,
-                       np.zeros(len(data[row].times)))
+            SeriesView(kind, str(data.ids[row]), "rings", data[row].times, data[row].values, data.channels,
+                       data[row].times, np.zeros(len(data[row].times)))
             for kind, row in zip(kinds, rows, strict=True)
         ]  # fmt: skip
 

@@ -283,10 +283,12 @@ def _read(job: Job, tables: _Tables) -> _Read:
     """Return the series and, from the table of measurements or that of labels, what belongs to each of them."""
     import narwhals as nw
 
+    from liquidtime.cli.options import listed
     from liquidtime.cli.sample_targets import sample_target
     from liquidtime.cli.series_facts import fact_of_series
     from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading.columns import check_column
+    from liquidtime.tasks import find_task
 
     frame, labels, columns, missing = tables.measurements.frame, tables.labels, tables.columns, tables.missing
     named = [name for name in (job.group, job.weight) if name is not None and name not in columns.static]
@@ -299,6 +301,12 @@ def _read(job: Job, tables: _Tables) -> _Read:
         samples = sample_target(frame, columns, job.target, labels, job.labels_id, missing)
         whole = dataclasses.replace(tables.measurements, frame=samples.frame)
         data, target = samples.split(samples.columns.read(whole, job.reading, leave=named, strict=job.strict))
+    elif find_task(job.task).several_targets:
+        names = listed([job.target])
+        table = labels_of(frame, columns, names[0], names[1:], missing) if labels is None else labels
+        id = columns.id if labels is None else job.labels_id or columns.id
+        data = columns.read(tables.measurements, job.reading, leave=(*names, *named), strict=job.strict)
+        target = align_outcomes(data, table, id=id, columns=names, missing=missing)
     else:
         if labels is None:
             table = labels_of(frame, columns, job.target, job.auxiliary, missing)

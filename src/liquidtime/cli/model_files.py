@@ -113,8 +113,9 @@ def labelled(
         other_ids: whether another column of ids than that of training was named.
     """
     from liquidtime.cli.columns import labels_of
+    from liquidtime.cli.options import listed
     from liquidtime.cli.sample_targets import sample_target
-    from liquidtime.data import align_labels
+    from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
@@ -128,8 +129,12 @@ def labelled(
         return samples.split(
             samples.columns.read_new(whole, options, channels, encoder.static_names_, encoder.time_unit_, strict)
         )
+    several = task_of(estimator).several_targets
+    names = listed([truth]) if several else [truth]
     if own is None:
-        own, column = labels_of(table.frame, columns, truth, missing=how.missing), columns.id
+        own, column = labels_of(table.frame, columns, names[0], names[1:], how.missing), columns.id
     else:
         column = labels_id or (record and not other_ids and record.labels_id) or columns.id
+    if several:
+        return series, align_outcomes(series, own, id=column, columns=names, missing=how.missing)
     return align_labels(series, own, id=column, target=truth, strict=strict, missing=how.missing)

@@ -18,7 +18,7 @@ def train(
     id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
     time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
-    target: Annotated[str | None, typer.Option("--target", help="Column to predict.")] = None,
+    target: Annotated[str | None, typer.Option("--target", help="Column to predict; of multi-label several.")] = None,
     labels: Annotated[
         Path | None,
         typer.Option("--labels", help="Table with one row per series; without it --target is a column of DATA."),
@@ -44,7 +44,8 @@ def train(
     categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
     time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
     task: Annotated[
-        str, typer.Option("--task", help="What to predict: classify, classify-samples, regress or forecast.")
+        str,
+        typer.Option("--task", help="classify, classify-samples, multi-label, regress or forecast."),
     ] = "classify",
     horizon: Annotated[
         float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked, in the time unit.")

@@ -1,6 +1,6 @@
 """Estimators with scikit-learn's face: fit, predict, score, save."""
 
-from liquidtime.estimators.faces import CfCClassifier, CfCForecaster, CfCRegressor
+from liquidtime.estimators.faces import CfCClassifier, CfCForecaster, CfCMultiLabelClassifier, CfCRegressor
 from liquidtime.estimators.files.model_config import ModelFolderError
 from liquidtime.estimators.files.model_folder import load
 from liquidtime.estimators.stacking import (
@@ -15,6 +15,7 @@ __all__ = [
     "NETWORKS",
     "CfCClassifier",
     "CfCForecaster",
+    "CfCMultiLabelClassifier",
     "CfCRegressor",
     "ModelFolderError",
     "StackedClassifier",

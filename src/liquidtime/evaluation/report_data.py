@@ -105,12 +105,13 @@ def _inside(
 ) -> Explanation | None:
     """Return what the model looks like inside, with the best and the worst series explained.
 
-    None where no series has a sample, and for models of every sample, which are not explained.
+    None where no series has a sample, and for models of every sample or of several labels, which are not explained.
     """
-    if not views or getattr(model, "per_step", False):
+    task = task_of(model)
+    if not views or task.per_sample or task.several_targets:
         return None
     target = None
-    if task_of(model).has_target:
+    if task.has_target:
         target = comparison.target if not len(comparison.classes) else comparison.classes[comparison.target]
     shown = list({view.kind: view.id for view in reversed(views)}.values())[::-1]
     limits = {"repeats": 1, "most_series": _SERIES, "most_presence": _PRESENCE}

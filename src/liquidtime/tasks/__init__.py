@@ -12,6 +12,7 @@ from liquidtime.errors import unknown_choice
 from liquidtime.tasks.classification import Classification
 from liquidtime.tasks.comparison import Comparison
 from liquidtime.tasks.forecasting import Forecasting
+from liquidtime.tasks.multi_label import MultiLabel
 from liquidtime.tasks.regression import Regression
 from liquidtime.tasks.sample_classification import SampleClassification
 from liquidtime.tasks.series_view import SeriesView
@@ -22,6 +23,7 @@ TASKS: dict[str, Task] = {
     for task in (
         Classification(),
         SampleClassification(),
+        MultiLabel(),
         Regression(),
         Forecasting(),
     )
@@ -87,6 +89,7 @@ __all__ = [
     "Classification",
     "Comparison",
     "Forecasting",
+    "MultiLabel",
     "Regression",
     "SampleClassification",
     "SeriesView",

@@ -51,6 +51,8 @@ class Task(ABC):
     """What `predict` may be asked for besides the series, by name."""
     settings: ClassVar[Mapping[str, Any]] = {}
     """Settings of networks that make its first estimator solve this task."""
+    several_targets: ClassVar[bool] = False
+    """Whether the target is several columns of a table, one for each label."""
     per_sample: ClassVar[bool] = False
     """Whether the target has one entry for every sample, kept as one array per series."""
     in_time: ClassVar[bool] = False

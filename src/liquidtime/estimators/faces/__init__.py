@@ -6,9 +6,11 @@ from typing import Any
 
 from liquidtime.estimators.faces.classifier import CfCClassifier
 from liquidtime.estimators.faces.forecaster import CfCForecaster
+from liquidtime.estimators.faces.multi_label import CfCMultiLabelClassifier
 from liquidtime.estimators.faces.regressor import CfCRegressor
 
-ESTIMATORS: dict[str, Any] = {face._kind: face for face in (CfCClassifier, CfCRegressor, CfCForecaster)}
+_FACES = (CfCClassifier, CfCRegressor, CfCForecaster, CfCMultiLabelClassifier)
+ESTIMATORS: dict[str, Any] = {face._kind: face for face in _FACES}
 """Every estimator by the name that model folders store it under."""
 
-__all__ = ["ESTIMATORS", "CfCClassifier", "CfCForecaster", "CfCRegressor"]
+__all__ = ["ESTIMATORS", "CfCClassifier", "CfCForecaster", "CfCMultiLabelClassifier", "CfCRegressor"]

@@ -21,7 +21,7 @@ from liquidtime.estimators.network.inputs import as_series
 from liquidtime.estimators.network.weights import check_weights
 from liquidtime.estimators.stacking.base import Floats
 from liquidtime.estimators.stacking.classifier import StackedClassifier
-from liquidtime.estimators.stacking.fitting import NETWORKS, RUNNING, RUNNING_BOOSTING, FeaturePart
+from liquidtime.estimators.stacking.fitting import NETWORKS, RUNNING, RUNNING_BOOSTING, FeaturePart, Table
 from liquidtime.estimators.stacking.folds import Folds, make_folds
 from liquidtime.estimators.stacking.goal import Classes, Goal
 from liquidtime.estimators.stacking.tree_part import TreePart
@@ -113,8 +113,9 @@ class StackedStepClassifier(StackedClassifier):
         cfc.fit(data, self._labels(codes), **each, folder=folder, resume=resume)
         features, parts, held_out = {}, {}, {}
         if folds:
-            features[RUNNING] = RunningFeatures().fit(data)
-            fitted = self._trees(features[RUNNING].transform(data), data, codes, folds, goal.rows)
+            running = RunningFeatures().fit(data)
+            features[RUNNING] = Table(running, running.transform(data))
+            fitted = self._trees(features[RUNNING].X, data, codes, folds, goal.rows)
             parts[RUNNING_BOOSTING] = FeaturePart(RUNNING, (TreePart.of(fitted),))
             held_out[RUNNING_BOOSTING] = fitted.out_of_fold_
             held_out[NETWORKS] = self._networks_held_out(data, codes, each, folds)[known]
@@ -132,9 +133,10 @@ class StackedStepClassifier(StackedClassifier):
         if self._has(RUNNING_BOOSTING):
             weights, known = given.get("sample_weight"), codes >= 0
             rows = None if weights is None else np.repeat(weights, data.lengths)[known]
-            features[RUNNING] = RunningFeatures().fit(data)
+            running = RunningFeatures().fit(data)
+            features[RUNNING] = Table(running, running.transform(data))
             folds = self._series_folds(data, codes, given)
-            fitted = self._trees(features[RUNNING].transform(data), data, codes, folds, rows)
+            fitted = self._trees(features[RUNNING].X, data, codes, folds, rows)
             parts[RUNNING_BOOSTING] = FeaturePart(RUNNING, (TreePart.of(fitted),))
         self._take(self.cfc_.refit(data, self._labels(codes), **given, folder=folder, resume=resume), features, parts)
         return self

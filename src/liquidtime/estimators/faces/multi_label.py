@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from liquidtime.data import SeriesEncoder
+from liquidtime.errors import wrong_shape
+from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
+from liquidtime.estimators.network.members import Part, groups_of, order_of
+from liquidtime.estimators.network.weights import weight_tensor
+from liquidtime.training import Loss
+
+Values = npt.NDArray[np.float64]
+
+
+class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
+    """Say of each irregular series which of K labels it has; one network learns all of them.
+
+        model = CfCMultiLabelClassifier().fit(data, y)       y (S, K) of 0, 1 and NaN where not known
+        model.predict_proba(new)                             (S, K), the probability of each label
+
+    The settings are those of `CfCClassifier`; the budget is the quick one unless `budget="search"`.
+
+    Attributes:
+        n_labels_: K.
+        encoder_: the fitted `SeriesEncoder` of the first network.
+        networks_: the trained networks.
+        seed_: the seed that everything random followed from.
+    """
+
+    _kind: ClassVar[str] = "CfCMultiLabelClassifier"
+    _purpose: ClassVar[str] = "says which labels irregular series have"
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        order: Any = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+    ) -> CfCMultiLabelClassifier:
+        """Train on series X with their labels y.
+
+        Args:
+            X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
+            y: (S, K) 1 where a series has a label, 0 where it has not, NaN where that is not known.
+            sample_weight: (S,) how much each series counts; None for all alike.
+            groups: (S,) of which group each series is: held-out folds never split a group.
+            order: (S,) when each series was taken, where held-out series are to be later ones than those trained on.
+            folder: where to keep checkpoints and the log of the run.
+            resume: resume the run in `folder`.
+
+        Raises:
+            ValueError: labels that are other than 0, 1 and NaN, or that all series have or none.
+
+        """
+        data = as_series(self, X, reset=True)
+        table = checked_label_table(y, len(data))
+        for place, column in enumerate(table.T):
+            if len(np.unique(column[~np.isnan(column)])) < 2:
+                raise ValueError(f"`y` must have both 0 and 1 for every label; label {place} has one of them alone")
+        self.n_labels_ = table.shape[1]
+        self.classes_ = np.arange(self.n_labels_)
+        rows = weight_tensor(sample_weight, len(data))
+        several = groups_of(groups, len(data)), order_of(order, len(data))
+        train, back = self._hold_back(len(data), None, *several, False)
+        judges = (data[back], torch.from_numpy(table[back]).float()) if len(back) else None
+        if judges is not None:
+            data, table, rows = data[train], table[train], None if rows is None else rows[train]
+            apart, when = (None if each is None else each[train] for each in several)
+            several = apart, when
+        wanted = torch.from_numpy(table).float()
+        self._fit_encoders(data)
+
+        def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
+            held = None if judges is None else Part(Prepared.of(encoder, judges[0]), judges[1])
+            return Part(Prepared.of(encoder, data), wanted), held
+
+        def loss_of(network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
+            truth = target[sample.rows]
+            known = torch.isfinite(truth)
+            each = torch.ones_like(truth)
+            if rows is not None and target is wanted:  # series that choose the best epoch have no weights
+                each = rows[sample.rows].unsqueeze(1).expand(truth.shape)
+            logits = network(*sample[:5])[known]
+            loss = binary_cross_entropy_with_logits(logits, truth[known], each[known], reduction="sum")
+            return Loss(loss, each[known].sum())
+
+        run = {"folder": folder, "resume": resume}
+        self._fit_members(parts, self.n_labels_, loss_of, None, run, None, *several)
+        return self
+
+    def predict_proba(self, X: Any) -> Values:
+        """Return (S, K) the probability of each label, the mean over the networks."""
+        return self._outputs(self.encode(X), torch.sigmoid)
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """Return (S, K) 1 where a label is more probable than not."""
+        return (self.predict_proba(X) >= 0.5).astype(np.int64)
+
+    def evolve(self, X: Any) -> Evolution:
+        """Return the probabilities after every step of every series, from the samples up to it alone."""
+        return self._evolution(self.encode(X), torch.sigmoid)
+
+    def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Values:
+        """Take one sample of the live series `id` and return (K,) its probabilities; as `CfCClassifier.update`."""
+        chances: Values = torch.sigmoid(self._update(id, t, values, static)).mean(dim=0).double().numpy()
+        return chances
+
+    def _learned(self) -> dict[str, Any]:
+        return {"labels": self.n_labels_}
+
+    def _relearn(self, learned: Mapping[str, Any]) -> int:
+        K = learned["labels"]
+        if type(K) is not int or K < 1:
+            raise ValueError(f"`labels` must be a whole number of at least 1; got {K!r}")
+        self.n_labels_, self.classes_ = K, np.arange(K)
+        return K
+
+
+def checked_label_table(y: Any, S: int) -> Values:
+    """Return (S, K) labels 0, 1 and NaN, or refuse them."""
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None: a column per label.")
+    table = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y).astype(np.float64)
+    if table.ndim != 2 or len(table) != S or table.shape[1] < 1:
+        raise wrong_shape("y", "(S, K)", [S, "K"], table.shape, "One column per label.")
+    strange = ~(np.isnan(table) | (table == 0) | (table == 1))
+    if strange.any():
+        row, column = (int(place[0]) for place in np.nonzero(strange))
+        raise ValueError(
+            f"`y` must be 0 or 1, or NaN where not known; {int(strange.sum())} are others, the first is "
+            f"{table[row, column]:g} of label {column} in row {row}"
+        )
+    return table

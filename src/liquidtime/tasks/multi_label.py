@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.baselines.classical import Guess, SummaryBoosting
+from liquidtime.data import SeriesSet
+from liquidtime.estimators import CfCMultiLabelClassifier
+from liquidtime.estimators.faces.multi_label import checked_label_table
+from liquidtime.tasks.comparison import BOOSTING, Comparison, scores
+from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.series_view import SeriesView, extremes
+from liquidtime.tasks.task import Part, Task
+from liquidtime.training import ConfidenceInterval
+
+Floats = npt.NDArray[np.float64]
+
+
+class MultiLabel(Task):
+    """Which of several labels each series has."""
+
+    name: ClassVar = "multi-label"
+    title: ClassVar = "Labels"
+    estimators: ClassVar = (CfCMultiLabelClassifier,)
+    metrics: ClassVar = ("auc", "average_precision", "log_loss")
+    takes_auxiliary: ClassVar = False
+    several_targets: ClassVar = True
+
+    def suggested_by(self, target: Any) -> str:
+        """Return nothing: columns of 0 and 1 may be numbers, too."""
+        return ""
+
+    def check_target(self, target: Any, S: int) -> Floats:  # noqa: D102
+        return checked_label_table(target, S)
+
+    def strata(self, target: Any) -> npt.NDArray[Any]:
+        """Return whether a series has its rarest label, of which both parts get their share."""
+        shares = np.nanmean(target, axis=0)
+        rare = int(np.argmin(np.minimum(shares, 1 - shares)))
+        has = (target[:, rare] == 1).astype(np.int64)
+        return has if min(has.sum(), len(has) - has.sum()) >= 2 else np.zeros(len(has), dtype=np.int64)
+
+    def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> Comparison:
+        """Compare probabilities with those of gradient boosting and of the share of each label, label by label."""
+        data, y = test
+        series = model.encode(data)
+        predictions = {name: model.predict_proba(series)}
+        if train is not None:
+            for rival, make in ((BOOSTING, lambda: SummaryBoosting("classify", seed)), ("guess (share)", Guess)):
+                predictions[rival] = _columnwise(make, train, data)
+        return _compared(np.asarray(y, dtype=np.float64), predictions, series, seed, self.metrics)
+
+    def pool(self, comparisons: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:  # noqa: D102
+        target = np.concatenate([part.target for part in comparisons])
+        names = comparisons[0].predictions
+        predictions = {name: np.concatenate([part.predictions[name] for part in comparisons]) for name in names}
+        return _compared(target, predictions, None, seed, self.metrics, clusters)
+
+    def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
+        """Return for each label 1 or 0, and its probability."""
+        return {"": data.ids, **_columns(model.predict_proba(data))}
+
+    def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
+        assert comparison.series is not None
+        truth = {f"truth_{place}": column for place, column in enumerate(comparison.target.T)}
+        own = comparison.predictions[comparison.name]
+        return {"": comparison.series.data.ids, **truth, **_columns(own)}
+
+    def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
+        """Return series with the probability of every label over time."""
+        assert comparison.series is not None
+        data, target = comparison.series.data, comparison.target
+        missed = np.nanmean(np.abs(comparison.predictions[comparison.name] - target), axis=1)
+        kinds, rows = extremes(np.nan_to_num(missed), data.lengths)
+        evolution = model.evolve(comparison.series[rows]) if rows else None
+        views = []
+        for place, (kind, row) in enumerate(zip(kinds, rows, strict=True)):
+            assert evolution is not None
+            one, steps = data[row], slice(evolution.offsets[place], evolution.offsets[place + 1])
+            has = ", ".join(str(label) for label in np.flatnonzero(target[row] == 1)) or "none"
+            views.append(
+                SeriesView(
+                    kind, str(one.id), f"labels: {has}", one.times, one.values, data.channels, evolution.times[steps],
+                    evolution.outputs[steps], labels=tuple(f"label {k}" for k in range(target.shape[1])),
+                    bounds=(0.0, 1.0),
+                )
+            )  # fmt: skip
+        return views
+
+
+def _columns(chances: Floats) -> dict[str, npt.NDArray[Any]]:
+    said = {f"prediction_{place}": (column >= 0.5).astype(np.int64) for place, column in enumerate(chances.T)}
+    return {**said, **{f"probability_{place}": column for place, column in enumerate(chances.T)}}
+
+
+def _compared(
+    target: Floats,
+    predictions: Mapping[str, Floats],
+    series: Any,
+    seed: int,
+    metrics: Sequence[str],
+    clusters: npt.NDArray[Any] | None = None,
+) -> Comparison:
+    """Return the comparison with the figures of every label, over the series where it is known."""
+    figures: dict[str, dict[str, ConfidenceInterval]] = {}
+    for name, chances in predictions.items():
+        figures[name] = {}
+        for label, (truth, chance) in enumerate(zip(target.T, chances.T, strict=True)):
+            known = ~np.isnan(truth)
+            owners = None if clusters is None else clusters[known]
+            both = np.stack([1.0 - chance[known], chance[known]], axis=1)
+            if known.any():
+                found = scores(metrics, truth[known].astype(np.int64), both, seed, owners)
+                figures[name] |= {f"{metric}_{label}": figure for metric, figure in found.items()}
+    return Comparison(target, predictions, figures, series=series, clusters=clusters)
+
+
+def _columnwise(make: Any, train: Part, data: SeriesSet) -> Floats:
+    """Return what a rival says of each label, fitted to the series where it is known."""
+    series, y = train
+    columns = []
+    for truth in np.asarray(y, dtype=np.float64).T:
+        known = np.flatnonzero(~np.isnan(truth))
+        labels = truth[known].astype(np.int64)
+        if len(np.unique(labels)) < 2:
+            columns.append(np.full(len(data), float(labels.mean()) if len(labels) else 0.5))
+        else:
+            columns.append(make().fit(series[known], labels).predict_proba(data)[:, 1])
+    return np.stack(columns, axis=1)
