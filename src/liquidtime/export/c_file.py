@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from liquidtime._version import __version__
-from liquidtime.export.c_function import Body, Constants, FunctionWriter, literal
+from liquidtime.export.c_constants import Constants, literal
+from liquidtime.export.c_function import Body, FunctionWriter
 from liquidtime.export.layout import FORMAT
 from liquidtime.export.quantise import quantised
 from liquidtime.export.step import Step, part_of, read_graph, step_graph
