@@ -85,3 +85,19 @@ def test_what_is_refused_names_options(home):
         code, _, err = lt("train", home / "wide.csv", *WIDE, *SMALL, *more, "--out", home / "no")
         assert (code, text in err) == (2, True), err
     assert not (home / "no").exists()
+
+
+def test_the_latest_series_by_a_column_of_the_labels(home):
+    words = ["--labels", home / "wards.csv", "--order", "ward"]
+    code, out, err = lt("train", home / "wide.csv", *WIDE, *SMALL, *words, "--no-refit", "--out", home / "ordered")
+    assert code == 0, err
+    assert "the latest ones" in err
+    assert json.loads(out)["series"] == {"training": 32, "test": 8}
+    forecast = ["--values", "hr,temp", "--task", "forecast", "--epochs", 1, "--hidden-size", 8, "--json"]
+    code, out, err = lt("train", home / "wide.csv", *WIDE, *forecast, *words, "--no-refit", "--out", home / "ahead")
+    assert code == 0, err
+    assert json.loads(out)["series"] == {"training": 32, "test": 8}
+    code, _, err = lt("train", home / "wide.csv", *WIDE, *forecast, *words[:2], "--out", home / "x")
+    assert (code, "unless they have the column of --group, --order or --weight" in err) == (2, True)
+    code, _, err = lt("train", home / "wide.csv", *WIDE, *SMALL, *words, "--folds", 3, "--out", home / "y")
+    assert (code, "--order and --folds are different ways to test" in err) == (2, True)

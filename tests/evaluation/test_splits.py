@@ -244,3 +244,58 @@ def test_choices_inside_the_training_part_keep_groups_and_time_apart(problem, mo
         lt.train_and_test(data, labels, test_after=float(np.sort(ends)[30]), n_networks=1, refit=False)
         assert calls
         assert all(given is None and len(when) == 30 for given, when in calls)
+
+
+def test_the_latest_series_are_tested_on_and_those_of_one_time_stay_together(problem):
+    data, labels, _ = problem
+    month = np.array([f"2024-{1 + i % 8:02d}" for i in range(40)])  # five series of each of eight months
+    split = split_series(data, SplitRequest(0.2, order=month), 0, labels, False)
+    ((train, test),) = split.folds
+    assert set(month[test]) == {"2024-07", "2024-08"}  # ten of forty are as near to a fifth as five are
+    assert max(month[train].tolist()) < min(month[test].tolist())
+    assert len(train) + len(test) == 40
+    assert "the latest ones" in split.words
+    assert np.array_equal(np.argsort(split.order, kind="stable"), np.argsort(month, kind="stable"))
+
+
+def test_choices_inside_the_training_part_go_by_the_order(problem, monkeypatch):
+    data, labels, _ = problem
+    seen = []
+
+    class Noting(lt.CfCClassifier):
+        def fit(self, X, y, sample_weight=None, *, order=None, **rest):
+            seen.append((len(X), order))
+            return super().fit(X, y, sample_weight, order=order, **rest)
+
+    lt.train_and_test(data, labels, estimator=Noting(**SMALL), order=np.arange(40)[::-1], refit=False)
+    ((count, order),) = seen
+    assert count == 32
+    assert sorted(order) == list(range(32))  # the latest eight are tested on
+
+
+def test_orders_that_are_refused(problem):
+    data, labels, _ = problem
+    for order, text in (
+        (np.zeros(40), "at least two different times"),
+        (np.arange(39), r"one entry per series, \(40,\)"),
+        ([None, *range(39)], "known for every series; 1 are not"),
+        ([1, "b"] * 20, "all numbers, all time stamps"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            split_series(data, SplitRequest(0.2, order=np.array(order, dtype=object)), 0, None, False)
+    with pytest.raises(ValueError, match="`order` and `folds`"):
+        lt.train_and_test(data, labels, order=np.arange(40), folds=3)
+    with pytest.raises(ValueError, match="`order` and `test_after`"):
+        lt.train_and_test(data, labels, order=np.arange(40), test_after=3.0)
+
+
+def test_a_test_set_of_its_own_comes_last(problem):
+    data, labels, _ = problem
+    split = split_series(
+        data, SplitRequest(order=np.arange(40), test=np.arange(40) >= 30), 0, labels, False
+    )  # fmt: skip
+    assert split.order is not None
+    result = lt.train_and_test(
+        data[:30], labels[:30], order=np.arange(30), test=(data[30:], labels[30:]), refit=False, **SMALL
+    )
+    assert len(result.predictions) == 10

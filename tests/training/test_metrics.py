@@ -39,7 +39,8 @@ def test_known_values():
 
 def test_directions():
     better = {name for name, metric in METRICS.items() if metric.higher_is_better}
-    assert better == {"auc", "average_precision", "accuracy", "r2"}
+    by_threshold = {"balanced_accuracy", "f1", "sensitivity", "specificity"}
+    assert better == {"auc", "average_precision", "accuracy", "r2", *by_threshold}
 
 
 def oracle(name: str, y, p, weight) -> float:

@@ -24,8 +24,8 @@ P = ParamSpec("P")
 FAILED, BAD_INPUT = 1, 2
 HOW_TO_GO_ON = "Resume with the same command and --resume."
 OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--out",
-    "`groups`": "--group", "`test_after`": "--test-after", "`test_share`": "--test-share", "`folds`": "--folds",
-    "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold",
+    "`groups`": "--group", "`order`": "--order", "`test_after`": "--test-after", "`test_share`": "--test-share",
+    "`folds`": "--folds", "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold",
     "`intervals`": "--intervals", "refit=False": "--no-refit",
 }  # fmt: skip
 """What the command line calls arguments of the library that its messages name."""

@@ -48,6 +48,7 @@ class Job:
         test_share: share of the series that are tested on.
         group: column that says which series belong together; None for none.
         each_sample: the target is a class of every sample.
+        order: column that says when each series was taken; None for none.
         weight: column that says how much each series counts in training; None for none.
         test: a table of other series to test on; None for a part of `data`.
         test_after: series that end at this time or later are tested on; None for none.
@@ -77,6 +78,7 @@ class Job:
     test_share: float = 0.2
     group: str | None = None
     each_sample: bool = False
+    order: str | None = None
     weight: str | None = None
     test: Path | None = None
     test_after: str | None = None
@@ -97,9 +99,11 @@ class Job:
         from liquidtime.tasks import TASKS, find_task
 
         task = find_task(self.task, "--task")
-        if not task.has_target and (self.target is not None or self.labels is not None):
+        facts = (self.group, self.weight, self.order)
+        if not task.has_target and (self.target is not None or (self.labels is not None and not any(facts))):
             raise ValueError(
-                f"--task {task.name} predicts {task.unnamed_target} of the series; leave out --target and --labels"
+                f"--task {task.name} predicts {task.unnamed_target} of the series; leave out --target, and --labels "
+                "unless they have the column of --group, --order or --weight"
             )
         if self.auxiliary and not task.takes_auxiliary:
             names = " and ".join(other.name for other in TASKS.values() if other.takes_auxiliary)
@@ -150,6 +154,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         quick=job.quick,
         test_share=job.test_share,
         groups=read.groups,
+        order=read.order,
         sample_weight=read.weights,
         test=test,
         test_after=job.test_after,
@@ -270,6 +275,7 @@ class _Read:
         auxiliary: (S, K) auxiliary targets, or None.
         groups: (S,) the group of each series, or None.
         weights: (S,) the weight of each series, or None.
+        order: (S,) when each series was taken, or None.
     """
 
     data: SeriesSet
@@ -277,6 +283,7 @@ class _Read:
     auxiliary: Any = None
     groups: Any = None
     weights: Any = None
+    order: Any = None
 
 
 def _read(job: Job, tables: _Tables) -> _Read:
@@ -291,7 +298,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
     from liquidtime.tasks import find_task
 
     frame, labels, columns, missing = tables.measurements.frame, tables.labels, tables.columns, tables.missing
-    named = [name for name in (job.group, job.weight) if name is not None and name not in columns.static]
+    named = [name for name in (job.group, job.weight, job.order) if name is not None and name not in columns.static]
     table, id = frame, columns.id
     target: Any = None
     auxiliary = None
@@ -322,6 +329,6 @@ def _read(job: Job, tables: _Tables) -> _Read:
     sources = [(frame, columns.id)] if labels is None else [(labels, id), (frame, columns.id)]
     facts = {
         option: None if name is None else fact_of_series(option, name, data, sources)
-        for option, name in (("--group", job.group), ("--weight", job.weight))
+        for option, name in (("--group", job.group), ("--weight", job.weight), ("--order", job.order))
     }
-    return _Read(data, target, auxiliary, facts["--group"], facts["--weight"])
+    return _Read(data, target, auxiliary, facts["--group"], facts["--weight"], facts["--order"])

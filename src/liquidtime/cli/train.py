@@ -84,6 +84,10 @@ def train(
         str | None,
         typer.Option("--group", help="Column of labels or DATA: series of one group are never trained and tested on."),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option("--order", help="Column of labels or DATA, when a series was taken: the latest are tested on."),
+    ] = None,
     test: Annotated[
         Path | None, typer.Option("--test", help="File of other series to test on, like DATA.", show_default=False)
     ] = None,
@@ -169,6 +173,7 @@ def train(
         seed=seed,
         test_share=test_share,
         group=group,
+        order=order,
         each_sample=each_sample,
         weight=weight,
         test=test,

@@ -81,7 +81,9 @@ def _grouped(share: float, seed: int, classes: Any, groups: npt.NDArray[Any]) ->
     return np.sort(train).astype(np.int64), np.sort(test).astype(np.int64)
 
 
-def hold_out_later(ends: npt.NDArray[Any], moment: Any, classes: Any = None, groups: Any = None) -> tuple[Rows, Rows]:
+def hold_out_later(
+    ends: npt.NDArray[Any], moment: Any, classes: Any = None, groups: Any = None, argument: str = "test_after"
+) -> tuple[Rows, Rows]:
     """Return the series that end before a moment, to train on, and those that end at it or later, to test on.
 
     Args:
@@ -89,6 +91,7 @@ def hold_out_later(ends: npt.NDArray[Any], moment: Any, classes: Any = None, gro
         moment: a time of the same kind.
         classes: (S,) labels, of which the training part must have all that the test part has; None for values.
         groups: (S,) where a group has a series in the test part, none of it is trained on; None for none.
+        argument: what the moment was given by, for errors.
 
     Raises:
         ValueError: no series on one side, or a class that is only on the later one.
@@ -100,17 +103,41 @@ def hold_out_later(ends: npt.NDArray[Any], moment: Any, classes: Any = None, gro
         train &= ~np.isin(groups, np.asarray(groups)[later])
     if not later.any() or train.sum() < 2:
         raise ValueError(
-            f"`test_after` must leave series to train on and to test on; of {len(ends):,} series, which end from "
+            f"`{argument}` must leave series to train on and to test on; of {len(ends):,} series, which end from "
             f"{ends.min()} to {ends.max()}, {int(train.sum()):,} end before {moment} and {int(later.sum()):,} later"
         )
     if classes is not None:
         new = np.setdiff1d(np.asarray(classes)[later], np.asarray(classes)[train])
         if len(new):
             raise ValueError(
-                f"`test_after` leaves {len(new)} classes without a series that ends before {moment}; the first is "
+                f"`{argument}` leaves {len(new)} classes without a series that ends before {moment}; the first is "
                 f"{new[0]}"
             )
     return np.flatnonzero(train), np.flatnonzero(later)
+
+
+def hold_out_latest(
+    order: npt.NDArray[np.int64], share: float, classes: Any = None, groups: Any = None
+) -> tuple[Rows, Rows]:
+    """Return the earlier series, to train on, and the latest, to test on; those of one time stay together.
+
+    Args:
+        order: (S,) ranks of when the series were taken.
+        share: of the series to test on, in (0, 1).
+        classes: as in `hold_out_later`; likewise `groups`.
+
+    Raises:
+        ValueError: all series of one time, no such share, or what `hold_out_later` refuses.
+
+    """
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"`test_share` must be between 0 and 1; got {share!r}")
+    ranks, counts = np.unique(order, return_counts=True)
+    if len(ranks) < 2:
+        raise ValueError("`order` must have at least two different times, to train on and to test on; got one")
+    tested = np.cumsum(counts[::-1])[::-1][1:]  # series from each rank on, the first left to train on
+    best = int(np.abs(tested - share * len(order)).argmin())
+    return hold_out_later(order, ranks[1:][best], classes, groups, "order")
 
 
 def ends_by_share(data: SeriesSet, share: float) -> npt.NDArray[np.int64]:

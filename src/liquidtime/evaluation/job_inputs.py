@@ -11,14 +11,14 @@ from liquidtime.data import SeriesSet
 from liquidtime.evaluation.training_job import JobInputs
 from liquidtime.tasks.per_sample import by_series
 
-Given = tuple[SeriesSet, JobInputs, "npt.NDArray[np.bool_] | None", Any]
+Given = tuple[SeriesSet, JobInputs, "npt.NDArray[np.bool_] | None", Any, Any]
 
 
-def gathered(data: Any, target: Any, auxiliary: Any, weights: Any, groups: Any, test: Any) -> Given:
-    """Return the series, what was given of each, which of them are the caller's own test set, and the groups.
+def gathered(data: Any, target: Any, auxiliary: Any, weights: Any, groups: Any, order: Any, test: Any) -> Given:
+    """Return the series, what was given of each, which of them are the caller's own test set, groups and order.
 
-    Series of a test set of its own have no auxiliary targets, weigh as the mean series does, and are each a group of
-    their own.
+    Series of a test set of its own have no auxiliary targets, weigh as the mean series does, are each a group of their
+    own, and come last.
 
     Args:
         data: S series.
@@ -26,6 +26,7 @@ def gathered(data: Any, target: Any, auxiliary: Any, weights: Any, groups: Any, 
         auxiliary: auxiliary targets, or None.
         weights: weights of series, or None.
         groups: groups of series, or None.
+        order: when each series was taken, or None.
         test: series to test on, with their targets, or None.
 
     Raises:
@@ -39,7 +40,7 @@ def gathered(data: Any, target: Any, auxiliary: Any, weights: Any, groups: Any, 
     if each is not None:
         each = _weights(each)
     if test is None:
-        return data, JobInputs(y, extra, each), None, groups
+        return data, JobInputs(y, extra, each), None, groups, order
     others, truth = test if isinstance(test, tuple) else (test, None)
     _check_set("test", others)
     both = np.intersect1d(data.ids.astype(str), others.ids.astype(str))
@@ -63,8 +64,12 @@ def gathered(data: Any, target: Any, auxiliary: Any, weights: Any, groups: Any, 
         known = _rows("groups", groups, S)
         assert known is not None
         groups = np.array([*(f"{group}" for group in known.tolist()), *(f"test series {i}" for i in range(T))])
+    if order is not None:
+        known = _rows("order", order, S)
+        assert known is not None
+        order = np.concatenate([known, np.repeat(np.sort(known)[-1:], T)])
     held = np.arange(S + T) >= S
-    return SeriesSet.concatenate([data, others]), JobInputs(y, extra, each), held, groups
+    return SeriesSet.concatenate([data, others]), JobInputs(y, extra, each), held, groups, order
 
 
 def _check_set(name: str, data: Any) -> None:

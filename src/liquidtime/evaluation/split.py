@@ -17,7 +17,15 @@ from liquidtime.data.container import absolute_times, sample_times
 from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.stacking.folds import make_folds
 from liquidtime.evaluation.grouped_ids import grouped_ids
-from liquidtime.evaluation.hold_out import FEWEST, Rows, ends_by_share, hold_out, hold_out_ends, hold_out_later
+from liquidtime.evaluation.hold_out import (
+    FEWEST,
+    Rows,
+    ends_by_share,
+    hold_out,
+    hold_out_ends,
+    hold_out_later,
+    hold_out_latest,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +38,7 @@ class SplitRequest:
         test: (S,) which series are tested on; None where that is to be decided.
         after: series that end at this time or later are tested on; None for none.
         folds: how many; None for one test part.
+        order: (S,) when each series was taken: the latest are tested on; None where that does not matter.
     """
 
     share: float = 0.2
@@ -37,9 +46,15 @@ class SplitRequest:
     test: npt.NDArray[np.bool_] | None = None
     after: Any = None
     folds: int | None = None
+    order: Any = None
 
     def __post_init__(self) -> None:
         asked = [("test", self.test), ("test_after", self.after), ("folds", self.folds)]
+        if self.order is not None:
+            if self.after is not None:
+                raise ValueError("`order` and `test_after` both say which series are later; give one of them")
+            if self.folds is not None:
+                raise ValueError("`order` and `folds` are different ways to test; give one of them")
         named = [f"`{name}`" for name, value in asked if value is not None]
         if len(named) > 1:
             raise ValueError(f"{' and '.join(named)} are different ways to test; give one of them")
@@ -84,9 +99,10 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
 
     """
     groups = group_codes(request.groups, len(data))
+    order = order_codes(request.order, len(data))
     if request.test is not None:
         train, test = np.flatnonzero(~request.test), np.flatnonzero(request.test)
-        return Split(data, [(train, test)], "a set of their own", groups)
+        return Split(data, [(train, test)], "a set of their own", groups, order)
     if request.after is not None:
         return _by_time(data, request.after, strata, groups, in_time)
     looks = "" if groups is not None else grouped_ids(data.ids)
@@ -108,7 +124,12 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
             UserWarning,
             stacklevel=4,
         )
-        return Split(data, [], "nothing is tested", groups)
+        return Split(data, [], "nothing is tested", groups, order)
+    if order is not None:
+        train, test = hold_out_latest(order, request.share, strata, groups)
+        left = len(data) - len(train) - len(test)
+        apart = f"; {left:,} earlier ones of the same groups are left out" if left else ""
+        return Split(data, [(train, test)], f"the latest ones{apart}", groups, order)
     if in_time and len(data) < FEWEST:
         pieces, train, test = hold_out_ends(data, ends_by_share(data, request.share))
         return Split(pieces, [(train, test)], f"the last {request.share:.0%} of the samples", cut=True)
@@ -136,6 +157,30 @@ def group_codes(groups: Any, S: int) -> npt.NDArray[np.int64] | None:
         )
     texts = array.astype(str) if array.dtype == object else array
     return np.unique(texts, return_inverse=True)[1].astype(np.int64)
+
+
+def order_codes(order: Any, S: int) -> npt.NDArray[np.int64] | None:
+    """Return (S,) the rank of when each series was taken, equal ones alike, or None where no order is given.
+
+    Raises:
+        ValueError: another number of them than of series, one that is not known, or different kinds of them.
+
+    """
+    if order is None:
+        return None
+    array = np.asarray(order.to_numpy() if hasattr(order, "to_numpy") else order)
+    if array.shape != (S,):
+        raise ValueError(f"`order` must have one entry per series, ({S},); got shape {array.shape}")
+    unknown = np.array([item is None or item != item for item in array.tolist()], dtype=bool)
+    if unknown.any():
+        raise ValueError(
+            f"`order` must be known for every series; {int(unknown.sum())} are not, the first at position "
+            f"{int(unknown.argmax())}"
+        )
+    try:
+        return np.unique(array, return_inverse=True)[1].astype(np.int64)
+    except TypeError as error:
+        raise ValueError("`order` must be all numbers, all time stamps or all texts that sort by time") from error
 
 
 def moment_of(data: SeriesSet, moment: Any) -> Any:

@@ -36,6 +36,7 @@ def train_and_test(
     quick: bool = False,
     test_share: float = 0.2,
     groups: Any = None,
+    order: Any = None,
     test: tuple[SeriesSet, Any] | SeriesSet | None = None,
     test_after: Any = None,
     folds: int | None = None,
@@ -79,6 +80,9 @@ def train_and_test(
             is tested.
         groups: (S,) of which group each series is, such as of one patient or engine: series of a group are never on
             both sides, neither of the test nor of a choice inside the training part, and intervals resample groups.
+        order: (S,) when each series was taken, numbers, time stamps or texts that sort by time: the latest are tested
+            on, and choices inside the training part go by time too. For series that share their time, as stations
+            share their weather, and whose own times do not say so.
         test: other series, with their targets where the task has one, to test on in place of a share.
         test_after: a time stamp, or a number where times are numbers: series that end then or later are tested on and
             those that end before are trained on, and choices inside the training part go by time too. Forecasts are
@@ -118,8 +122,8 @@ def train_and_test(
     say = log or (lambda line: None)
     if folder is not None:
         check_place(folder, resume=resume, restart=restart)
-    data, inputs, held, groups = gathered(data, target, auxiliary, sample_weight, groups, test)
-    request = SplitRequest(test_share, groups, held, test_after, folds)
+    data, inputs, held, groups, order = gathered(data, target, auxiliary, sample_weight, groups, order, test)
+    request = SplitRequest(test_share, groups, held, test_after, folds, order)
     job = TrainingJob.planned(data, inputs, task, estimator, request, refit, seed, settings, quick)
     if job.reason:
         say(f"task {job.task.name}, since {job.reason}")
