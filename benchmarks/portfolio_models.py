@@ -179,3 +179,7 @@ def make(model: str, task: str, seed: int) -> Any:
         seed: random seed.
     """
     return MODELS[model](seed, task == CLASSIFY)
+
+
+if __name__ == "__main__":
+    print("models that `--models` of benchmarks/portfolio.py takes:", ", ".join(MODELS))

@@ -59,7 +59,10 @@ CASES = {
     "words for values": (["text.csv", *WIDE, *TARGET], "'fast'"),
     "a time that is none": (["never.csv", *WIDE, *TARGET], "series a at position 0"),
     "one class": (["one.csv", *WIDE, *TARGET], "at least two classes"),
-    "two labels of one series": (["two.csv", *WIDE, *TARGET], "1 series have several, the first is a"),
+    "two labels of one series": (
+        ["two.csv", *WIDE, *TARGET, "--task", "regress"],
+        "1 series have several, the first is a",
+    ),
     "a share of all": (["wide.csv", *WIDE, *TARGET, "--test-share", "1.5"], "between 0 and 1; got 1.5"),
     "balanced numbers": (["wide.csv", *WIDE, *REGRESS, "--balanced"], "--balanced is for"),
     "words to regress on": (["wide.csv", *WIDE, *TARGET, "--task", "regress"], "must be numbers to regress on"),

@@ -150,5 +150,5 @@ def test_channel_dropout_grows_with_the_channels():
     data, labels, _ = series()
     assert lt.CfCClassifier(**TINY).fit(data, labels).networks_[0].channel_dropout == 0.0
     assert lt.CfCClassifier(**TINY, channel_dropout=0.3).fit(data, labels).networks_[0].channel_dropout == 0.3
-    X = np.random.default_rng(0).normal(size=(30, 4, 20))
+    X = np.random.default_rng(0).normal(size=(30, 20, 20))
     assert lt.CfCRegressor(**TINY).fit(X, X[:, 0, 0]).networks_[0].channel_dropout == 0.3
