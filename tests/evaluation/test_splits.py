@@ -273,8 +273,22 @@ def test_choices_inside_the_training_part_go_by_the_order(problem, monkeypatch):
     assert sorted(order) == list(range(32))  # the latest eight are tested on
 
 
+def test_earlier_series_of_a_group_that_is_tested_on_are_left_out(problem):
+    data, _, _ = problem
+    groups = np.array(["early"] * 30 + ["long"] * 10)
+    order = np.array([*range(10, 40), 0, 1, *range(40, 48)])  # two series of the late group were taken first
+    split = split_series(data, SplitRequest(0.2, groups, order=order), 0, None, False)
+    ((train, test),) = split.folds
+    assert (set(groups[train]), set(groups[test])) == ({"early"}, {"long"})
+    assert (len(train), len(test)) == (30, 8)
+    assert "; 2 earlier ones of the same groups are left out" in split.words
+
+
 def test_orders_that_are_refused(problem):
     data, labels, _ = problem
+    for share in (1.0, -0.1):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            split_series(data, SplitRequest(share, order=np.arange(40)), 0, None, False)
     for order, text in (
         (np.zeros(40), "at least two different times"),
         (np.arange(39), r"one entry per series, \(40,\)"),
