@@ -43,6 +43,11 @@ def test_groups_are_never_on_both_sides(classes):
     assert not np.array_equal(test, hold_out(100, 0.2, 1, labels, groups)[1])
 
 
+def test_a_class_of_one_series_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"at least 2 series of each class.*class rare has 1 \(1 such classes\)"):
+        hold_out(10, 0.2, 0, np.array(["usual"] * 9 + ["rare"]))
+
+
 def test_a_class_of_one_group_is_refused():
     with pytest.raises(ValueError, match="1 classes without a series to train on"):
         hold_out(4, 0.5, 0, [0, 0, 1, 1], ["a", "a", "b", "b"])
