@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import Tags
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, check_random_state
 from torch import Tensor
 
@@ -23,7 +22,7 @@ from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
-from liquidtime.estimators.faces.show import facts_html
+from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.live import (
     LiveSeries,
     Memory,
@@ -62,7 +61,7 @@ class Evolution:
     outputs: npt.NDArray[np.float64]
 
 
-class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
+class SeriesEstimator(SeriesModel):
     """Networks on encoded series, with scikit-learn's conventions: arguments are stored as they are given.
 
     Args:
@@ -159,13 +158,6 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         self.front_end = front_end
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.three_d_array = True
-        tags.non_deterministic = False
-        return tags
 
     def _check_settings(self) -> None:
         for name in ("hidden_size", "backbone_units", "num_layers", "read_out_units", "n_estimators"):
@@ -407,15 +399,6 @@ class SeriesEstimator(BaseEstimator):  # type: ignore[misc]
         from liquidtime.estimators.files.model_folder import save
 
         save(self, path, metrics, files)
-
-    def _html_repr(self) -> str:
-        """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""
-        diagram: str = super()._html_repr()
-        return diagram + facts_html(self)
-
-    def _facts(self) -> dict[str, Sequence[Any]]:
-        """Return what a notebook shows of this kind besides what all kinds have: names by title."""
-        return {}
 
     def _learned(self) -> dict[str, Any]:
         """Return what this kind has learned besides encoder and weights, ready for JSON."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from liquidtime.estimators.faces.base import SeriesEstimator
+from typing import Any
 
 _NAMES = 12
 
 
-def fitted_facts(model: SeriesEstimator) -> dict[str, str]:
+def fitted_facts(model: Any) -> dict[str, str]:
     """Return what a fitted estimator has learned from, in words; nothing where it is not fitted.
 
     Args:
@@ -36,7 +33,7 @@ def fitted_facts(model: SeriesEstimator) -> dict[str, str]:
     return facts
 
 
-def facts_html(model: SeriesEstimator) -> str:
+def facts_html(model: Any) -> str:
     """Return the facts as an HTML table that needs nothing from outside; "" where the model is not fitted."""
     cell = '<td style="text-align:left;padding-right:1em">'
     rows = [

@@ -10,15 +10,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from liquidtime._checks import check_size
 from liquidtime.baselines.features.temperature import Calibration, log_scores
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
-from liquidtime.estimators.faces.show import facts_html
+from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.network.budget import QUICK
 from liquidtime.estimators.network.inputs import as_series
 from liquidtime.estimators.network.scales import SCALES
@@ -47,7 +45,7 @@ _MANY = 1000
 """Series from which on networks are judged by three folds instead of five."""
 
 
-class StackedEstimator(BaseEstimator):  # type: ignore[misc]
+class StackedEstimator(SeriesModel):
     """CfC networks at several scales, and trees and linear models on features, weighted by out-of-fold predictions.
 
     Args:
@@ -68,13 +66,6 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_splits = n_splits
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.three_d_array = True
-        tags.non_deterministic = False
-        return tags
 
     @abstractmethod
     def _goal(self, y: Any, data: SeriesSet) -> Goal:
@@ -373,11 +364,6 @@ class StackedEstimator(BaseEstimator):  # type: ignore[misc]
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._lock = threading.Lock()
-
-    def _html_repr(self) -> str:
-        """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""
-        diagram: str = super()._html_repr()
-        return diagram + facts_html(self)
 
     def _facts(self) -> dict[str, Sequence[Any]]:
         """Return what a notebook shows besides what all kinds have: names by title."""

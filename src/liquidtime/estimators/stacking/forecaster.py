@@ -6,8 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from liquidtime._checks import check_size
@@ -16,7 +14,7 @@ from liquidtime.estimators.faces.forecast_search import probed, search
 from liquidtime.estimators.faces.forecast_series import ForecastSeries
 from liquidtime.estimators.faces.forecaster import CfCForecaster
 from liquidtime.estimators.faces.forecasts import Forecasts
-from liquidtime.estimators.faces.show import facts_html
+from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.forecast import PARTS, Fold, Seen, Standard, fit_blend, forecast_folds
 from liquidtime.estimators.forecast.answers import Answers
 from liquidtime.estimators.forecast.calibration import Judged, windows
@@ -34,7 +32,7 @@ _MANY = 1000
 """Series from which on two folds judge instead of three."""
 
 
-class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
+class StackedForecaster(Forecasts, SeriesModel):
     """Forecast channels of irregular series by several models that err in different places.
 
         model = StackedForecaster().fit(data)
@@ -90,13 +88,6 @@ class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
         self.known = known
         self.random_state = random_state
         self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.three_d_array = True
-        tags.non_deterministic = False
-        return tags
 
     def fit(
         self,
@@ -268,11 +259,6 @@ class StackedForecaster(Forecasts, BaseEstimator):  # type: ignore[misc]
 
         check_is_fitted(self, "cfc_")
         save(self, path, metrics, files)
-
-    def _html_repr(self) -> str:
-        """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""
-        diagram: str = super()._html_repr()
-        return diagram + facts_html(self)
 
     def _facts(self) -> dict[str, Sequence[Any]]:
         """Return what a notebook shows besides what all kinds have: names by title."""

@@ -56,7 +56,7 @@ class StackedStepClassifier(StackedClassifier):
         classes_: (C,) the classes, sorted.
         parts_: name, weight and out-of-fold figures of each part.
         figures_: out-of-fold figures of the answer.
-        temperature_: factor of the logarithms of its probabilities.
+        calibration_: the temperature of its probabilities, and their weight beside the classes' shares.
         threshold_: the threshold in use; None for the more probable class.
         cfc_: the networks, a fitted `CfCClassifier` of every sample.
         seed_: the seed that everything random followed from.
