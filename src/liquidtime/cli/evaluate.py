@@ -35,18 +35,14 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
-    from liquidtime.cli.model_files import columns_to_read, labelled, load
+    from liquidtime.cli.model_files import columns_to_read, labelled, load, read_series
     from liquidtime.cli.printing import Printer
-    from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
     printer = Printer(as_json)
     estimator, record = load(model)
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-    how = reading.reading(columns.reading)
-    table = read_table(data, how)
-    encoder = estimator.encoder_
-    series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+    table, series = read_series(estimator, columns, data, reading, strict)
     task = task_of(estimator)
     y: Any = None
     if not task.has_target:

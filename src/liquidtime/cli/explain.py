@@ -61,9 +61,8 @@ def explain(
     Best on series that the model was not trained on. Where their truth is known, it is said how much worse the model
     gets without a channel; otherwise how far its predictions move. Writes one page that needs no other file.
     """
-    from liquidtime.cli.model_files import columns_to_read, labelled, load
+    from liquidtime.cli.model_files import columns_to_read, labelled, load, read_series
     from liquidtime.cli.printing import Printer
-    from liquidtime.data.reading import read_table
     from liquidtime.evaluation.insight import Neighbours
     from liquidtime.evaluation.insight import explain as look
     from liquidtime.tasks import task_of
@@ -73,8 +72,7 @@ def explain(
     estimator, record = load(model)
     task = task_of(estimator)
     columns = columns_to_read(record, id=id_column, time=time, channel=channel, value=value, time_unit=time_unit)
-    table, encoder = read_table(data, reading.reading(columns.reading)), estimator.encoder_
-    found = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+    table, found = read_series(estimator, columns, data, reading, strict)
     truth: Any = None
     name = _truth(target, labels, table, task, record)
     if name is not None:

@@ -61,9 +61,8 @@ def export(
     What is written is checked against the model on 20 series before the command ends.
     """
     from liquidtime import export as room
-    from liquidtime.cli.model_files import columns_to_read, labelled, load
+    from liquidtime.cli.model_files import columns_to_read, labelled, load, read_series
     from liquidtime.cli.printing import Printer
-    from liquidtime.data.reading import read_table
 
     _check(out, model, to, int8, name, data, labels, target, force)
     printer = Printer(as_json)
@@ -72,8 +71,7 @@ def export(
     series = y = None
     if data is not None:
         columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-        table, encoder = read_table(data, reading.reading(columns.reading)), estimator.encoder_
-        series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+        table, series = read_series(estimator, columns, data, reading, strict)
         if int8 and (labels is not None or target is not None):
             truth = target or (record.target if record else None)
             series, y = labelled(

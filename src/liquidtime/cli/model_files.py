@@ -84,6 +84,25 @@ def columns_to_read(record: JobRecord | None, **named: str | None) -> Columns:
     return columns
 
 
+def read_series(
+    estimator: Any, columns: Columns, data: Any, options: ReadingOptions, strict: bool
+) -> tuple[Table, SeriesSet]:
+    """Return a table that a model is to be used on, and its series.
+
+    Args:
+        estimator: the model.
+        columns: what the table's columns mean.
+        data: where it is.
+        options: what was typed about reading.
+        strict: refuse what would be repaired.
+    """
+    from liquidtime.data.reading import read_table
+
+    table, encoder = read_table(data, options.reading(columns.reading)), estimator.encoder_
+    names = encoder.channels_, encoder.static_names_
+    return table, columns.read_new(table, options, *names, encoder.time_unit_, strict)
+
+
 def labelled(
     estimator: Any,
     series: SeriesSet,

@@ -62,9 +62,8 @@ def predict(
     its prediction interval. Samples at the end of a series that hold `--known` channels of training alone are its
     future. The columns are those of training unless others are named.
     """
-    from liquidtime.cli.model_files import columns_to_read, load
+    from liquidtime.cli.model_files import columns_to_read, load, read_series
     from liquidtime.cli.printing import Printer
-    from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
 
     _check_out(out, model, data, force)
@@ -79,9 +78,7 @@ def predict(
     options = {name: value for name, (_, value) in typed.items() if value is not None}
     check_options(task, {name: typed[name][0] for name in options})
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-    encoder = estimator.encoder_
-    table = read_table(data, reading.reading(columns.reading))
-    series = columns.read_new(table, reading, encoder.channels_, encoder.static_names_, encoder.time_unit_, strict)
+    _, series = read_series(estimator, columns, data, reading, strict)
     for note in series.notes:
         printer.line(str(note))
     predictions = task.table(estimator, series, columns.id, each_sample=each_sample, **options)
