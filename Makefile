@@ -10,7 +10,7 @@ NATIVE := $(wildcard $(foreach depth,* */*,src/liquidtime/ops/$(depth)/*.cpp src
 # What is compiled from Python is kept: every process of the tests imports it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test quick lint types layers tests quick-tests slowest models sanitize bench clean FORCE
+.PHONY: demo test quick lint types layers tests test-extras quick-tests slowest models sanitize bench clean FORCE
 
 demo: $(READY)
 	$(BIN)/liquidtime demo
@@ -38,19 +38,23 @@ layers: $(READY)
 # All with the kernels, which must be there; then, on the plain loops, what both of them compute, compilers left out.
 # The tests of the operators choose kernel or loop themselves, and are the same in both runs.
 tests: $(READY)
-	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal
-	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests/cells tests/layers tests/ops/test_backend.py
+	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal -m "not extras"
+	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal -m "not slow and not extras" tests/cells tests/layers tests/ops/test_backend.py
+
+# What needs large packages that only this installs, one line per package; .ci/run calls it after `make test`.
+test-extras: $(READY)
+	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal -m extras
 
 # What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.
 QUICK := tests/data tests/solvers tests/theory tests/wirings tests/tasks tests/training tests/layers/test_refusals.py \
          tests/layers/test_changes.py tests/cells/test_equations.py tests/test_times.py
 
 quick-tests: $(READY)
-	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not data and not browser" $(QUICK)
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not data and not browser and not extras" $(QUICK)
 
 # The tests that take most processor time, their fixtures and processes included: what to make cheaper.
 slowest: $(READY)
-	LIQUIDTIME_BACKEND=native $(BIN)/pytest -q -n 2 --dist worksteal --dearest 60
+	LIQUIDTIME_BACKEND=native $(BIN)/pytest -q -n 2 --dist worksteal -m "not extras" --dearest 60
 
 # One file per question: `make bench CASE=training ARGS=--quick` runs benchmarks/training.py.
 bench: $(READY)
