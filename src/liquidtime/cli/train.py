@@ -75,6 +75,10 @@ def train(
         float | None,
         typer.Option("--validation-share", help="Share of the training part held back to choose the epoch."),
     ] = None,
+    n_jobs: Annotated[
+        int | None,
+        typer.Option("--n-jobs", help="Processes that train networks and folds, one thread each; -1 for one per core."),
+    ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     test_share: Annotated[
@@ -153,7 +157,7 @@ def train(
     given = {
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
-        "validation_fraction": validation_share,
+        "validation_fraction": validation_share, "n_jobs": n_jobs,
         "class_weight": "balanced" if balanced else None, "threshold": threshold, "intervals": intervals or None,
         "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 import polars
 
 from liquidtime.data import SeriesSet
+from liquidtime.distributed import in_processes
 from liquidtime.evaluation.job_inputs import gathered
 from liquidtime.evaluation.job_record import JobRecord
 from liquidtime.evaluation.model_place import check_place
@@ -195,40 +196,55 @@ def _run(
     keep: bool,
 ) -> Result:
     """Train, test and, where asked for, train on all series."""
-    places = _places(folder, len(job.split.folds))
+    places = list(_places(folder, len(job.split.folds)))
     if not job.split.folds:
         model = job.fit(job.unfitted(), None, **_run_of(folder, resume))
         empty = Comparison(np.empty(0), {}, {})
         near = job.neighbours(model, None) if keep else None
         return Result(job.task, job.reason, model, job.parts, empty, polars.DataFrame(), None, record, near)
-    comparisons, tables, first, contents, near = [], [], None, None, None
-    for number, ((train, test), place) in enumerate(zip(job.split.folds, places, strict=False), 1):
-        if len(job.split.folds) > 1:
-            say(f"fold {number} of {len(job.split.folds)}")
-        with stage(f"test {number} of {len(job.split.folds)}", number - 1, len(job.split.folds) + job.refit):
-            model = job.fit(job.unfitted(), train, **_run_of(place, resume))
-        if number == 1:
-            say("testing, beside baselines from the same training part")
+    folds, pieces = job.split.folds, len(job.split.folds) + job.refit
+    if len(folds) > 1:
+        say(f"fold 1 of {len(folds)}")
+    (train, test), jobs = folds[0], job.model.get_params(deep=False).get("n_jobs")
+    with stage(f"test 1 of {len(folds)}", 0, pieces):
+        first = job.fit(job.unfitted(), train, **_run_of(places[0], resume))
+    say("testing, beside baselines from the same training part")
+    comparison = job.compare(first, train, test)
+    tested = [(comparison.plain(), prediction_table("id", job.task.tested(first, comparison)))]
+    near = job.neighbours(first, train) if keep else None
+    say("looking inside the model")
+    contents = report_data(
+        first,
+        job.split.data,
+        job.parts,
+        comparison,
+        job.split.data[test],
+        task=job.task,
+        target=job.inputs.target,
+        neighbours=near,
+        seed=job.seed,
+        split=record.split,
+        **texts,
+    )
+
+    def further(number: int, again: bool) -> tuple[Comparison, polars.DataFrame]:
+        train, test = folds[number]
+        model = job.fit(job.unfitted(), train, **_run_of(places[number], resume or again))
         comparison = job.compare(model, train, test)
-        comparisons.append(comparison.plain())
-        tables.append(prediction_table("id", job.task.tested(model, comparison)))
-        if first is None:
-            first, near = model, job.neighbours(model, train) if keep else None
-            say("looking inside the model")
-            contents = report_data(
-                model,
-                job.split.data,
-                job.parts,
-                comparison,
-                job.split.data[test],
-                task=job.task,
-                target=job.inputs.target,
-                neighbours=near,
-                seed=job.seed,
-                split=record.split,
-                **texts,
-            )
-    assert contents is not None
+        return comparison.plain(), prediction_table("id", job.task.tested(model, comparison))
+
+    if len(folds) > 1:
+        say(f"folds 2 to {len(folds)}")
+    tested += in_processes(
+        further,
+        range(1, len(folds)),
+        jobs,
+        names=[f"test {number + 1} of {len(folds)}" for number in range(1, len(folds))],
+        stages=(1, pieces),
+        folder=folder,
+        show=bool(job.model.get_params(deep=False).get("verbose")),
+    )
+    comparisons, tables = [one for one, _ in tested], [table for _, table in tested]
     whole = comparisons[0] if len(comparisons) == 1 else job.task.pool(comparisons, job.seed)
     if job.refit:
         say(f"training the model on all {len(job.data):,} series")
