@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import joblib
 
 from liquidtime.distributed.worker import STOP, Outcome, done, in_worker, one_thread
+from liquidtime.training.ranks import current
 from liquidtime.training.signals import TrainingInterrupted, stop_requests
 from liquidtime.training.stages import stage
 
@@ -79,6 +80,8 @@ def in_processes(
 
     """
     jobs = check_jobs(n_jobs)
+    if jobs is not None and current().world > 1:
+        raise ValueError("`n_jobs` is for one process; several ranks share every network already. Leave it out.")
     first, total = stages or (0, len(items))
     if jobs is None or in_worker() or min(jobs, len(items)) < 2:
         results = []

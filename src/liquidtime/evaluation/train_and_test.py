@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from liquidtime.evaluation.split import SplitRequest
 from liquidtime.evaluation.training_job import TrainingJob
 from liquidtime.tasks import Comparison, Task
 from liquidtime.tasks.prediction_table import prediction_table
+from liquidtime.training.agreement import agreed, told
+from liquidtime.training.ranks import current
 from liquidtime.training.run_folder import RunFolder, marked_folder
 from liquidtime.training.stages import stage
 
@@ -120,8 +123,8 @@ def train_and_test(
         FolderInUse: another run is at work there.
 
     """
-    say = log or (lambda line: None)
-    if folder is not None:
+    say, ranks = log or (lambda line: None), current()
+    if folder is not None and ranks.rank == 0:
         check_place(folder, resume=resume, restart=restart)
     data, inputs, held, groups, order = gathered(data, target, auxiliary, sample_weight, groups, order, test)
     request = SplitRequest(test_share, groups, held, test_after, folds, order)
@@ -148,13 +151,20 @@ def train_and_test(
     run = RunFolder(Path(folder))
     if resume and not run.path.exists():
         say(f"there is no {run.path.name} to resume; starting over")
-    with run.held(job.fingerprint(), resume=resume, discard=restart):
+    with ExitStack() as stack:
+        fingerprint = job.fingerprint()
+        with told(ranks):
+            if ranks.rank == 0:
+                stack.enter_context(run.held(fingerprint, resume=resume, discard=restart))
+        agreed(ranks, fingerprint, {})
         try:
             result = _run(job, record, texts, say, run.path, resume, keep_neighbours)
         except Exception:
-            if not run.has_checkpoint():  # nothing to resume
+            if ranks.rank == 0 and not run.has_checkpoint():  # nothing to resume
                 run.clear()
             raise
+        if ranks.rank != 0:
+            return result
         try:
             result.save(folder)
         except ImportError as error:
@@ -233,23 +243,25 @@ def _run(
         comparison = job.compare(model, train, test)
         return comparison.plain(), prediction_table("id", job.task.tested(model, comparison))
 
-    if len(folds) > 1:
-        say(f"folds 2 to {len(folds)}")
-    tested += in_processes(
-        further,
-        range(1, len(folds)),
-        jobs,
-        names=[f"test {number + 1} of {len(folds)}" for number in range(1, len(folds))],
-        stages=(1, pieces),
-        folder=folder,
-        show=bool(job.model.get_params(deep=False).get("verbose")),
-    )
+    rest = range(1, len(folds))
+    for group in [rest[place : place + 1] for place in range(len(rest))] if jobs is None else [rest]:
+        for number in group:
+            say(f"fold {number + 1} of {len(folds)}")
+        tested += in_processes(
+            further,
+            group,
+            jobs,
+            names=[f"test {number + 1} of {len(folds)}" for number in group],
+            stages=(group.start, pieces),
+            folder=folder,
+            show=bool(job.model.get_params(deep=False).get("verbose")),
+        )
     comparisons, tables = [one for one, _ in tested], [table for _, table in tested]
     whole = comparisons[0] if len(comparisons) == 1 else job.task.pool(comparisons, job.seed)
     if job.refit:
         say(f"training the model on all {len(job.data):,} series")
         with stage("on all series", len(job.split.folds), len(job.split.folds) + 1):
-            place = None if folder is None else marked_folder(folder / "refit")
+            place = None if folder is None else _marked(folder / "refit")
             first = job.fit(first, None, **_run_of(place, resume))
         near = job.neighbours(first, None) if keep else None
     return Result(
@@ -268,7 +280,12 @@ def _run(
 def _places(folder: Path | None, folds: int) -> Iterator[Path | None]:
     """Yield where each fold keeps its run: the folder itself, or one inside it for each."""
     for number in range(folds):
-        yield folder if folder is None or folds == 1 else marked_folder(folder / f"fold-{number}")
+        yield folder if folder is None or folds == 1 else _marked(folder / f"fold-{number}")
+
+
+def _marked(folder: Path) -> Path:
+    """Return a folder of the run, made if need be, by rank 0."""
+    return marked_folder(folder) if current().rank == 0 else folder
 
 
 def _run_of(folder: Path | None, resume: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from liquidtime.data import Encoded
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.estimators.network.reader import WholeSeriesReader
 from liquidtime.networks import Network, entry_of, recurrent_layer
+from liquidtime.training.ranks import share, summed
 
 AUTO = "auto"
 GLOBAL, OWN = FRONT_ENDS = ("convolution", "convolution-own")
@@ -19,6 +20,8 @@ _KERNEL, _LAYERS = 9, 3
 _STRIDE = 2**_LAYERS
 _LEAST_LENGTH, _LEAST_OBSERVED = 48, 0.5
 _LEAST_DEVIATION = 1e-3
+_MOMENTUM, _SMALL = 0.1, 1e-5
+"""Of batch normalisation: how fast its statistics follow, and what is added to a variance. torch's own."""
 
 
 class ConvolutionalReader(WholeSeriesReader):
@@ -138,9 +141,25 @@ class _BatchNorm(nn.Module):
         """Return (B, T, W) the normalised steps, 0 where `inside` (B, T, 1) is."""
         chosen = inside.squeeze(-1) > 0
         rows = u[chosen]
+        if self.training and share() is not None:
+            return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), self._shared(rows))
         learns = self.training and len(rows) > 1
         normed = batch_norm(rows, self.mean, self.variance, self.weight, self.bias, training=learns)
         return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), normed)
+
+    def _shared(self, rows: Tensor) -> Tensor:
+        """Return rows normalised by the mean and the variance of those of all ranks."""
+        size = rows.new_tensor([float(len(rows))])
+        total = summed(torch.cat([rows.sum(dim=0), size]))
+        count = float(total[-1].detach())
+        if count <= 1:
+            return batch_norm(rows, self.mean, self.variance, self.weight, self.bias)
+        mean = total[:-1] / count
+        variance = summed((rows - mean).square().sum(dim=0)) / count
+        with torch.no_grad():
+            self.mean.lerp_(mean, _MOMENTUM)
+            self.variance.lerp_(variance * count / (count - 1), _MOMENTUM)
+        return (rows - mean) / (variance + _SMALL).sqrt() * self.weight + self.bias
 
 
 def suits(encoded: Encoded, layout: Layout) -> bool:

@@ -15,6 +15,8 @@ from torch import Tensor
 
 from liquidtime.data import Batch, Batches, Encoded, History, SeriesEncoder, SeriesSet, pad
 from liquidtime.data.container import flat_rows
+from liquidtime.estimators.network.shares import own_rows
+from liquidtime.training.ranks import ALONE, Ranks, Share
 
 
 def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
@@ -70,6 +72,7 @@ class SeriesBatch(NamedTuple):
         rows: (B,) which series of the set these are.
         ids: (B,) their ids.
         first: (B,) the position of each series' first step among all steps of the set.
+        share: where several ranks train, what this is of the whole batch; None for all of it.
     """
 
     x: Tensor
@@ -80,6 +83,7 @@ class SeriesBatch(NamedTuple):
     rows: Tensor
     ids: npt.NDArray[Any]
     first: Tensor
+    share: Share | None = None
 
 
 @dataclass(frozen=True)
@@ -143,19 +147,30 @@ class SeriesBatches:
         batch_size: B.
         rows: which series; all if None.
         generator: of the order.
+        ranks: who shares each batch; this process then has its own rows only.
     """
 
     def __init__(
-        self, prepared: Prepared, batch_size: int, rows: Any = None, generator: torch.Generator | None = None
+        self,
+        prepared: Prepared,
+        batch_size: int,
+        rows: Any = None,
+        generator: torch.Generator | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         rng = None
         if generator is not None:
             rng = np.random.default_rng(int(torch.randint(2**62, (1,), generator=generator)))
-        self._prepared = prepared
+        self._prepared, self._ranks = prepared, ranks
         self._batches = Batches(prepared.encoded, batch_size, rows=rows, rng=rng)
 
     def __len__(self) -> int:
         return len(self._batches)
 
     def __iter__(self) -> Iterator[SeriesBatch]:
-        return (self._prepared.with_history(batch) for batch in self._batches)
+        lengths = self._prepared.encoded.lengths
+        return (own_rows(self._prepared, rows, lengths, self._ranks) for rows in self._batches.plan())
+
+    def dealt(self, ranks: Ranks) -> Iterator[SeriesBatch]:
+        """Return the whole batches that are a rank's turn, where several go through them together."""
+        return (self._prepared.at(rows) for rows in self._batches.plan()[ranks.rank :: ranks.world])
