@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from liquidtime.baselines.features.resampling import RegularGrid, Resampled
 from liquidtime.data import SeriesSet
 from liquidtime.data.encoding.alignment import aligned
+from liquidtime.data.encoding.running_sum import running_sum
 
 Singles = npt.NDArray[np.float32]
 TAPS, HALF = 9, 4
@@ -213,9 +214,7 @@ def _viewed(series: Resampled, view: str) -> Singles:
         steps[:, first] = 0.0
         return steps
     if view == "sums":
-        sums = np.cumsum(values, axis=1, dtype=np.float64)
-        sums -= np.repeat(sums[:, first] - values[:, first], series.counts, axis=1)
-        singles: Singles = sums.astype(np.float32)
+        singles: Singles = running_sum(values, first).astype(np.float32)
         return singles
     count = series.counts.astype(np.float32)
     mean = np.add.reduceat(values, first, axis=1) / count
