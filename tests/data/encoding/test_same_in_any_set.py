@@ -55,7 +55,9 @@ def dense_set(seed, S=24):
     parts = []
     for _ in range(S):
         t = np.cumsum(rng.exponential(size=int(rng.integers(70, 140))))
-        parts.append((t + 1000 * rng.random(), rng.normal(size=(len(t), 2)).cumsum(axis=0) * 10.0 ** rng.integers(-2, 3)))
+        parts.append(
+            (t + 1000 * rng.random(), rng.normal(size=(len(t), 2)).cumsum(axis=0) * 10.0 ** rng.integers(-2, 3))
+        )
     return SeriesSet.from_arrays(parts)
 
 

@@ -4,7 +4,7 @@ from liquidtime.data.container.clock import absolute_times, sample_times
 from liquidtime.data.container.concatenate import arranged, concatenate
 from liquidtime.data.container.describe import Description, Spread
 from liquidtime.data.container.notes import Findings, Note, first_places, first_words
-from liquidtime.data.container.series_set import Series, SeriesSet, flat_rows
+from liquidtime.data.container.series_set import Series, SeriesSet, flat_rows, neighbours
 from liquidtime.data.container.time_units import (
     EXACT,
     Ticks,
@@ -35,6 +35,7 @@ __all__ = [
     "first_places",
     "first_words",
     "flat_rows",
+    "neighbours",
     "sample_times",
     "to_times",
     "unknown",

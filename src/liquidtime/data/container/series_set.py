@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import polars
 
 FloatArray = npt.NDArray[np.float32]
+BLOCK = 2**16
+"""Samples that are handled at once where a set may be larger than memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +220,16 @@ class SeriesSet:
             notes=(),
         )
 
+    def blocks(self, samples: int = BLOCK) -> Iterator[tuple[slice, SeriesSet]]:
+        """Yield all series in order, some neighbours at a time: their positions, and they themselves.
+
+        What is computed block by block needs memory for one block alone.
+
+        Args:
+            samples: that a block may have; a longer series is a block of its own.
+        """
+        return ((rows, self[rows]) for rows in neighbours(self.offsets, samples))
+
     def head(self, counts: Any) -> SeriesSet:
         """Return the first samples of each series.
 
@@ -313,6 +325,16 @@ class SeriesSet:
         copy = object.__new__(SeriesSet)
         copy.__dict__.update(self.__dict__ | fields)
         return copy
+
+
+def neighbours(offsets: npt.NDArray[np.int64], samples: int) -> Iterator[slice]:
+    """Yield slices of series, in order, that have at most so many samples together, or are one series."""
+    low, S = 0, len(offsets) - 1
+    while low < S:
+        high = int(np.searchsorted(offsets, offsets[low] + samples, side="right")) - 1
+        high = min(max(high, low + 1), S)
+        yield slice(low, high)
+        low = high
 
 
 def flat_rows(offsets: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -83,7 +83,7 @@ class Observations:
 
     @functools.cached_property
     def _sums(self) -> tuple[Values, Values]:
-        """(2, O + 1) the sums of the values, and of their squares, up to and before each position, within its series."""
+        """(2, O + 1) sums of the values, and of their squares, up to each position and before it, in its series."""
         starts = np.unique(self.begin)
         starts = starts[starts < len(self.values)]
         until = running_sum(np.stack([self.values, self.values**2]), starts)
