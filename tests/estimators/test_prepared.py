@@ -5,7 +5,7 @@ import pytest
 
 from estimators.small import TINY, series
 from liquidtime.data import History, SeriesEncoder, SeriesSet
-from liquidtime.data.encoding import drawn_series
+from liquidtime.data.container import drawn_series
 from liquidtime.estimators import CfCClassifier, CfCRegressor
 from liquidtime.estimators.network import inputs
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatches

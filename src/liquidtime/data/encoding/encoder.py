@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_choice, named_arguments
 from liquidtime.data.container import Note, SeriesSet, first_words
+from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.bins import bin_counts, bin_series
 from liquidtime.data.encoding.carry import last_observed, since_feature
-from liquidtime.data.encoding.drawn_series import drawn
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.data.encoding.scaling import Scaling, fit_scaling
 from liquidtime.data.encoding.step import SampleStep
@@ -127,7 +127,7 @@ class SeriesEncoder:
     def fit(self, data: SeriesSet, y: Any = None) -> SeriesEncoder:
         """Measure scaling, categories and the time scale on training data; `y` is not looked at.
 
-        Of many series those of `liquidtime.data.encoding.drawn_series.drawn` are measured.
+        Of many series those of `liquidtime.data.container.drawn_series.drawn` are measured.
         """
         if len(data) == 0:
             raise ValueError("`data` must hold at least one series; got none")

@@ -54,6 +54,6 @@ class EncodedSeries:
         kept = self._prepared.get(key)
         if kept is None:
             again = key in self._prepared
-            kept = Prepared(self.encoders[place], self._aligned, every_step, budget() if again else 0)
+            kept = Prepared(self.encoders[place], self._aligned, every_step, budget(self.data) if again else 0)
             self._prepared[key] = kept if again else None
         return kept

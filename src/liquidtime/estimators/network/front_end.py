@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm, pad, silu
 
-from liquidtime.data.encoding.drawn_series import drawn
+from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.estimators.network.reader import WholeSeriesReader

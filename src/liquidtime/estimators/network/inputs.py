@@ -15,13 +15,15 @@ from torch import Tensor
 
 from liquidtime.data import Encoded, History, SeriesEncoder, SeriesSet
 from liquidtime.data.container import flat_rows
+from liquidtime.data.container.drawn_series import drawn_rows
 from liquidtime.data.encoding import BatchPlan
-from liquidtime.data.encoding.drawn_series import drawn_rows
+from liquidtime.data.stored import StoredSet
 
 Rows = npt.NDArray[np.int64]
 
-KEPT_ENCODED, VARIABLE = 1024, "LIQUIDTIME_ENCODED_MB"
-"""Megabytes of encoded series that are kept for the next epoch, and the environment variable that says otherwise."""
+KEPT_ENCODED, KEPT_OF_STORED, VARIABLE = 1024, 128, "LIQUIDTIME_ENCODED_MB"
+"""Megabytes of encoded series that are kept for the next epoch, of a set in memory and of one on disk, and the
+environment variable that says otherwise."""
 
 
 def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
@@ -63,14 +65,17 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
     return SeriesSet.from_arrays(table)
 
 
-def budget() -> int:
+def budget(data: SeriesSet) -> int:
     """Return how many bytes of encoded series may be kept.
+
+    Args:
+        data: the series.
 
     Raises:
         ValueError: the environment variable is not a number of megabytes.
 
     """
-    text = os.environ.get(VARIABLE, str(KEPT_ENCODED))
+    text = os.environ.get(VARIABLE, str(KEPT_OF_STORED if isinstance(data, StoredSet) else KEPT_ENCODED))
     if not text.isdecimal():
         raise ValueError(f"{VARIABLE} must be a whole number of megabytes; got {text!r}")
     return int(text) << 20
@@ -142,7 +147,7 @@ class Prepared:
             every_step: as of the class.
             keep: whether batches are asked for again and again, so that encoded ones are worth their memory.
         """
-        return Prepared(encoder, encoder.aligned(data), every_step, budget() if keep else 0)
+        return Prepared(encoder, encoder.aligned(data), every_step, budget(data) if keep else 0)
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -6,7 +6,7 @@ import numpy as np
 
 from liquidtime._checks import check_choice
 from liquidtime.data import SeriesEncoder, SeriesSet
-from liquidtime.data.encoding.drawn_series import drawn
+from liquidtime.data.container.drawn_series import drawn
 
 SCALES = "scales"
 """The `bin_width` with which each member has a time scale of its own."""
