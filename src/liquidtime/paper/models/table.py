@@ -100,6 +100,10 @@ def _periods(settings: Settings, task: Task) -> dict[str, Any]:
     return {"periods": (shortest, 1000 * shortest), "open_ratio": 0.1}
 
 
+def _unfolds(settings: Settings, task: Task) -> dict[str, Any]:
+    return {} if settings.unfolds is None else {"unfolds": settings.unfolds}
+
+
 def _set_means(recurrent: nn.Module, part: Sequences) -> None:
     """Give every part that decays values the means of those that were observed in training."""
     inside = (torch.arange(part.x.shape[1]) < part.lengths.unsqueeze(1)).unsqueeze(-1)
@@ -136,7 +140,7 @@ MODELS: dict[str, Model] = {
     "mm_rnn": _mixed("CfC-mmRNN", ("CfC-mmRNN",), "framework"),
     "mm_rnn_input": _mixed("CfC-mmRNN, memory at the input", (), "input"),
     "mm_rnn_hidden": _mixed("CfC-mmRNN, memory in place of the state", (), "hidden"),
-    "ltc": _network("ltc", "LTC", "LTC"),
+    "ltc": _network("ltc", "LTC", "LTC", options=_unfolds),
     "lstm": NetworkModel("LSTM", ("LSTM",), _discrete(nn.LSTM, with_time=False)),
     "augmented_lstm": NetworkModel("LSTM", ("Augmented LSTM",), _discrete(nn.LSTM, with_time=True)),
     "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU, with_time=False)),
