@@ -6,7 +6,7 @@ import dataclasses
 
 from liquidtime.paper.datasets import walker2d
 from liquidtime.paper.experiments import printed, published
-from liquidtime.paper.experiments.experiment import UNSAID, Experiment, Row
+from liquidtime.paper.experiments.experiment import OTHER_FORM, UNSAID, Experiment, Row
 from liquidtime.paper.fitting import TENSORFLOW, Settings, Task
 from liquidtime.paper.models import MODELS
 
@@ -84,7 +84,20 @@ ROWS = {
     "ltc": Row(MODELS["ltc"], SHORT, SAME, "short", why=SHORT_LTC),
     "lstm": Row(MODELS["augmented_lstm"], SHORT, f"time as one more input, {SAME}"),
     "gru": Row(MODELS["rnn_delta_t"], SHORT, f"time as one more input, {SAME}"),
-    **{name: Row(MODELS[name], SHORT, SAME, why=UNSAID if name in PAPERS_OWN else "") for name in OTHERS},
+    **{
+        name: Row(
+            MODELS[name],
+            SHORT,
+            SAME,
+            why=UNSAID if name in PAPERS_OWN else OTHER_FORM if f"{name}_quoted" in MODELS else "",
+        )
+        for name in OTHERS
+    },
+    **{
+        f"{name}_quoted": Row(MODELS[f"{name}_quoted"], SHORT, SAME, "as in the quoted code")
+        for name in OTHERS
+        if f"{name}_quoted" in MODELS
+    },
     "transformer": Row(
         MODELS["transformer"], GENTLE, f"2 layers, 4 heads, {SAME}, but a tenth of the rate", why=UNSAID
     ),

@@ -10,7 +10,7 @@ from typing import Any
 
 from liquidtime.paper.datasets import Split, xor_split
 from liquidtime.paper.experiments import printed, published
-from liquidtime.paper.experiments.experiment import UNSAID, Experiment, Row
+from liquidtime.paper.experiments.experiment import OTHER_FORM, UNSAID, Experiment, Row
 from liquidtime.paper.fitting import TENSORFLOW, Settings, Task
 from liquidtime.paper.models import MODELS
 
@@ -167,11 +167,18 @@ def rows(streams: Streams) -> dict[str, Row]:
         "gru": Row(MODELS["rnn_delta_t"], grown, f"time as a second input, {same}"),
         **{name: Row(MODELS[name], grown, same) for name in OTHERS},
         **{name: Row(MODELS[name], in_samples, f"its time scales in bits, {same}") for name in SCALED},
+        **{
+            f"{name}_quoted": Row(MODELS[f"{name}_quoted"], in_samples, same, "as in the quoted code")
+            for name in (*OTHERS, *SCALED)
+            if f"{name}_quoted" in MODELS
+        },
         "transformer": Row(MODELS["transformer"], grown, f"2 layers, 4 heads, {same}"),
         **TUNED,
         "bidirectional": Row(MODELS["bidirectional"], grown, f"an LSTM each way in time, {same}"),
     }
-    return {name: dataclasses.replace(row, why=streams.why.get(name, "")) for name, row in table.items()}
+    other_form = {name: OTHER_FORM for name in table if f"{name}_quoted" in table}
+    why = other_form | {name: text for name, text in streams.why.items() if name in table}
+    return {name: dataclasses.replace(row, why=why.get(name, "")) for name, row in table.items()}
 
 
 ROWS, DENSE_ROWS = rows(EVENT), rows(EQUIDISTANT)
