@@ -366,7 +366,7 @@ class SeriesEstimator(SeriesModel):
         """The live series; a model that was just read has none yet."""
         streams: Streams | None = self.__dict__.get("_streams")
         if streams is None:
-            start = functools.partial(LiveSeries, self.encoders_, self.networks_, memory=self._memory())
+            start = functools.partial(LiveSeries, ScaleStep.of(self.encoders_, self.networks_), memory=self._memory())
             fingerprint = functools.partial(fingerprint_of, self.encoders_, self.networks_)
             streams = self.__dict__.setdefault("_streams", Streams(start, fingerprint))
         return streams
