@@ -81,7 +81,8 @@ def train_and_test(
         quick: networks alone, one of them if `settings` say nothing else: seconds instead of minutes.
         test_share: share of the series that the model does not see and is tested on, from 0 to below 1. Forecasts of
             fewer than four series are tested on windows of this share of their samples, the last ones. With 0 nothing
-            is tested.
+            is tested. Forecasts of series on one clock are tested on what comes after a time instead, and series that
+            move together are kept on one side.
         groups: (S,) of which group each series is, such as of one patient or engine: series of a group are never on
             both sides, neither of the test nor of a choice inside the training part, and intervals resample groups.
         order: (S,) when each series was taken, numbers, time stamps or texts that sort by time: the latest are tested
