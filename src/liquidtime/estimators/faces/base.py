@@ -377,6 +377,13 @@ class SeriesEstimator(SeriesModel):
         check_is_fitted(self, "networks_")
         return self._live
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        streams = state.get("_streams")
+        if streams is not None and streams.untouched:
+            del state["_streams"]  # made when somebody looked, as `dir` does
+        return state
+
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""
         check_is_fitted(self, "networks_")
