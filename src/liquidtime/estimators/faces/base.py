@@ -381,7 +381,7 @@ class SeriesEstimator(SeriesModel):
         """The live series; a model that was just read has none yet."""
         streams: Streams | None = self.__dict__.get("_streams")
         if streams is None:
-            start = functools.partial(LiveSeries, self.encoders_, self.networks_, memory=self._memory())
+            start = functools.partial(LiveSeries, ScaleStep.of(self.encoders_, self.networks_), memory=self._memory())
             fingerprint = functools.partial(fingerprint_of, self.encoders_, self.networks_)
             streams = self.__dict__.setdefault("_streams", Streams(start, fingerprint))
         return streams
@@ -391,6 +391,13 @@ class SeriesEstimator(SeriesModel):
         """The live series: how many there may be, saving and loading them."""
         check_is_fitted(self, "networks_")
         return self._live
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        streams = state.get("_streams")
+        if streams is not None and streams.untouched:
+            del state["_streams"]  # made when somebody looked, as `dir` does
+        return state
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""

@@ -33,7 +33,8 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
         estimator: whose `n_features_in_` is set or compared, for arrays.
         X: a `SeriesSet`, or one encoded by an encoder before the model in a pipeline; (S, T) as series of
             one channel at times 0…T - 1; (S, T, C); a list of (times, values), of
-            arrays (T_i, C) or of pandas frames; or a pandas frame with series and times in its index.
+            arrays (T_i, C) or of pandas frames; or a pandas frame with series and times in its index, whose series
+            are in the order in which they first come.
         reset: True in `fit`, False where X must be like that of `fit`.
 
     Raises:
@@ -50,7 +51,7 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
     if isinstance(X, list) and X and (isinstance(X[0], tuple) or getattr(X[0], "ndim", 0) == 2):
         return SeriesSet.from_arrays(X)
     if getattr(getattr(X, "index", None), "nlevels", 1) == 2:
-        return SeriesSet.from_wide(X)
+        return SeriesSet.from_wide(X, ids=X.index.get_level_values(0).unique())
     if getattr(X, "ndim", None) == 3:
         block = np.asarray(X)
         if reset:
