@@ -19,6 +19,7 @@ from liquidtime.distributed.worker import STOP, Outcome, done, in_worker, one_th
 from liquidtime.training.ranks import current
 from liquidtime.training.signals import TrainingInterrupted, stop_requests
 from liquidtime.training.stages import stage
+from liquidtime.training.tracking import NetworkRecord
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -137,7 +138,7 @@ class _Pool:
         """Let workers do what is not done; one outcome after the other, as they come."""
         left = [place for place in range(len(self.items)) if place not in self.outcomes]
         pieces = (
-            joblib.delayed(done)(self.work, place, self.items[place], again, control, os.getpid())
+            joblib.delayed(done)(self.work, place, self.items[place], self.names[place], again, control, os.getpid())
             for place in left
             if self.fault is None
         )
@@ -148,6 +149,9 @@ class _Pool:
             )  # fmt: skip
             for outcome in run(pieces):
                 self.outcomes[outcome.place] = outcome
+                networks: dict[str, NetworkRecord] = {}
+                for network, record in outcome.told:
+                    networks.setdefault(network, NetworkRecord(network)).epoch(record)
                 for text, category in outcome.warned:
                     warnings.warn(text, category, stacklevel=6)
                 if outcome.error is not None and self.fault is None:

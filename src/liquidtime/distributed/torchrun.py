@@ -55,6 +55,8 @@ def ranks() -> Iterator[Ranks]:
         yield ALONE
         return
     import torch.distributed as dist
+    from torch.distributed.distributed_c10d import PrefixStore
+    from torch.distributed.rendezvous import rendezvous
 
     missing = [name for name in _VARIABLES if name not in os.environ]
     if missing:
@@ -63,7 +65,10 @@ def ranks() -> Iterator[Ranks]:
         )
     address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     try:
-        dist.init_process_group("gloo", timeout=_PATIENCE)
+        store, rank, world = next(rendezvous("env://", timeout=_PATIENCE))
+        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:  # one machine: all were restarted as often
+            store = PrefixStore(f"attempt-{restarts()}", store)  # addresses of dead ranks are still there
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=_PATIENCE)
     except (RuntimeError, OSError, ValueError) as error:
         raise ConnectionError(f"the other ranks cannot be reached at {address}: {_first_line(error)}") from error
     before = torch.get_num_threads()

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,8 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from liquidtime.training.signals import TrainingInterrupted
+from liquidtime.training.stages import stage
+from liquidtime.training.tracking import Tracker, tracking
 
 STOP = "stop"
 """A file of this name in the folder that workers watch asks them to stop."""
@@ -38,6 +40,7 @@ class Outcome:
         step: optimiser steps that it had taken then.
         saved: whether they are in a checkpoint.
         warned: warnings, to be given again by the process that asked.
+        told: what trackers would have been told: networks and their epochs.
     """
 
     place: int
@@ -47,6 +50,16 @@ class Outcome:
     step: int = 0
     saved: bool = True
     warned: list[tuple[str, type[Warning]]] = field(default_factory=list)
+    told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+
+class _Collected(Tracker):
+    def __init__(self, told: list[tuple[str, dict[str, Any]]]) -> None:
+        self._told = told
+
+    def epoch(self, network: str, record: Mapping[str, Any]) -> None:
+        """Keep it for the process that asked."""
+        self._told.append((network, dict(record)))
 
 
 def in_worker() -> bool:
@@ -66,20 +79,24 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-def done(work: Callable[[Any, bool], Any], place: int, item: Any, again: bool, folder: str, parent: int) -> Outcome:
+def done(
+    work: Callable[[Any, bool], Any], place: int, item: Any, name: str, again: bool, folder: str, parent: int
+) -> Outcome:
     """Do one piece of work in a worker.
 
     Args:
         work: what to do.
         place: number of the piece.
         item: what it is to be done with.
+        name: of the piece.
         again: whether an earlier worker died over it.
         folder: where a file `STOP` asks to stop.
         parent: process that asked; without it the worker ends.
     """
     _watch(Path(folder), parent)
     outcome = Outcome(place)
-    with warnings.catch_warnings(record=True) as caught, one_thread():
+    collected = tracking(_Collected(outcome.told))
+    with warnings.catch_warnings(record=True) as caught, one_thread(), collected, stage(name, place, 0):
         warnings.simplefilter("always")
         try:
             outcome.value = work(item, again)

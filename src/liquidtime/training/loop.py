@@ -90,7 +90,6 @@ def train(
     folder: str | Path | None = None,
     resume: bool = False,
     progress: bool | None = None,
-    tensorboard: bool = False,
     ranks: Ranks | None = None,
 ) -> TrainResult:
     """Train a model in place.
@@ -99,6 +98,7 @@ def train(
     of the best epoch, without it with the last. Everything random follows from `settings.seed`; the caller's random
     state is as before. The same call twice gives the same bits on the same machine with the same number of threads.
     A step whose loss is finite and whose gradient is not changes no weight; many of them in a row end the run.
+    Within `tracking` every epoch is told to the trackers.
 
     Args:
         model: its parameters with `requires_grad` are trained; it ends in the mode (train or eval) it came in.
@@ -109,7 +109,6 @@ def train(
         folder: where to keep checkpoints and the log; None keeps nothing.
         resume: go on from the folder's checkpoint, if it has one; the result has the bits of an undisturbed run.
         progress: show a progress line; None = only if standard error is a terminal.
-        tensorboard: write the log for TensorBoard as well.
         ranks: processes that make this call together, each with `batches` of its own rows (with their `share` of the
             whole batch); losses and gradients are summed over them before each step, so that the result depends on
             their number by rounding alone. Rank 0 writes, and another number of ranks may resume. None for those of
@@ -146,8 +145,7 @@ def train(
                 stack.enter_context(held_folder(writes))
                 run.open(writes / CHECKPOINT, resume)
         run.restore()
-        run.log = RunLog(writes, run.state.history, tensorboard and ranks.rank == 0)
-        stack.callback(run.log.close)
+        run.log = RunLog(writes, run.state.history)
         shown = progress if ranks.rank == 0 else False
         run.line = stack.enter_context(ProgressLine(shown, settings.epochs, settings.monitor if validate else ""))
         while not run.state.stopped:

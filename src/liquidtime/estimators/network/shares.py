@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Rows = npt.NDArray[np.int64]
 
 
-def own_rows(prepared: Prepared, rows: Rows, lengths: Rows, ranks: Ranks) -> SeriesBatch:
+def own_rows(prepared: Prepared, rows: Rows, ranks: Ranks) -> SeriesBatch:
     """Return the rows of a batch that a rank has; all of them where it is alone.
 
     They are padded to the longest row of the whole batch, so that masks have the same shape on every rank.
@@ -24,13 +24,12 @@ def own_rows(prepared: Prepared, rows: Rows, lengths: Rows, ranks: Ranks) -> Ser
     Args:
         prepared: the series.
         rows: (B,) of the whole batch.
-        lengths: (S,) steps of each series.
         ranks: who shares it.
     """
     if ranks.world == 1:
         return prepared.at(rows)
     batch = prepared.at(rows[ranks.rows(len(rows))[0]])
-    more = max(1, int(lengths[rows].max())) - batch.dt.shape[1]
+    more = max(1, int(prepared.lengths[rows].max())) - batch.dt.shape[1]
     return batch._replace(
         x=pad(batch.x, (0, 0, 0, more)),
         dt=pad(batch.dt, (0, more)),
