@@ -12,6 +12,7 @@ import torch
 import processes
 from distributed import ranked, stepping
 from liquidtime.distributed import in_processes, ranks
+from liquidtime.distributed.torchrun import launch
 from liquidtime.training import Loss, TrainSettings, train
 from liquidtime.training.ranks import ALONE, Ranks, RanksDisagree, Share, current, drawn, joined, sharing
 
@@ -93,6 +94,12 @@ def test_what_rank_0_is_refused_ends_the_others_too(tmp_path):
     assert first[0] == second[0] == 1
     assert "FileExistsError: `folder`" in first[2]
     assert "rank 0 did not begin: FileExistsError: `folder`" in second[2]
+
+
+@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.extras)])
+def test_ranks_start_again_after_one_was_killed_and_end_with_the_same_bits(tmp_path, undisturbed, rank):
+    ended = launch(stepping.killed_once, (str(tmp_path / "run"), rank), 2)
+    assert ended[0] == ended[1] == undisturbed.tolist()
 
 
 def doubled(rank=0, total=2):
