@@ -110,7 +110,7 @@ def tightness_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
 
 
 def gradients_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
-    """Return what is left of a change of the first state after T samples, for every variant, before and after training."""
+    """Return what is left of a change of the first state after T samples, before and after training."""
     rows = gradient_rows(out)
     if not rows:
         raise ValueError("there are no results of `gradients`. Run: liquidtime paper run gradients --model cfc_40")
