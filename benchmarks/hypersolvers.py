@@ -3,7 +3,7 @@
     python -m benchmarks.hypersolvers --out results/bench
 
 Each method solves the same intervals of a vector field (a tanh network of 8 states) in K steps. Cost is process time of
-one thread, best of several; error is at the end of the interval, against RK4 with many steps. Writes `hypersolvers.json`.
+one thread, best of several; error is at the end of the interval, against RK4 with many steps.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from liquidtime.paper.models.lane.convolution import SIZE
 from liquidtime.paper.models.lane.networks import LANE_MODELS
 from liquidtime.paper.models.lane.tightness import FINE, Course, TightnessModel, course, traces
 from liquidtime.paper.pages.gradients import draw_gradients, gradient_rows
+from liquidtime.paper.pages.theory_figures import draw_architecture, draw_neuron, draw_two_neurons
 from liquidtime.paper.runner import Key
 from liquidtime.solvers import RK4
 
@@ -119,7 +120,31 @@ def gradients_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
     return canvas
 
 
+def neuron_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
+    """Return one neuron and its synapse: input, synapse and state by the equation, its symmetric form and the lemma."""
+    canvas = _canvas(8.0, 5.6)
+    draw_neuron(canvas.subplots(3, 1, sharex=True))
+    return canvas
+
+
+def two_neurons_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
+    """Return two neurons with five synapses, by their differential equation and in closed form."""
+    canvas = _canvas(8.0, 5.6)
+    draw_two_neurons(canvas.subplots(3, 1, sharex=True))
+    return canvas
+
+
+def architecture_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
+    """Return the parts of a CfC, and the gates of a real one over time."""
+    canvas = _canvas(10.0, 3.8)
+    draw_architecture(canvas.subplots(1, 2))
+    return canvas
+
+
 FIGURES: dict[str, Callable[..., Any]] = {
+    "neuron": neuron_figure,
+    "two-neurons": two_neurons_figure,
+    "architecture": architecture_figure,
     "attention": attention_figure,
     "tightness": tightness_figure,
     "gradients": gradients_figure,
