@@ -5,6 +5,7 @@ from typing import Any
 from liquidtime._checks import check_choice, named_arguments
 from liquidtime.cells import VARIANTS, Cell, HeadedCell, WiredCfCCell
 from liquidtime.cells.mixed_memory import remembering
+from liquidtime.layers.arguments import remembered
 from liquidtime.layers.recurrent import Recurrent
 from liquidtime.wirings import Wiring, neurons_of
 
@@ -53,6 +54,7 @@ class CfC(Recurrent):
 
     """
 
+    @remembered
     @named_arguments
     def __init__(
         self,
