@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from liquidtime.data import SeriesSet
-from liquidtime.data.container import absolute_times
+from liquidtime.data.container import absolute_times, sample_times
 from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators import CfCForecaster, StackedForecaster
 from liquidtime.estimators.faces.forecast_test import INTERVAL, ChannelSkill, ForecastTest, forecast_test
@@ -15,6 +15,9 @@ from liquidtime.tasks.prediction_table import Columns
 from liquidtime.tasks.series_view import SeriesView, extremes
 from liquidtime.tasks.task import Part, Task
 from liquidtime.training import mean_interval
+
+USUAL = 0.99
+"""Share of usual values that intervals hold where each sample is compared with its own forecast."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,6 +126,32 @@ class Forecasting(Task):
             "channel": list(model.channels_) * (S * Q),
             "prediction": values.reshape(-1),
             **ends,
+        }
+
+    def predict_each_sample(self, model: Any, data: SeriesSet, *, intervals: float = USUAL, **options: Any) -> Columns:
+        """Return one row for each value that was measured, beside its own forecast: how unusual it is.
+
+        Args:
+            model: fitted.
+            data: the series.
+            intervals: the share of usual values that the intervals are to hold.
+            **options: none; there are no horizons, as each sample is forecast from those before it.
+        """
+        if options:
+            raise ValueError("`horizons` are not for forecasts of each sample, which are made from the samples before")
+        found = model.anomaly_scores(data, level=intervals)
+        rows, channels = np.nonzero(~np.isnan(found.scores))
+        owners = np.repeat(np.arange(len(found.steps)), found.steps.lengths)[rows]
+        return {
+            "": found.steps.ids[owners],
+            "time": _told(found.steps, sample_times(found.steps)[rows]),
+            "channel": np.array(found.channels, dtype=object)[channels],
+            "value": found.values[rows, channels],
+            "prediction": found.forecasts[rows, channels],
+            "low": found.low[rows, channels],
+            "high": found.high[rows, channels],
+            "outside": found.outside[rows, channels],
+            "score": found.scores[rows, channels],
         }
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:
