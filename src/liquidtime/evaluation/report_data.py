@@ -106,10 +106,10 @@ def _inside(
 ) -> Explanation | None:
     """Return what the model looks like inside, with the best and the worst series explained.
 
-    None where no series has a sample.
+    None where no series has a sample, and for models that fill gaps, which are not explained.
     """
     task = task_of(model)
-    if not views:
+    if not views or not task.explained:
         return None
     target = None
     if task.has_target:

@@ -268,10 +268,13 @@ def question_of(model: Any) -> Question:
     Raises:
         NotFittedError: it is not fitted.
         TypeError: an estimator of no task.
+        ValueError: a model of a task whose models are not explained.
 
     """
     task = task_of(model)
     check_is_fitted(model)
+    if not task.explained:
+        raise ValueError(f"`model` is of the task {task.name!r}, whose models are not explained")
     if task.per_sample:
         return SampleQuestion(model)
     if task.several_targets:
