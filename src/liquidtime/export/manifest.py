@@ -9,6 +9,7 @@ import numpy as np
 
 from liquidtime._version import __version__
 from liquidtime.data.encoding.scaling import Scaling
+from liquidtime.estimators.live import fingerprint_of
 from liquidtime.export.layout import FORMAT
 from liquidtime.export.step import Step
 from liquidtime.export.vectors import BOUND
@@ -31,8 +32,10 @@ def manifest(step: Step, target: str, real_vectors: bool) -> dict[str, Any]:
         "format": FORMAT,
         "made_by": f"liquidtime {__version__}",
         "target": target,
+        "model": fingerprint_of(step.encoders, step.networks),
         "task": "classification" if step.classes is not None else "regression",
         "classes": step.classes,
+        "threshold": step.threshold,
         "outputs": step.outputs,
         "per_step": step.per_step,
         "time_unit": unit,

@@ -49,6 +49,7 @@ class Step(nn.Module):
     Attributes:
         encoder: the first of `encoders`.
         classes: of a classifier, in the order of its probabilities; None of a regressor.
+        threshold: of two classes, from which probability of the second on it is said; None for the more probable one.
         outputs: K.
         spread: (K,) in what a prediction's error is measured: 1 for probabilities, else the target's deviation.
         layout: of the state.
@@ -61,6 +62,7 @@ class Step(nn.Module):
         self.encoder: SeriesEncoder = model.encoder_
         self.encoders, self.networks = list(model.encoders_), list(model.networks_)
         self.classes: list[Any] | None = model.classes_.tolist() if isinstance(model, CfCClassifier) else None
+        self.threshold: float | None = getattr(model, "threshold_", None)
         self.outputs = len(self.classes) if self.classes is not None else max(model.n_outputs_, 1)
         self.per_step = bool(getattr(model, "per_step", False))
         self.spread = np.ones(self.outputs) if isinstance(model, CfCClassifier) else model._scale.copy()
