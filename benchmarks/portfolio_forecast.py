@@ -1,4 +1,4 @@
-"""How good are forecasts by default? Three sets, beside networks alone, boosting alone and naive forecasts.
+"""How good are forecasts by default? Three sets, beside networks alone, LightGBM and naive forecasts.
 
     LIQUIDTIME_DATA=folder make bench CASE=portfolio_forecast ARGS='--sets beijing storms --models default --seeds 0'
 
@@ -16,6 +16,7 @@ measures on the test part, once everything is chosen.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,9 +31,11 @@ from sklearn.model_selection import train_test_split
 from benchmarks.portfolio_data import data_folder, load
 from liquidtime.data import SeriesSet
 from liquidtime.estimators import CfCForecaster, StackedForecaster
+from liquidtime.estimators.faces.forecast_series import ForecastSeries
 
 BEIJING, STORMS, PHYSIONET = SETS = ("beijing", "storms", "physionet2012-forecast")
-MODELS = ("default", "networks")
+MODELS = ("default", "networks", "lightgbm")
+RIVAL = MODELS[-1]
 HISTORY, EARTH = 24 * 60.0, 6371.0
 Floats = npt.NDArray[np.float64]
 
@@ -43,7 +46,6 @@ class Exam:
 
     Args:
         train: the training series.
-        order: (S,) when each was taken; None where there is no order.
         past: the series up to the cuts.
         times: for each of them (Q,) later times.
         truth: for each (Q, C) what was measured, NaN = nothing.
@@ -53,7 +55,6 @@ class Exam:
     """
 
     train: SeriesSet
-    order: npt.NDArray[Any] | None
     past: SeriesSet
     times: list[Floats]
     truth: list[Floats]
@@ -77,8 +78,7 @@ def exam_of(name: str, data_dir: str | Path | None = None, test: bool = False) -
     parts = dict(zip(labels["id"].cast(pl.String), labels["split"], strict=True))
     part = np.array([parts[str(id)] for id in one.data.ids])
     train, judged = one.data[np.flatnonzero(part == "train")], one.data[np.flatnonzero(part == "val")]
-    assert one.order is not None
-    order, scale = one.order[part == "train"], np.nanstd(train.values, axis=0, dtype=np.float64)
+    scale = np.nanstd(train.values, axis=0, dtype=np.float64)
     rows, counts, times, truth = [], [], [], []
     for row, series in enumerate(judged):
         cuts = [int((series.times < 168).sum())] if name == BEIJING else range(1, len(series.times))
@@ -93,7 +93,7 @@ def exam_of(name: str, data_dir: str | Path | None = None, test: bool = False) -
     owners = np.array(rows)
     past = judged.replace_unchecked(ids=np.arange(len(judged)))[owners].head(np.array(counts))
     past = past.replace_unchecked(ids=np.arange(len(owners)))
-    return Exam(train, order, past, times, truth, 72.0 if name == BEIJING else 48.0, scale)
+    return Exam(train, past, times, truth, 72.0 if name == BEIJING else 48.0, scale)
 
 
 def _stays(data_dir: str | Path | None, test: bool) -> Exam:
@@ -113,9 +113,7 @@ def _stays(data_dir: str | Path | None, test: bool) -> Exam:
     some = np.array([row for row, own in enumerate(truth) if len(own) and counts[row] > 0])
     scale = np.where(span > 0, span, 1.0).astype(np.float64)
     past = cuts.head(counts)[some]
-    return Exam(
-        data[np.sort(trained)], None, past, [times[k] for k in some], [truth[k] for k in some], 24 * 60.0, scale
-    )
+    return Exam(data[np.sort(trained)], past, [times[k] for k in some], [truth[k] for k in some], 24 * 60.0, scale)
 
 
 def figures(name: str, exam: Exam, said: Sequence[Floats]) -> dict[str, float]:
@@ -128,9 +126,7 @@ def figures(name: str, exam: Exam, said: Sequence[Floats]) -> dict[str, float]:
         return {"mse_e3": 1e3 * float(np.mean(means))}
     found = {"mse": float((off[known] ** 2).mean()), "mae": float(np.abs(off[known]).mean())}
     if name == STORMS:
-        starts = exam.past.times[exam.past.offsets[1:] - 1]
-        gaps = np.concatenate([times - start for times, start in zip(exam.times, starts, strict=True)])
-        away = _kilometres(exam.past.channels, forecast, truth)
+        gaps, away = _gaps(exam), _kilometres(exam.past.channels, forecast, truth)
         found |= {f"km_{hours}h": float(np.nanmean(away[gaps == hours])) for hours in (6, 12, 24, 48)}
     return found
 
@@ -150,7 +146,7 @@ def run(
     """Return the records of sets by name; none for a model that does not forecast.
 
     Args:
-        model: "default", the stacked forecaster, or "networks", CfC networks with the naive forecasts.
+        model: "default", the stacked forecaster; "networks", CfC networks with the naive forecasts; "lightgbm".
         seed: random seed.
         names: of the sets.
         data_dir: as `portfolio_data.load` takes it.
@@ -163,28 +159,94 @@ def run(
 
 def _record(name: str, model: str, seed: int, data_dir: str | Path | None, test: bool) -> dict[str, Any]:
     exam = exam_of(name, data_dir, test)
-    kind = StackedForecaster if model == "default" else CfCForecaster
     begun, cpu = time.perf_counter(), time.process_time()
-    forecaster: Any = kind(horizon=exam.horizon, targets=exam.targets, random_state=seed)
-    forecaster.fit(exam.train, **({} if exam.order is None else {"order": exam.order}))
+    if model == RIVAL:
+        forecaster: Any = LightGBMOnLags(exam.horizon, seed)
+    else:
+        kind = StackedForecaster if model == "default" else CfCForecaster
+        forecaster = kind(horizon=exam.horizon, targets=exam.targets, random_state=seed)
+    forecaster.fit(exam.train)
     seconds = {"fit": round(time.perf_counter() - begun, 1), "fit_cpu": round(time.process_time() - cpu, 1)}
     begun = time.perf_counter()
-    series = forecaster.encode(exam.past)
-    value, low, high = forecaster.predict(series, exam.times, intervals=0.9)
-    seconds["predict"] = round(time.perf_counter() - begun, 1)
-    truth = np.concatenate(exam.truth)
+    record: dict[str, Any] = {"metric": "mse_e3" if name == PHYSIONET else "mse"}
+    if model == RIVAL:
+        record["figures"] = figures(name, exam, forecaster.predict(exam.past, exam.times))
+        seconds["predict"] = round(time.perf_counter() - begun, 1)
+    else:
+        series = forecaster.encode(exam.past)
+        value, low, high = forecaster.predict(series, exam.times, intervals=0.9)
+        seconds["predict"] = round(time.perf_counter() - begun, 1)
+        record["figures"] = figures(name, exam, value) | {"coverage_90": _coverage(exam, low, high)[0]}
+        record["coverage_by_gap"] = _coverage(exam, low, high)[1]
+        record["parts"] = {
+            part: {"weight": round(float(np.mean(np.concatenate(weights))), 4), **figures(name, exam, said)}
+            for part, (said, weights) in forecaster.parts(series, exam.times).items()
+        }
+    return record | {"seconds": seconds, "sizes": {"train": len(exam.train), "test": len(exam.past)}}
+
+
+def _coverage(exam: Exam, low: Sequence[Floats], high: Sequence[Floats]) -> tuple[float, dict[str, float]]:
+    """Return the share of the values that intervals hold, over all, and by quarters of the horizon."""
+    truth, gaps = np.concatenate(exam.truth), _gaps(exam)
     inside = (np.concatenate(low) <= truth) & (truth <= np.concatenate(high))
-    parts = {
-        part: {"weight": round(float(np.mean(np.concatenate(weights))), 4), **figures(name, exam, said)}
-        for part, (said, weights) in forecaster.parts(series, exam.times).items()
-    }
-    return {
-        "metric": "mse_e3" if name == PHYSIONET else "mse",
-        "figures": figures(name, exam, value) | {"coverage_90": float(inside[~np.isnan(truth)].mean())},
-        "parts": parts,
-        "seconds": seconds,
-        "sizes": {"train": len(exam.train), "test": len(exam.past)},
-    }
+    known = ~np.isnan(truth)
+    edges = np.linspace(0.0, exam.horizon, 5)
+    by_gap = {}
+    for begin, end in itertools.pairwise(edges.tolist()):
+        rows = known & ((gaps > begin) & (gaps <= end))[:, None]
+        if rows.any():
+            by_gap[f"{begin:g} to {end:g}"] = round(float(inside[rows].mean()), 4)
+    return float(inside[known].mean()), by_gap
+
+
+def _gaps(exam: Exam) -> Floats:
+    starts = exam.past.times[exam.past.offsets[1:] - 1]
+    return np.concatenate([times - start for times, start in zip(exam.times, starts, strict=True)])
+
+
+class LightGBMOnLags:
+    """LightGBM for each channel, on the features of the past that the library's own boosting reads.
+
+    It learns how far a channel goes from its last value to a later time, from the same cuts of the training series.
+
+    Args:
+        horizon: how far ahead is asked.
+        seed: random seed.
+    """
+
+    def __init__(self, horizon: float, seed: int) -> None:
+        self.horizon, self.seed = horizon, seed
+
+    def fit(self, train: SeriesSet) -> None:
+        from lightgbm import LGBMRegressor
+
+        stack = StackedForecaster(horizon=self.horizon, random_state=self.seed)
+        cfc = self.cfc = stack._networks()
+        cfc._hold_back(len(train), None, None, None, own=True)
+        cfc._prepare(train)
+        stack.seed_ = cfc.seed_
+        self.features, pairs, _ = stack._taught(cfc, train)
+        cfc._watch(self.features.places, self.features.reach)
+        self.models = []
+        for c in range(len(pairs.rows)):
+            table, _ = pairs.cuts.table(c, pairs.rows[c], pairs.times[c], pairs.known[c])
+            learner = LGBMRegressor(
+                n_estimators=300, learning_rate=0.05, num_leaves=31, min_child_samples=10, colsample_bytree=0.5,
+                subsample=0.8, subsample_freq=1, random_state=self.seed, n_jobs=1, verbose=-1,
+            )  # fmt: skip
+            off = pairs.truth[c] - pairs.cuts.last(c)[pairs.rows[c]]
+            self.models.append(learner.fit(table, off) if len(off) >= 40 else None)
+
+    def predict(self, past: SeriesSet, times: Sequence[Floats]) -> list[Floats]:
+        cuts = self.features.at_ends(self.cfc._seen(ForecastSeries(self.cfc.encoders_, past)))
+        sizes = [len(own) for own in times]
+        rows, asked = np.repeat(np.arange(len(past)), sizes), np.concatenate(times)
+        said = np.empty((len(rows), len(self.models)))
+        for c, model in enumerate(self.models):
+            table, _ = cuts.table(c, rows, asked, np.zeros((len(rows), 0)))
+            said[:, c] = cuts.last(c)[rows] + (0.0 if model is None else model.predict(table, validate_features=False))
+        own = self.cfc._scene.standard.back(said)
+        return np.split(own, np.cumsum(sizes)[:-1])
 
 
 def main() -> None:
@@ -205,7 +267,7 @@ def main() -> None:
                 record = run(model, seed, (name,), arguments.data_dir, arguments.test)[name]
                 write(arguments.out, name, model, seed, record)
                 print(name, model, seed, record["figures"], record["seconds"], flush=True)
-                for part, own in record["parts"].items():
+                for part, own in record.get("parts", {}).items():
                     print("   ", part, own, flush=True)
 
 

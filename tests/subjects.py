@@ -34,6 +34,12 @@ OPTIONS = {
     "ODELSTMCell-euler": lambda d: recurrent.ODELSTMCell(d, H, 7, "euler", 3),
     "ODERNNCell-euler": lambda d: recurrent.ODERNNCell(d, H, 7, "euler", 3),
     "HiPPOLegSCell-order": lambda d: recurrent.HiPPOLegSCell(d, H, order=1),
+    "HiPPOLegSCell-as-its-code": lambda d: recurrent.HiPPOLegSCell(d, H, discretisation="bilinear", memory_first=True),
+    "HiPPOLagTCell-as-its-code": lambda d: recurrent.HiPPOLagTCell(
+        d, H, theta=2.0, discretisation="bilinear", memory_first=True
+    ),
+    "GRUDCell-undecayed": lambda d: recurrent.GRUDCell(d, H, masks=[1], mix="undecayed"),
+    "CoRNNCell-explicit": lambda d: recurrent.CoRNNCell(d, H, implicit=False),
     "HiPPOLagTCell-order": lambda d: recurrent.HiPPOLagTCell(d, H, order=9, theta=0.5),
     "LMUCell-order": lambda d: recurrent.LMUCell(d, H, order=7, theta=2.0),
     "LTCCell-NCP": lambda d: cells.LTCCell(d, wiring=NCP),
@@ -46,7 +52,8 @@ OPTIONS = {
 TRACED_ALIKE = {
     "ImputeGRUCell-mean", "ImputeGRUCell-no-others", "CfCCell-literal", "CfCCell-deep",
     "CTGRUCell-short", "CTRNNCell-rk4", "CTRNNCell-hold", "CoRNNCell-unfolded", "GRUODECell-rk4",
-    "LipschitzRNNCell-rk4",
+    "LipschitzRNNCell-rk4", "HiPPOLegSCell-as-its-code", "HiPPOLagTCell-as-its-code", "GRUDCell-undecayed",
+    "CoRNNCell-explicit",
     "ODELSTMCell-euler", "ODERNNCell-euler", "HiPPOLegSCell-order", "HiPPOLagTCell-order", "LMUCell-order",
     "MixedMemory-of-LSTM", "MixedMemory-of-CT-LSTM", "LTCCell-NCP",
 }  # fmt: skip

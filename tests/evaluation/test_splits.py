@@ -116,7 +116,7 @@ def test_forecasts_by_time_cut_series_at_the_moment():
     ((train, test),) = split.folds
     assert split.cut
     assert split.data.lengths[train].tolist() == [6, 6, 2]
-    assert split.data.lengths[test].tolist() == [4, 6]
+    assert split.data.lengths[test].tolist() == [6, 6]  # the first with its past
     assert split.data.ids[test].tolist() == ["2 test 1", "3 test 1"]
     with pytest.raises(ValueError, match="must leave samples to train on"):
         split_series(data, SplitRequest(after="2025-01-01"), 0, None, in_time=True)

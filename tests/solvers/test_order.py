@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from liquidtime.solvers import SOLVERS
+from liquidtime.solvers import SOLVERS, Heun
 from oracles.odes import PROBLEMS
 from oracles.slopes import order
 
@@ -23,7 +23,7 @@ def test_the_documented_orders():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
-@pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+@pytest.mark.parametrize("solver", [*SOLVERS.values(), Heun()], ids=lambda solver: solver.name)
 def test_error_falls_with_the_order(solver, problem):
     x0, end = (torch.full((1, 1), value, dtype=torch.float64) for value in (problem.x0, END))
     exact = problem.solution(END, problem.x0)

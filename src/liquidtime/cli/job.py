@@ -60,6 +60,7 @@ class Job:
         strict: refuse data that needs a repair.
         reading: how tables are read.
         keep_neighbours: keep ids and outcomes of training series with the model.
+        track: trackers that are told of the training.
         settings: arguments of the estimator.
         title: of the report.
         command: what was typed.
@@ -90,6 +91,7 @@ class Job:
     strict: bool = False
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     keep_neighbours: bool = False
+    track: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     command: str = ""
@@ -131,8 +133,10 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     import liquidtime as lt
     from liquidtime.evaluation.job_record import REPORT
     from liquidtime.evaluation.model_place import check_place
+    from liquidtime.integrations.trackers import find_trackers
 
     started = time.monotonic()
+    find_trackers(job.track, "--track")
     check_place(job.out, resume=job.resume, restart=job.force)
     tables = _tables(job, job.data)
     job = _with_samples(job, tables, printer)
@@ -173,6 +177,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         attribution=job.attribution,
         log=printer.line,
         keep_neighbours=job.keep_neighbours,
+        track=job.track,
         verbose=sys.stderr.isatty(),
         **job.settings,
     )

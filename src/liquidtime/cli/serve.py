@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from liquidtime.cli.export import Part
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import Debug
 
@@ -48,6 +49,9 @@ def serve(
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=256, help="Processes; one for each core at most.")
     ] = 1,
+    part: Annotated[
+        Part, typer.Option("--part", help="Of a stack: its networks alone, as its other parts read whole series.")
+    ] = Part.ALL,
     name: Annotated[
         str | None, typer.Option("--name", help="Name of the model in answers; its folder's if left out.")
     ] = None,
@@ -101,7 +105,7 @@ def serve(
         if file.is_dir():
             raise IsADirectoryError(f"--state {file} must be a file; it is a folder")
     listening = launch.listen(host, port)
-    folder = preparation.served_folder(model, preparation.cache_of(place))
+    folder = preparation.served_folder(model, preparation.cache_of(place), part)
     settings = Settings(
         folder, place, name or model.resolve().name, keep, most_series, token=token,
         oldest=seconds, largest_body=size, only_local=not token and host in _LOCAL,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 
 from liquidtime.data import SeriesSet
+from liquidtime.estimators.faces.forecast_test import SHARE
 
 Rows = npt.NDArray[np.int64]
 FEWEST = 4
@@ -166,7 +167,11 @@ def ends_by_share(data: SeriesSet, share: float) -> npt.NDArray[np.int64]:
 
 
 def hold_out_ends(data: SeriesSet, held: npt.NDArray[np.int64]) -> tuple[SeriesSet, Rows, Rows]:
-    """Cut each series in time: its beginning to train on, windows of its end to test on.
+    """Cut each series in time: its beginning to train on, windows of its end to test on; one held whole stays whole.
+
+    A window starts so long before its first sample to test on, if the series reaches so far back, that the test of
+    forecasts cuts it there: every sample of the end is forecast once, from a past that may reach into the training
+    part, and no other is.
 
     Args:
         data: the series.
@@ -180,7 +185,7 @@ def hold_out_ends(data: SeriesSet, held: npt.NDArray[np.int64]) -> tuple[SeriesS
     ids: list[str] = []
     tested: list[bool] = []
     for series, (length, kept) in enumerate(zip(data.lengths.tolist(), held.tolist(), strict=True)):
-        begin, count = int(data.offsets[series]), min(_MOST, max(1, kept // _WINDOW))
+        begin, count = int(data.offsets[series]), min(_MOST, max(1, kept // _WINDOW)) if kept < length else 1
         if kept < length or length == 0:
             spans.append((series, begin, begin + length - kept))
             ids.append(f"{data.ids[series]}")
@@ -189,7 +194,8 @@ def hold_out_ends(data: SeriesSet, held: npt.NDArray[np.int64]) -> tuple[SeriesS
             continue
         edges = np.linspace(length - kept, length, count + 1).astype(np.int64).tolist()
         for place, (low, high) in enumerate(itertools.pairwise(edges), 1):
-            spans.append((series, begin + low, begin + high))
+            past = int((high - low) * SHARE / (1.0 - SHARE)) if kept < length else 0
+            spans.append((series, begin + max(low - past, 0), begin + high))
             ids.append(f"{data.ids[series]} test {place}")
             tested.append(True)
     rows = np.concatenate([np.arange(low, high) for _, low, high in spans])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_size
 from liquidtime.data import SeriesSet
-from liquidtime.data.container import absolute_times, sample_times
+from liquidtime.data.container import absolute_times, common_clock, moving_together, sample_times
 from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.stacking.folds import make_folds
 from liquidtime.evaluation.grouped_ids import grouped_ids
@@ -133,8 +133,29 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
     if in_time and len(data) < FEWEST:
         pieces, train, test = hold_out_ends(data, ends_by_share(data, request.share))
         return Split(pieces, [(train, test)], f"the last {request.share:.0%} of the samples", cut=True)
+    if in_time and groups is None:
+        latest = None if common_clock(data) is None else _latest_samples(data, request.share)
+        if latest is not None:
+            return latest
+        groups = moving_together(data)
+        if groups is not None:
+            apart = (
+                f", {int(groups.max()) + 1:,} groups of series that move together kept together: they seem to share "
+                "their time"
+            )
     train, test = hold_out(len(data), request.share, seed, strata, groups)
     return Split(data, [(train, test)], f"drawn at random{apart}", groups)
+
+
+def _latest_samples(data: SeriesSet, share: float) -> Split | None:
+    """Return the split of series on one clock by the time before which all but a share of the samples lie."""
+    every = np.sort(sample_times(data))
+    moment = every[int(np.clip((1.0 - share) * len(every), 0, len(every) - 1))]
+    parts = _cut_at(data, moment)
+    if not 0.0 < share < 1.0 or parts is None:
+        return None
+    told = moment.astype("datetime64[s]") if moment.dtype.kind == "M" else f"{moment:g}"
+    return Split(parts[0], [parts[1:]], f"samples at {told} or later, since the series are on one clock", cut=True)
 
 
 def group_codes(groups: Any, S: int) -> npt.NDArray[np.int64] | None:
@@ -218,17 +239,23 @@ def _by_time(data: SeriesSet, after: Any, strata: Any, groups: Any, in_time: boo
         left = len(data) - len(train) - len(test)
         apart = f"; {left:,} earlier ones of the same groups are left out" if left else ""
         return Split(data, [(train, test)], f"those that end at {after} or later{apart}", groups, ends)
-    every = sample_times(data)
-    later = np.concatenate([[0], np.cumsum(every >= moment)])
-    held = later[data.offsets[1:]] - later[data.offsets[:-1]]
-    held[(held < 2) | (data.lengths == 0)] = 0  # nothing could be forecast
-    pieces, train, test = hold_out_ends(data, held)
-    if not len(test) or not (pieces.lengths[train] >= 2).any():
+    parts = _cut_at(data, moment)
+    if parts is None:
+        every = sample_times(data)
         raise ValueError(
             f"`test_after` must leave samples to train on and to test on; the series end from {ends.min()} to "
             f"{ends.max()}, and {int((every < moment).sum()):,} of {len(every):,} samples are before {moment}"
         )
-    return Split(pieces, [(train, test)], f"samples at {after} or later", cut=True)
+    return Split(parts[0], [parts[1:]], f"samples at {after} or later", cut=True)
+
+
+def _cut_at(data: SeriesSet, moment: Any) -> tuple[SeriesSet, Rows, Rows] | None:
+    """Return pieces before and after a time, as `hold_out_ends` does; None where one side has nothing."""
+    later = np.concatenate([[0], np.cumsum(sample_times(data) >= moment)])
+    held = later[data.offsets[1:]] - later[data.offsets[:-1]]
+    held[(held < 2) | (data.lengths == 0)] = 0  # nothing could be forecast
+    pieces, train, test = hold_out_ends(data, held)
+    return (pieces, train, test) if len(test) and (pieces.lengths[train] >= 2).any() else None
 
 
 def _folds(S: int, count: int, seed: int, strata: Any, groups: Any) -> list[tuple[Rows, Rows]]:

@@ -33,10 +33,11 @@ def manifest(step: Step, target: str, real_vectors: bool) -> dict[str, Any]:
         "made_by": f"liquidtime {__version__}",
         "target": target,
         "model": fingerprint_of(step.encoders, step.networks),
-        "task": "classification" if step.classes is not None else "regression",
+        "task": step.task,
         "classes": step.classes,
         "threshold": step.threshold,
         "outputs": step.outputs,
+        "output_names": step.output_names,
         "per_step": step.per_step,
         "time_unit": unit,
         "nanoseconds_per_time_unit": None if unit is None else SECONDS[unit] / SECONDS["ns"],
@@ -56,7 +57,7 @@ def manifest(step: Step, target: str, real_vectors: bool) -> dict[str, Any]:
         },
         "bound": {
             "largest_difference": BOUND,
-            "in": "probabilities" if step.classes is not None else "standard deviations of the training targets",
+            "in": "standard deviations of the training targets" if step.task == "regression" else "probabilities",
         },
         "test_vectors": {"file": "vectors.json", "of": "real data" if real_vectors else "made-up series"},
     }

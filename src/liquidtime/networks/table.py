@@ -7,7 +7,8 @@ from typing import Any
 
 from liquidtime.baselines import recurrent as comparison
 from liquidtime.baselines import series
-from liquidtime.cells import VARIANTS, CfCCell, GRUCell, LSTMCell, LTCCell, MixedMemory, RNNCell
+from liquidtime.baselines.recurrent import quoted
+from liquidtime.cells import VARIANTS, CfCCell, GRUCell, LiquidCell, LSTMCell, LTCCell, MixedMemory, RNNCell
 from liquidtime.errors import unknown_choice
 from liquidtime.networks.entry import Entry, recurrent, whole_series
 
@@ -20,6 +21,7 @@ NETWORKS: dict[str, Entry] = {
     **{name: recurrent(kind, backbone=True) for name, kind in VARIANTS.items()},
     "cfc_mm": recurrent(_cfc_mm, backbone=True),
     "ltc": recurrent(LTCCell),
+    "liquid": recurrent(LiquidCell),
     "lstm": recurrent(LSTMCell),
     "gru": recurrent(GRUCell),
     "rnn": recurrent(RNNCell),
@@ -44,6 +46,14 @@ NETWORKS: dict[str, Entry] = {
     "relu_gru": recurrent(comparison.ReLUGRUCell),
     "skip_lstm": recurrent(comparison.SkipLSTMCell),
     "exp_rnn": recurrent(comparison.ExpRNNCell),
+    "bidirectional_rnn_quoted": recurrent(quoted.QuotedBidirectionalRNNCell),
+    "ct_gru_quoted": recurrent(quoted.QuotedCTGRUCell),
+    "ct_lstm_quoted": recurrent(quoted.QuotedCTLSTMCell),
+    "ct_rnn_quoted": recurrent(quoted.QuotedCTRNNCell),
+    "gru_ode_quoted": recurrent(quoted.QuotedGRUODECell),
+    "ode_lstm_quoted": recurrent(quoted.QuotedODELSTMCell),
+    "phased_lstm_quoted": recurrent(quoted.QuotedPhasedLSTMCell),
+    "rnn_decay_quoted": recurrent(quoted.QuotedRNNDecayCell),
     "ip_net": whole_series(series.IPNet),
     "seft": whole_series(series.SeFT),
     "rnn_vae": whole_series(series.RNNVAE),

@@ -56,7 +56,7 @@ def read_description(content: bytes, folder: Path) -> dict[str, Any]:
             raise ValueError(
                 f"{folder} was exported by an older version, which did not name the model; export it again"
             )
-        if described["task"] not in ("classification", "regression"):
+        if described["task"] not in ("classification", "multi-label", "regression"):
             raise ValueError(f"{folder} holds a model for {described['task']}, which cannot be served")
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError(f"{folder / 'model.json'} does not describe a model: {error}") from error

@@ -62,10 +62,13 @@ class PredictionRequest(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Prediction(Struct, frozen=True, omit_defaults=True):
-    """What the model says: of a classifier the class and the probability of each, of a regressor the values."""
+    """What the model says: the class or the labels with their probabilities, or the values of a regressor."""
 
     label: Annotated[int | float | str | bool | UnsetType, Meta(description="The class.")] = UNSET
-    probabilities: Annotated[dict[str, float] | UnsetType, Meta(description="By class.")] = UNSET
+    labels: Annotated[list[bool] | UnsetType, Meta(description="Of several labels: which the series has.")] = UNSET
+    probabilities: Annotated[dict[str, float] | UnsetType, Meta(description="By class, or by place of a label.")] = (
+        UNSET
+    )
     values: Annotated[list[float] | UnsetType, Meta(description="Of a regressor, one for each target.")] = UNSET
 
 

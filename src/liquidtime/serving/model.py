@@ -104,6 +104,9 @@ class ServedModel:
     def in_words(self, prediction: Doubles) -> Prediction:
         """Return (K,) numbers as an answer."""
         numbers = prediction.tolist()
+        if self.description["task"] == "multi-label":
+            chances = {str(place): number for place, number in enumerate(numbers)}
+            return Prediction(labels=[number >= 0.5 for number in numbers], probabilities=chances)
         if self.classes is None:
             return Prediction(values=numbers)
         threshold = self.description.get("threshold")

@@ -32,12 +32,13 @@ def cache_of(state: str) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "liquidtime" / "served"
 
 
-def served_folder(model: Path, cache: Path) -> Path:
+def served_folder(model: Path, cache: Path, part: str = "all") -> Path:
     """Return the exported folder of a model: itself, or one in the cache, into which it is exported once.
 
     Args:
         model: a model folder, or a folder of `liquidtime export --to onnx`.
         cache: for what is exported here; made if needed.
+        part: of a stack "networks", which can be exported alone.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -48,16 +49,18 @@ def served_folder(model: Path, cache: Path) -> Path:
         siblings = [item.name for item in model.parent.iterdir() if item.is_dir()] if model.parent.is_dir() else []
         raise FileNotFoundError(f"there is no model folder {str(model)!r}{nearest(model.name, siblings)}")
     if is_exported(model):
+        if part != "all":
+            raise ValueError("--part is for a model folder; this one was exported already, with the part it has")
         return model
     seal = model / _SEAL
     if not seal.is_file() or not (model / "config.json").is_file():
         raise ValueError(f"{model} is neither a model folder nor one that `liquidtime export --to onnx` wrote")
     with open(seal, "rb") as file:
-        digest = hashlib.sha256(__version__.encode() + file.read(1 << 16)).hexdigest()[:32]
+        digest = hashlib.sha256(f"{__version__} {part} ".encode() + file.read(1 << 16)).hexdigest()[:32]
     exported = cache / digest
     if not _is_good(exported):
         cache.mkdir(parents=True, exist_ok=True)
-        _export(model, exported)
+        _export(model, exported, part)
     return exported
 
 
@@ -70,10 +73,10 @@ def _is_good(exported: Path) -> bool:
     return True
 
 
-def _export(model: Path, exported: Path) -> None:
+def _export(model: Path, exported: Path, part: str) -> None:
     """Export a model under a name of its own, then give it its place unless another process was faster."""
     with tempfile.TemporaryDirectory(prefix=".new-", dir=exported.parent) as own:
-        words = ["export", str(model.absolute()), "--to", "onnx", "--out", str(Path(own) / "model")]
+        words = ["export", str(model.absolute()), "--to", "onnx", "--out", str(Path(own) / "model"), "--part", part]
         done = subprocess.run([sys.executable, "-m", "liquidtime", *words], capture_output=True, text=True)
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]

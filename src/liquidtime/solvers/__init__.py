@@ -4,6 +4,7 @@ from liquidtime._checks import check_choice
 from liquidtime.solvers.dopri5 import Dopri5
 from liquidtime.solvers.euler import Euler
 from liquidtime.solvers.flow import Flow
+from liquidtime.solvers.heun import Heun
 from liquidtime.solvers.hold import Hold
 from liquidtime.solvers.midpoint import Midpoint
 from liquidtime.solvers.rk4 import RK4
@@ -12,7 +13,7 @@ from liquidtime.solvers.solver import Solver
 
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (SemiImplicit(), Euler(), RK4(), Hold(), Midpoint())}
 """Those of a liquid cell, by name."""
-EXPLICIT: dict[str, Solver] = {solver.name: solver for solver in (Euler(), RK4(), Dopri5())}
+EXPLICIT: dict[str, Solver] = {solver.name: solver for solver in (Euler(), Heun(), RK4(), Dopri5())}
 """Those that need no rate, for any right-hand side."""
 ALL_SOLVERS: dict[str, Solver] = SOLVERS | EXPLICIT
 """Every solver by name."""
@@ -41,6 +42,7 @@ __all__ = [
     "Dopri5",
     "Euler",
     "Flow",
+    "Heun",
     "Hold",
     "Midpoint",
     "SemiImplicit",

@@ -27,6 +27,7 @@ class CoRNNCell(HoistedCell):
         frequency: γ.
         damping: ε.
         unfolds: steps per sample.
+        implicit: whether the damping is implicit; False is the source's code, z' = z + Δ·(tanh(·) - γ·y - ε·z).
 
     """
 
@@ -39,6 +40,7 @@ class CoRNNCell(HoistedCell):
         frequency: float = 2.7,
         damping: float = 4.7,
         unfolds: int = 1,
+        implicit: bool = True,
     ) -> None:
         super().__init__()
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
@@ -46,6 +48,7 @@ class CoRNNCell(HoistedCell):
         self.step, self.frequency = check_positive("step", step), check_positive("frequency", frequency)
         self.damping = check_positive("damping", damping)
         self.unfolds = check_size("unfolds", unfolds)
+        self.implicit = bool(implicit)
         self.input_map = nn.Linear(D, H)
         self.recurrent_map = nn.Linear(2 * H, H, bias=False)
 
@@ -60,10 +63,12 @@ class CoRNNCell(HoistedCell):
         delta = dt.unsqueeze(-1) * (self.step / self.unfolds)
         for _ in range(self.unfolds):
             drive = torch.tanh((projected + self.recurrent_map(torch.cat([y, z], dim=-1))).to(y.dtype))
-            z = (z + delta * (drive - self.frequency * y)) / (1 + delta * self.damping)
+            pushed = z + delta * (drive - self.frequency * y)
+            z = pushed / (1 + delta * self.damping) if self.implicit else pushed - delta * self.damping * z
             y = y + delta * z
         return y, (y, z)
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
-        return f"step={self.step:g}, frequency={self.frequency:g}, damping={self.damping:g}, unfolds={self.unfolds}"
+        oscillation = f"step={self.step:g}, frequency={self.frequency:g}, damping={self.damping:g}"
+        return f"{oscillation}, unfolds={self.unfolds}, implicit={self.implicit}"

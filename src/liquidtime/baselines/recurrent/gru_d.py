@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from liquidtime._checks import check_size, named_arguments
+from liquidtime._checks import check_choice, check_size, named_arguments
 from liquidtime._types import State
 from liquidtime.baselines.recurrent.parts.decay import InputDecay
 from liquidtime.cells.cell import Cell
@@ -25,6 +25,8 @@ class GRUDCell(Cell):
         hidden_size: H.
         masks: (K,) the column of each value's mask; the values are the first K columns. None: all is observed.
         mean: (K,) what values decay to, 0 if None.
+        mix: "decayed": the new state mixes n with the decayed state h̄, as in the paper. "undecayed": with h, as in the
+            authors' code, h' = (1 - z)·h + z·n.
 
     """
 
@@ -35,8 +37,11 @@ class GRUDCell(Cell):
         hidden_size: int,
         masks: Sequence[int] | None = None,
         mean: Tensor | Sequence[float] | None = None,
+        mix: str = "decayed",
     ) -> None:
         super().__init__()
+        check_choice("mix", mix, ("decayed", "undecayed"))
+        self.mix = mix
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
         if masks is None and mean is not None:
             raise ValueError("`mean` is of the values that have a mask; give `masks` with it")
@@ -62,9 +67,10 @@ class GRUDCell(Cell):
         if self.imputed is not None:
             filled, delta, *carried = self.imputed(x, *carried, dt)
             x = torch.cat([filled, x[..., self.imputed.size :]], dim=-1)
+        undecayed = h
         h = h * torch.exp(-torch.relu(self.state_decay(delta))).to(h.dtype)
         gates, candidate = self.input_map(x).split([2 * self.hidden_size, self.hidden_size], dim=-1)
         z, r = torch.sigmoid((gates + self.gate_map(h)).to(h.dtype)).chunk(2, dim=-1)
         n = torch.tanh((candidate + self.candidate_map(r * h)).to(h.dtype))
-        h = (1 - z) * h + z * n
+        h = (1 - z) * (h if self.mix == "decayed" else undecayed) + z * n
         return h, (h, *carried)

@@ -22,21 +22,38 @@ class HiPPOLagTCell(HiPPOCell):
         hidden_size: H.
         order: N, the number of coefficients; None is H.
         theta: θ, the time in which the window fades by e, in the unit of dt.
+        discretisation: "exact", or "bilinear" as in the authors' code.
+        memory_first: whether the memory is updated before the hidden state, as in that code.
 
     """
 
     @named_arguments
-    def __init__(self, input_size: int, hidden_size: int, *, order: int | None = None, theta: float = 100.0) -> None:
-        super().__init__(input_size, hidden_size, order)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        order: int | None = None,
+        theta: float = 100.0,
+        discretisation: str = "exact",
+        memory_first: bool = False,
+    ) -> None:
+        super().__init__(input_size, hidden_size, order, discretisation, memory_first)
         self.theta = check_positive("theta", theta)
 
     def spans(self, state: State, dt: Tensor) -> Tensor:
         """Return dt / θ (B, T)."""
         return dt / self.theta
 
+    def matrix(self) -> Tensor:
+        """Return A (N, N), with the sign of dc/ds = A c + B f."""
+        return -torch.tril(torch.ones(self.order, self.order, dtype=torch.float64))
+
     def transition(self, span: Tensor) -> Tensor:
         """Return exp(-s A) (..., N, N) for s = span (...)."""
         s = span.double()
+        if self.discretisation == "bilinear":
+            return self.bilinear(s)
         diagonals = [torch.exp(-s), -s * torch.exp(-s)][: self.order]
         for n in range(2, self.order):
             diagonals.append(((2 * n - 2 - s) * diagonals[-1] - (n - 2) * diagonals[-2]) / n)
@@ -48,4 +65,4 @@ class HiPPOLagTCell(HiPPOCell):
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
-        return f"order={self.order}, theta={self.theta:g}"
+        return f"{super().extra_repr()}, theta={self.theta:g}"

@@ -26,12 +26,22 @@ class HiPPOLegSCell(HiPPOCell):
         input_size: D.
         hidden_size: H.
         order: N, the number of coefficients; None is H.
+        discretisation: "exact", or "bilinear" as in the authors' code, with δ = t'/t - 1.
+        memory_first: whether the memory is updated before the hidden state, as in that code.
 
     """
 
     @named_arguments
-    def __init__(self, input_size: int, hidden_size: int, *, order: int | None = None) -> None:
-        super().__init__(input_size, hidden_size, order)
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        order: int | None = None,
+        discretisation: str = "exact",
+        memory_first: bool = False,
+    ) -> None:
+        super().__init__(input_size, hidden_size, order, discretisation, memory_first)
         self.state_sizes = (*self.state_sizes, 1)
         points, weights = np.polynomial.legendre.leggauss(self.order)
         self.nodes = tuple((points / 2 + 0.5).tolist())
@@ -44,9 +54,18 @@ class HiPPOLegSCell(HiPPOCell):
         begin = torch.cat([start, end[:, :-1]], dim=1)
         return begin / end.where(end > 0, 1.0)
 
+    def matrix(self) -> Tensor:
+        """Return A (N, N), with the sign of dc/d(ln t) = A c + B f."""
+        n = torch.arange(self.order, dtype=torch.float64)
+        roots = (2 * n + 1).sqrt()
+        return -torch.tril(roots.unsqueeze(1) * roots, diagonal=-1) - torch.diag(n + 1)
+
     def transition(self, span: Tensor) -> Tensor:
         """Return r^A (..., N, N) for shares r = span (...)."""
         r = span.double()
+        if self.discretisation == "bilinear":
+            E = self.bilinear(1.0 / r.where(r > 0, 1.0) - 1.0)
+            return E * (r > 0)[..., None, None]
         u = torch.tensor(self.nodes, dtype=r.dtype, device=r.device)
         w = torch.tensor(self.node_weights, dtype=r.dtype, device=r.device)
         old = legendre(u, self.order) * w.unsqueeze(-1)  # (N, N) nodes by k

@@ -31,6 +31,9 @@ class IPNet(WholeSeriesModel):
         τ_d(r) = γ_d(r) - χ_d(r),   γ as σ with κ·α                                         transient
         y = last state of GRU([χ ; λ ; τ](r_1 … r_R))
 
+    With `centred`, as in the authors' code, χ_d(r) = σ̄_d + Σ_e ρ_de·λ_e(r)·(σ_e(r) - σ̄_e) / Σ_e λ_e(r), where σ̄_d is
+    the mean of σ_d over the times that are asked for.
+
     Its own loss is the mean squared error of χ at values that are taken out of the series before.
 
     Args:
@@ -41,6 +44,7 @@ class IPNet(WholeSeriesModel):
         mask: whether x is [values ; mask].
         held_out: share of the observed values that the model's own loss takes out.
         loss_weight: of the model's own loss.
+        centred: whether channels are centred before they are mixed.
 
     Reference: Shukla & Marlin, Interpolation-Prediction Networks for Irregularly Sampled Time Series, ICLR 2019.
 
@@ -59,11 +63,12 @@ class IPNet(WholeSeriesModel):
         mask: bool = True,
         held_out: float = 0.2,
         loss_weight: float = 1.0,
+        centred: bool = False,
     ) -> None:
         super().__init__(input_size, check_size("hidden_size", hidden_size), mask=mask)
         self.reference_points = check_size("reference_points", reference_points)
         self.horizon = None if horizon is None else check_positive("horizon", horizon)
-        self.loss_weight = float(loss_weight)
+        self.loss_weight, self.centred = float(loss_weight), bool(centred)
         self.held_out = check_rate("held_out", held_out)
         C = self.channels
         self.decay = nn.Parameter(torch.zeros(C))
@@ -94,7 +99,9 @@ class IPNet(WholeSeriesModel):
         own, log_intensity = self._means(observations, scores, at)
         none = (log_intensity == -torch.inf).all(dim=1, keepdim=True)
         share = log_intensity.masked_fill(none, 0.0).softmax(dim=1)
-        return torch.einsum("de,ber->brd", self.cross, share * own), log_intensity
+        centre = own.mean(dim=2, keepdim=True) if self.centred else own.new_zeros(())
+        mixed = torch.einsum("de,ber->brd", self.cross, share * (own - centre))
+        return mixed + centre.transpose(1, 2) if self.centred else mixed, log_intensity
 
     def _means(self, observations: Observations, scores: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
         """Return the weighted mean of each channel's values and the logarithm of the weights' sum, each (B, C, R)."""

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_choice, named_arguments
 from liquidtime.data.container import Note, SeriesSet, first_words
+from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.alignment import aligned
-from liquidtime.data.encoding.bins import bin_series
+from liquidtime.data.encoding.bins import bin_counts, bin_series
 from liquidtime.data.encoding.carry import last_observed, since_feature
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.data.encoding.scaling import Scaling, fit_scaling
@@ -124,7 +125,10 @@ class SeriesEncoder:
         return hasattr(self, "channels_")
 
     def fit(self, data: SeriesSet, y: Any = None) -> SeriesEncoder:
-        """Measure scaling, categories and the time scale on training data; `y` is not looked at."""
+        """Measure scaling, categories and the time scale on training data; `y` is not looked at.
+
+        Of many series those of `liquidtime.data.container.drawn_series.drawn` are measured.
+        """
         if len(data) == 0:
             raise ValueError("`data` must hold at least one series; got none")
         if not isinstance(self.log, bool):
@@ -132,6 +136,7 @@ class SeriesEncoder:
                 if name not in (*data.channels, *data.static_names):
                     hint = nearest(name, [*data.channels, *data.static_names]) or "."
                     raise ValueError(f"`log` must name channels or static features; {name!r} is neither{hint}")
+        whole, data = data, drawn(data)
         binned = bin_series(data, self.bin_width) if self.bin_width else data
         self.channels_ = data.channels
         self.static_names_ = data.static_names
@@ -142,8 +147,8 @@ class SeriesEncoder:
         intervals = np.diff(binned.times, prepend=0.0)[inside]
         self.time_scale_ = float(np.median(intervals)) if len(intervals) else 1.0
         self.scaling_ = fit_scaling(binned.values, binned.channels, self.clip, self.log, self.categories_)
-        self.static_scaling_ = fit_scaling(data.static, data.static_names, self.clip, self.log, self.categories_)
-        self.static_flags_: npt.NDArray[np.bool_] = np.logical_or.reduce(np.isnan(data.static), axis=0)
+        self.static_scaling_ = fit_scaling(whole.static, data.static_names, self.clip, self.log, self.categories_)
+        self.static_flags_: npt.NDArray[np.bool_] = np.logical_or.reduce(np.isnan(whole.static), axis=0)
         least = np.fmin.reduce(data.values, axis=0, initial=np.nan)
         largest = np.fmax.reduce(data.values, axis=0, initial=np.nan)
         never = [name for name, value in zip(data.channels, least, strict=True) if np.isnan(value)]
@@ -204,8 +209,7 @@ class SeriesEncoder:
 
         """
         self._check_fitted()
-        data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
-        return self.encode(self._binned(data))
+        return self.encode(self.binned(aligned(data, *self._training)))
 
     def steps(self, data: SeriesSet) -> SeriesSet:
         """Return the set with the channels of training, gathered in bins if the encoder has them.
@@ -215,11 +219,25 @@ class SeriesEncoder:
 
         """
         self._check_fitted()
-        data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
-        return self._binned(data)
+        return self.binned(aligned(data, *self._training))
 
-    def _binned(self, data: SeriesSet) -> SeriesSet:
+    def aligned(self, data: SeriesSet) -> SeriesSet:
+        """Return the set with the channels of training, every sample as it is; warns and refuses as `transform`."""
+        self._check_fitted()
+        return aligned(data, *self._training)
+
+    @property
+    def _training(self) -> tuple[Any, ...]:
+        """What other data is aligned to."""
+        return self.channels_, self.static_names_, self.categories_, self.time_unit_
+
+    def binned(self, data: SeriesSet) -> SeriesSet:
+        """Return what `aligned` returned, or some of its series, gathered in bins if the encoder has them."""
         return bin_series(data, self.bin_width) if self.bin_width else data
+
+    def step_counts(self, data: SeriesSet) -> npt.NDArray[np.int64]:
+        """Return (S,) the steps of each series of what `aligned` returned."""
+        return bin_counts(data, self.bin_width) if self.bin_width else data.lengths
 
     def encode(self, data: SeriesSet) -> Encoded:
         """Encode what `steps` returned."""

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from sklearn.model_selection import GroupKFold
 
 from liquidtime.data import SeriesSet
-from liquidtime.times import SECONDS
+from liquidtime.data.container import common_clock, moving_together
 
 Rows = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float64]
 _FEWEST = 10
 """Series of which whole ones are held out; of fewer, each is cut in time."""
 _HELD = 5
@@ -54,8 +55,9 @@ class Fold:
 def forecast_folds(data: SeriesSet, count: int, seed: int, groups: Any = None, order: Any = None) -> list[Fold]:
     """Return folds: by group or by time where that is known, in time where series are few or overlap, else at random.
 
-    Series with time stamps are held out from earlier ones that had ended by then. Where most of them lie beside each
-    other in time, and where there are fewer than ten, the end of each is held out instead.
+    Series on one clock, as those with time stamps, are held out from earlier ones that had ended by then. Where most of
+    them lie beside each other in time, and where there are fewer than ten, the end of each is held out instead. Series
+    that move together are held out together.
 
     Args:
         data: the series.
@@ -78,14 +80,25 @@ def forecast_folds(data: SeriesSet, count: int, seed: int, groups: Any = None, o
         return _later(data, some, moments, moments, count) if len(np.unique(moments)) > 1 else _ends(data, count)
     if len(some) < _FEWEST:
         return _ends(data, count)
-    stamps = _stamps(data)
-    if stamps is not None:
-        first, last = stamps[0][some], stamps[1][some]
-        beside = np.median(last - first) > 0.5 * (last.max() - first.min())
-        return _ends(data, count) if beside else _later(data, some, *stamps, count)
+    clock = common_clock(data)
+    if clock is not None:
+        return _ends(data, count) if beside_each_other(*clock) else _later(data, some, *clock, count)
+    together = moving_together(data)
+    if together is not None:
+        return _grouped(data, some, together, count, seed)
     shuffled = np.random.default_rng(seed).permutation(some)
     parts = np.array_split(shuffled, max(count, _HELD if count == 1 else 2))
     return [_whole(data, np.setdiff1d(some, part), np.sort(part)) for part in parts[:count]]
+
+
+def beside_each_other(first: Values, last: Values) -> bool:
+    """Return whether most series last for more than half of the time that all of them span.
+
+    Args:
+        first: (S,) when they begin.
+        last: (S,) when they end.
+    """
+    return bool(np.median(last - first) > 0.5 * (last.max() - first.min()))
 
 
 def _whole(data: SeriesSet, train: Rows, held: Rows) -> Fold:
@@ -103,7 +116,7 @@ def _grouped(data: SeriesSet, some: Rows, codes: Rows, count: int, seed: int) ->
     return [_whole(data, some[train], some[held]) for train, held in list(cuts)[:count]]
 
 
-def _later(data: SeriesSet, some: Rows, first: Rows, last: Rows, count: int) -> list[Fold]:
+def _later(data: SeriesSet, some: Rows, first: npt.NDArray[Any], last: npt.NDArray[Any], count: int) -> list[Fold]:
     """Return folds whose series begin after those to learn from have ended; blocks of the later half, or one fifth."""
     order = some[np.argsort(first[some], kind="stable")]
     begin = len(order) - max(1, round(len(order) / (_HELD if count == 1 else 2)))
@@ -132,17 +145,6 @@ def _ends(data: SeriesSet, count: int) -> list[Fold]:
         return folds
     some = np.flatnonzero(data.lengths >= 2)  # nothing can be held out: what was learned is all there is
     return [Fold(data, data.lengths, some, data.lengths[some], 0.0)]
-
-
-def _stamps(data: SeriesSet) -> tuple[Rows, Rows] | None:
-    """Return (S,) the absolute times of first and last samples in nanoseconds; None without time stamps."""
-    if data.origins is None or data.origins.dtype.kind != "M" or data.time_unit is None:
-        return None
-    begin = data.origins.astype("datetime64[ns]").view(np.int64).copy()
-    span = np.zeros(len(data))
-    some = data.lengths > 0
-    span[some] = data.times[data.offsets[1:][some] - 1]
-    return begin, begin + (span * SECONDS[data.time_unit] * 1e9).astype(np.int64)
 
 
 def _codes(name: str, values: Any, data: SeriesSet) -> Rows:

@@ -106,7 +106,8 @@ class StackedForecaster(Forecasts, SeriesModel):
             y: ignored; the series are their own targets.
             groups: (S,) series of one group are never on both sides of a fold; None for none.
             order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
-                to; None for none: series with time stamps are kept in their order by themselves.
+                to; None for none: series on one clock are kept in their order by themselves, and series that move
+                together are held out together.
             folder: where to keep checkpoints and the log of the networks.
             resume: resume the run in `folder`.
         """

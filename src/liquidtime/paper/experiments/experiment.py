@@ -15,6 +15,7 @@ from liquidtime.paper.experiments.published import PaperRow
 from liquidtime.paper.fitting import Outcome, Settings, Task, Trial
 
 HONEST = "honest"
+OTHER_FORM = "The quoted figure is of another form of this network; see the row `as in the quoted code`."
 UNSAID = "The paper does not print its settings for this model, and ours were not searched for."
 
 

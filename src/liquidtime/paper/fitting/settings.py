@@ -34,6 +34,7 @@ class Settings:
         switch_times: first and last time, after that factor, at which gates switch at the start; None = all flat.
         growing_epochs: over which the longest sequence taken grows to the longest there is; None = all at once.
         like_lengths: whether sequences of like length share a batch; None = drawn at random, as in the paper's code.
+        unfolds: solver steps per sample of a liquid network; None = the cell's own number.
         sample_interval: time between regular samples, in which the time scales of a network's source are counted.
 
     """
@@ -60,6 +61,7 @@ class Settings:
     switch_times: tuple[float, float] | None = None
     growing_epochs: int | None = None
     like_lengths: bool | None = None
+    unfolds: int | None = None
     sample_interval: float | None = None
 
     def to_dict(self) -> dict[str, Any]:

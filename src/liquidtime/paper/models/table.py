@@ -100,6 +100,10 @@ def _periods(settings: Settings, task: Task) -> dict[str, Any]:
     return {"periods": (shortest, 1000 * shortest), "open_ratio": 0.1}
 
 
+def _unfolds(settings: Settings, task: Task) -> dict[str, Any]:
+    return {} if settings.unfolds is None else {"unfolds": settings.unfolds}
+
+
 def _set_means(recurrent: nn.Module, part: Sequences) -> None:
     """Give every part that decays values the means of those that were observed in training."""
     inside = (torch.arange(part.x.shape[1]) < part.lengths.unsqueeze(1)).unsqueeze(-1)
@@ -126,6 +130,26 @@ def _always(**options: Any) -> Callable[[Settings, Task], dict[str, Any]]:
     return lambda settings, task: options
 
 
+def _nothing(settings: Settings, task: Task) -> dict[str, Any]:
+    return {}
+
+
+def _shortest(settings: Settings, task: Task) -> dict[str, Any]:
+    return {"shortest": _interval(settings)}
+
+
+QUOTED: tuple[tuple[str, str, tuple[str, ...], Callable[[Settings, Task], dict[str, Any]]], ...] = (
+    ("bidirectional_rnn", "Bi-directional RNN", ("Bi-directional RNN",), _nothing),
+    ("ct_gru", "CT-GRU", ("CT-GRU",), _shortest),
+    ("ct_lstm", "CT-LSTM", ("CT-LSTM",), _nothing),
+    ("ct_rnn", "CT-RNN", ("CT-RNN",), _nothing),
+    ("gru_ode", "GRU-ODE", ("GRU-ODE",), _nothing),
+    ("ode_lstm", "ODE-LSTM", ("ODE-LSTM",), _nothing),
+    ("phased_lstm", "Phased LSTM", ("PhasedLSTM", "Phased-LSTM"), _nothing),
+    ("rnn_decay", "RNN-Decay", ("RNN-Decay", "RNN Decay"), _nothing),
+)
+"""Networks whose form in the quoted work differs: name, title, the paper's titles, further options."""
+
 MODELS: dict[str, Model] = {
     "cf_s": NetworkModel("Cf-S", ("Cf-S",), _cfc("cf_s", heads_squashed=False), penalised=True),
     "cf_s_paper": NetworkModel(
@@ -136,7 +160,7 @@ MODELS: dict[str, Model] = {
     "mm_rnn": _mixed("CfC-mmRNN", ("CfC-mmRNN",), "framework"),
     "mm_rnn_input": _mixed("CfC-mmRNN, memory at the input", (), "input"),
     "mm_rnn_hidden": _mixed("CfC-mmRNN, memory in place of the state", (), "hidden"),
-    "ltc": _network("ltc", "LTC", "LTC"),
+    "ltc": _network("ltc", "LTC", "LTC", options=_unfolds),
     "lstm": NetworkModel("LSTM", ("LSTM",), _discrete(nn.LSTM, with_time=False)),
     "augmented_lstm": NetworkModel("LSTM", ("Augmented LSTM",), _discrete(nn.LSTM, with_time=True)),
     "gru": NetworkModel("GRU", ("GRU",), _discrete(nn.GRU, with_time=False)),
@@ -144,7 +168,7 @@ MODELS: dict[str, Model] = {
     "rnn": NetworkModel("RNN", ("Vanilla RNN",), _discrete(nn.RNN, with_time=False)),
     "bidirectional_rnn": _network("bidirectional_rnn", "Bi-directional RNN", "Bi-directional RNN"),
     "cornn": _network("cornn", "coRNN", "coRNN", options=lambda s, task: {"step": 0.042 / _interval(s)}),
-    "ct_gru": _network("ct_gru", "CT-GRU", "CT-GRU", options=lambda s, task: {"shortest": _interval(s)}),
+    "ct_gru": _network("ct_gru", "CT-GRU", "CT-GRU", options=_shortest),
     "ct_lstm": _network("ct_lstm", "CT-LSTM", "CT-LSTM"),
     "ct_rnn": _network("ct_rnn", "CT-RNN", "CT-RNN"),
     "gru_d": _network("gru_d", "GRU-D", "GRU-D"),
@@ -156,6 +180,10 @@ MODELS: dict[str, Model] = {
     "ode_rnn": _network("ode_rnn", "ODE-RNN", "ODE-RNN"),
     "phased_lstm": _network("phased_lstm", "Phased LSTM", "PhasedLSTM", "Phased-LSTM", options=_periods),
     "rnn_decay": _network("rnn_decay", "RNN-Decay", "RNN-Decay", "RNN Decay"),
+    **{
+        f"{name}_quoted": _network(f"{name}_quoted", title, *paper, options=options)
+        for name, title, paper, options in QUOTED
+    },
     "rnn_impute": _network("rnn_impute", "RNN-Impute", "RNN-Impute"),
     "hippo_lagt": _network("hippo_lagt", "HiPPO-LagT", "HiPPO-LagT", options=_always(theta=LONGEST)),
     "hippo_legs": _network("hippo_legs", "HiPPO-LegS", "HiPPO-LegS"),

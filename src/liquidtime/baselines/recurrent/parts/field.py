@@ -17,7 +17,7 @@ class Field(nn.Module):
     Args:
         size: H.
         units: U, of a hidden layer; None takes H.
-        solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
+        solver: "euler", "heun", "rk4" or "dopri5", or a `Solver` of such a kind.
         unfolds: solver steps per interval.
         layers: hidden layers.
 
