@@ -188,7 +188,9 @@ def test_workers_that_die_are_replaced_and_end_with_their_parent(exported, tmp_p
         wait_until(lambda: workers[-1] not in family(service.process.pid))
         for k in range(10):
             assert service.send("x", [(2.0 + k, {"a": 1.0})])[0] == 200
+        left = family(service.process.pid)[1:]
         service.stop(signal.SIGKILL)
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))
     with Service(exported, tmp_path / "s.db", port=port) as service:  # the port is free again
         assert request(port, "GET", "/series/x")[1]["times"] == 11
 

@@ -104,13 +104,13 @@ def serve(
             raise FileNotFoundError(f"--state {file} must lie in a folder that exists")
         if file.is_dir():
             raise IsADirectoryError(f"--state {file} must be a file; it is a folder")
-    listening = launch.listen(host, port)
-    folder = preparation.served_folder(model, preparation.cache_of(place), part)
-    settings = Settings(
-        folder, place, name or model.resolve().name, keep, most_series, token=token,
-        oldest=seconds, largest_body=size, only_local=not token and host in _LOCAL,
-    )  # fmt: skip
-    launch.run(settings, listening, workers, lambda: _say(printer, settings, host, listening.getsockname()[1]))
+    with launch.listen(host, port) as listening:
+        folder = preparation.served_folder(model, preparation.cache_of(place), part)
+        settings = Settings(
+            folder, place, name or model.resolve().name, keep, most_series, token=token,
+            oldest=seconds, largest_body=size, only_local=not token and host in _LOCAL,
+        )  # fmt: skip
+        launch.run(settings, listening, workers, lambda: _say(printer, settings, host, listening.getsockname()[1]))
 
 
 def _say(printer: Printer, settings: Settings, host: str, port: int) -> None:

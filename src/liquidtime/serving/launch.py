@@ -68,6 +68,7 @@ def listen(host: str, port: int) -> socket.socket:
         ValueError: the address cannot be had; with the reason.
 
     """
+    made: socket.socket | None = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.socket(family, kind, protocol)
@@ -75,6 +76,8 @@ def listen(host: str, port: int) -> socket.socket:
         made.bind(address)
         made.listen(_WAITING)
     except OSError as error:
+        if made is not None:
+            made.close()
         raise ValueError(
             f"cannot listen on {host} port {port}: {error.strerror or error}. Choose another --port."
         ) from error
