@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.data import open_set as open_set
     from liquidtime.estimators import CfCClassifier as CfCClassifier
     from liquidtime.estimators import CfCForecaster as CfCForecaster
+    from liquidtime.estimators import CfCImputer as CfCImputer
     from liquidtime.estimators import CfCMultiLabelClassifier as CfCMultiLabelClassifier
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import StackedClassifier as StackedClassifier
@@ -71,6 +72,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "estimators": (
         "CfCClassifier",
         "CfCForecaster",
+        "CfCImputer",
         "CfCMultiLabelClassifier",
         "CfCRegressor",
         "StackedClassifier",

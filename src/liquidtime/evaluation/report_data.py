@@ -105,10 +105,11 @@ def _inside(
 ) -> Explanation | None:
     """Return what the model looks like inside, with the best and the worst series explained.
 
-    None where no series has a sample, and for models of every sample or of several labels, which are not explained.
+    None where no series has a sample, and for models of every sample, of several labels or of gaps, which are not
+    explained.
     """
     task = task_of(model)
-    if not views or task.per_sample or task.several_targets:
+    if not views or task.per_sample or task.several_targets or not task.explained:
         return None
     target = None
     if task.has_target:

@@ -178,6 +178,8 @@ def question_of(model: Any) -> Question:
     check_is_fitted(model)
     if getattr(model, "per_step", False):
         raise ValueError("`model` predicts every sample (`per_step`); only models of whole series are explained")
+    if not task.explained:
+        raise ValueError(f"`model` is of the task {task.name!r}, whose models are not explained")
     if hasattr(model, "predict_proba"):
         return ClassQuestion(model)
     return ValueQuestion(model) if task.has_target else ForecastQuestion(model)
