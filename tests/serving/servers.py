@@ -56,7 +56,7 @@ class Service:
         """End the process and return its exit code with what it printed."""
         if self.process.poll() is None:
             self.process.send_signal(asked)
-        self.process.wait(60)
+        self.process.wait(300)
         if self._folder.exists():
             self._last = self.said()
             shutil.rmtree(self._folder)
@@ -76,7 +76,7 @@ class Service:
 
 
 def request(port, method, path, body=None, headers=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     try:
         if body is not None and not isinstance(body, str | bytes):
             body = json.dumps(body)
@@ -91,7 +91,7 @@ def request(port, method, path, body=None, headers=None):
         connection.close()
 
 
-def wait_until(ready, seconds=60.0):
+def wait_until(ready, seconds=300.0):
     deadline = time.monotonic() + seconds
     while True:
         with contextlib.suppress(OSError, RuntimeError):
@@ -132,7 +132,7 @@ def _redis(folder, port):
         yield f"redis://127.0.0.1:{port}/0"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(300)
 
 
 @contextlib.contextmanager
@@ -169,4 +169,4 @@ def _postgresql(data, port):
         yield address
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(300)

@@ -26,7 +26,7 @@ def test_two_services_on_one_store_under_load(place, exported, streams, statics,
 
         def send(number, id, name, barrier):
             for t, values in streams[id]:
-                barrier.wait(60)
+                barrier.wait(300)
                 service = (one, other)[(number + round(t)) % 2]
                 for _ in range(2):  # each of them twice
                     sent = {name: values[name]} if name in values else {}
