@@ -1,4 +1,4 @@
-"""Whether objects of Python are as they were, told by a walk through their dictionaries in the library."""
+"""Whether objects of Python are as they were, told by their dictionaries: by the versions of these, or by a walk."""
 
 from __future__ import annotations
 
@@ -14,6 +14,44 @@ from typing import Any
 from liquidtime.ops.native import library
 
 _FUNCTIONS = ("PyDict_Next", "PyObject_Type", "PyObject_GenericGetDict", "PyType_GetSlot", "Py_DecRef")
+_VERSION = 24  # bytes into a dictionary, in the versions of Python that have it (PEP 509)
+
+
+class _Trial:
+    pass
+
+
+def version_of(table: dict[Any, Any]) -> int:
+    """Return the number by which Python tells this state of a dictionary from all states before, of any dictionary."""
+    return ctypes.c_uint64.from_address(id(table) + _VERSION).value
+
+
+@functools.cache
+def have_versions() -> bool:
+    """Return whether dictionaries have versions: in Pythons that were tried, and only if a trial shows them."""
+    if sys.version_info[:2] not in ((3, 11), (3, 12)) or struct.calcsize("P") != 8:
+        return False
+    trial = _Trial()
+    table, other = vars(trial), {"a": 1}
+    seen = [version_of(table), version_of(other)]
+
+    def note() -> None:
+        seen.append(version_of(table))
+
+    for change in (
+        lambda: setattr(trial, "a", 1),
+        lambda: setattr(trial, "a", 2),
+        lambda: table.update(a=3),
+        lambda: table.__setitem__("b", None),
+        lambda: delattr(trial, "a"),
+        lambda: table.pop("b"),
+        lambda: table.setdefault("c", 1),
+        lambda: table.clear(),
+    ):
+        change()
+        note()
+    still = version_of(table) == seen[-1] and table.get("a") is None and version_of(table) == seen[-1]
+    return still and len({*seen}) == len(seen)
 
 
 @functools.cache
@@ -24,7 +62,7 @@ def _same() -> tuple[Callable[..., int], bytes] | None:
     same = library.held().lt_same
     same.argtypes = [c_char_p, c_char_p, c_int64, c_int64, c_int64]
     addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value for name in _FUNCTIONS]
-    return same, struct.pack("=5Q", *addresses)
+    return same, struct.pack("=5Qq", *addresses, _VERSION if have_versions() else 0)
 
 
 class Watch:
@@ -43,6 +81,9 @@ class Watch:
         words = [id(part) for one in instances for part in (one, type(one), vars(one))]
         words += [id(part) for base in classes for part in (base, base.__bases__)]
         for table in watched:
+            if have_versions():
+                words += (id(table), version_of(table))
+                continue
             words += (id(table), len(table))
             for pair in table.items():
                 words += map(id, pair)
