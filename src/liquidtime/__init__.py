@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import estimators as estimators
     from liquidtime import evaluation as evaluation
     from liquidtime import export as export
+    from liquidtime import integrations as integrations
     from liquidtime import layers as layers
     from liquidtime import networks as networks
     from liquidtime import ops as ops
@@ -38,8 +39,10 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.closed_form import compile_ltc as compile_ltc
     from liquidtime.data import SeriesEncoder as SeriesEncoder
     from liquidtime.data import SeriesSet as SeriesSet
+    from liquidtime.data import open_set as open_set
     from liquidtime.estimators import CfCClassifier as CfCClassifier
     from liquidtime.estimators import CfCForecaster as CfCForecaster
+    from liquidtime.estimators import CfCImputer as CfCImputer
     from liquidtime.estimators import CfCMultiLabelClassifier as CfCMultiLabelClassifier
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import StackedClassifier as StackedClassifier
@@ -62,12 +65,13 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "cli": (),
     "closed_form": ("compile_ltc",),
     "compat": (),
-    "data": ("SeriesEncoder", "SeriesSet"),
+    "data": ("SeriesEncoder", "SeriesSet", "open_set"),
     "datasets": (),
     "errors": (),
     "estimators": (
         "CfCClassifier",
         "CfCForecaster",
+        "CfCImputer",
         "CfCMultiLabelClassifier",
         "CfCRegressor",
         "StackedClassifier",
@@ -78,6 +82,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "evaluation": ("explain", "insight", "train_and_test"),
     "export": (),
+    "integrations": (),
     "layers": ("LTC", "CfC", "Recurrent"),
     "networks": (),
     "ops": (),

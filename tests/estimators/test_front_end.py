@@ -11,6 +11,7 @@ from estimators.forged import sign
 from estimators.small import TINY, series
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.network.front_end import FRONT_ENDS, ConvolutionalReader, suits
+from liquidtime.estimators.network.inputs import Prepared
 
 ONE = TINY | {"epochs": 1}
 
@@ -95,7 +96,7 @@ def test_training_statistics_leave_out_what_lies_behind_the_end():
 def test_it_is_offered_where_series_are_long_and_dense():
     def offered(data):
         encoder = SeriesEncoder().fit(data)
-        return suits(encoder.transform(data), encoder.layout_)
+        return suits(Prepared.of(encoder, data))
 
     data, _ = waves(8)
     assert offered(data)

@@ -33,10 +33,27 @@ def per_step():
     return lt.CfCRegressor(per_step=True, **FAST).fit(data, 1e3 * rng.normal(size=len(data.times)))
 
 
+def several_labels():
+    """Return a classifier of several labels that a series may have."""
+    data = random_set(0, [60, 50, 1, 0, 70, 55] * 2)
+    y = np.stack([np.arange(12) % 2, np.arange(12) % 3 == 0, np.arange(12) < 4], axis=1)
+    return lt.CfCMultiLabelClassifier(**FAST | {"n_estimators": 2}).fit(data, y)
+
+
+def classes_of_samples():
+    """Return a classifier of every sample, whose probabilities are calibrated."""
+    data = random_set(0, [60, 50, 1, 0, 70, 55] * 2)
+    model = lt.CfCClassifier(per_step=True, **FAST).fit(data, np.arange(len(data.times)) % 3)
+    model.temperature_, model.trust_ = 1.7, 0.8
+    return model
+
+
 MODELS = {
     "scales": lambda: trained(n_estimators=3, bin_width="scales", classes=3),
     "bins": lambda: trained(lt.CfCRegressor, network="lstm", bin_width=3.0, n_estimators=2, num_layers=2, classes=5),
     "per_step": per_step,
+    "several_labels": several_labels,
+    "classes_of_samples": classes_of_samples,
     "no_gate": lambda: trained(network="no_gate"),
     "cf_s": lambda: trained(network="cf_s"),
     "cf_s_paper": lambda: trained(network="cf_s_paper"),

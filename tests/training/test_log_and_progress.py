@@ -3,11 +3,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import warnings
 
 import pytest
 import torch
-from torch import nn
 
 from liquidtime.training import TrainSettings, read_log, train
 from liquidtime.training.progress import time_left
@@ -67,24 +65,6 @@ def test_progress_says_what_is_at_work_and_how_long_the_whole_job_takes(capsys):
 def test_what_is_slow_to_import_is_imported_late():
     code = "import sys, liquidtime.training; sys.exit(bool({'rich', 'sklearn', 'tensorboard'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
-
-
-def test_tensorboard_has_the_same_numbers(tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tensorboard's own
-        accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-        result = train(network(), objective, batches_of(rows()), SETTINGS, folder=tmp_path, tensorboard=True)
-        events = accumulator.EventAccumulator(str(tmp_path / "tensorboard"))
-        events.Reload()
-    scalars = events.Scalars("loss")
-    assert [event.step for event in scalars] == [6, 12, 18]
-    assert [event.value for event in scalars] == pytest.approx([record["loss"] for record in result.history])
-
-
-def test_tensorboard_that_is_not_installed_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("liquidtime.training.log.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"pip install 'liquidtime\[track\]'"):
-        train(nn.Linear(5, 2), objective, batches_of(rows()), SETTINGS, folder=tmp_path, tensorboard=True)
 
 
 def test_a_log_that_cannot_be_written_does_not_stop_the_run(tmp_path):

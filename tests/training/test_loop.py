@@ -217,7 +217,6 @@ def test_the_models_mode_comes_back():
         ({"batches": lambda epoch, generator: []}, "returned no batch for epoch 0"),
         ({"objective": lambda model, batch: torch.zeros(())}, "without gradient"),
         ({"model": nn.Linear(2, 2).requires_grad_(False)}, "nothing to train"),
-        ({"tensorboard": True}, "`tensorboard` needs a `folder`"),
         (
             {"settings": TrainSettings(monitor="auc"), "validate": lambda model: {"auk": 1.0}},
             "`monitor` is 'auc', but `validate` returned `auk`; did you mean `auk`",

@@ -26,8 +26,6 @@ def stopped(out, *, members=0):
                 (home / "metrics.jsonl").write_text("{}\n")
                 (home / ".checkpoint.4000000.tmp").mkdir()
                 (home / ".checkpoint.4000000.tmp" / STATE).write_text("half")
-                (home / "tensorboard").mkdir()
-                (home / "tensorboard" / "events.out.tfevents.1").write_text("")
     return run
 
 
@@ -48,7 +46,7 @@ def test_the_folder_is_the_owners_alone(tmp_path):
 def test_what_no_run_wrote_stays(tmp_path, members):
     run = stopped(tmp_path / "m", members=members)
     home = run.path / "member-1" if members else run.path
-    mine = [home / "thesis.tex", home / "checkpoint" / "notes.txt", home / "tensorboard" / "plot.png"]
+    mine = [home / "thesis.tex", home / "checkpoint" / "notes.txt"]
     for path in mine:
         path.write_text("mine")
     (run.path / "member-9").mkdir()
@@ -58,7 +56,7 @@ def test_what_no_run_wrote_stays(tmp_path, members):
     (run.path / ".checkpoint.5.tmp").symlink_to(tmp_path / "elsewhere")
     with run.held(PRINT, resume=True, discard=False):
         left = {path.name for path in run.clear()}
-    assert left == ({"member-1"} if members else {"checkpoint", "tensorboard", "thesis.tex"}) | {
+    assert left == ({"member-1"} if members else {"checkpoint", "thesis.tex"}) | {
         "member-9", ".checkpoint.5.tmp",
     }  # fmt: skip
     assert all(path.read_text() == "mine" for path in mine)

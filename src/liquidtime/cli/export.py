@@ -23,6 +23,13 @@ class Target(StrEnum):
     WEB = "web"
 
 
+class Part(StrEnum):
+    """What of a model can be exported."""
+
+    ALL = "all"
+    NETWORKS = "networks"
+
+
 @command
 @with_reading
 def export(
@@ -34,16 +41,20 @@ def export(
         Path | None,
         typer.Argument(metavar="[DATA]", help="Measurements for the test vectors; else made up.", show_default=False),
     ] = None,
+    part: Annotated[
+        Part, typer.Option("--part", help="Of a stack: its networks alone, as its other parts read whole series.")
+    ] = Part.ALL,
     int8: Annotated[
         bool, typer.Option("--int8", help="c, web: weights in 8 bits, a quarter of the size; web: always over 1 MB.")
     ] = False,
     name: Annotated[str, typer.Option("--name", help="c: what files and functions start with.")] = "model",
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="With --int8: table of the truth, by which the change is measured."),
+        typer.Option("--labels", help="With --int8 or --part: table of the truth, by which the change is measured."),
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", help="With --int8: column of the truth, if not that of training.")
+        str | None,
+        typer.Option("--target", help="With --int8 or --part: its column, if not that of training."),
     ] = None,
     labels_id: Annotated[str | None, typer.Option("--labels-id", help="Column of ids in the table of labels.")] = None,
     id: OldId = None,
@@ -64,15 +75,16 @@ def export(
     from liquidtime.cli.model_files import columns_to_read, labelled, load, read_series
     from liquidtime.cli.printing import Printer
 
-    _check(out, model, to, int8, name, data, labels, target, force)
+    measured = int8 or part is Part.NETWORKS
+    _check(out, model, to, int8, measured, name, data, labels, target, force)
     printer = Printer(as_json)
     estimator, record = load(model)
-    room.step_of(estimator)  # refuses what cannot be exported before data is read
+    room.step_of(estimator, part)  # refuses what cannot be exported before data is read
     series = y = None
     if data is not None:
         columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
         table, series = read_series(estimator, columns, data, reading, strict)
-        if int8 and (labels is not None or target is not None):
+        if measured and (labels is not None or target is not None):
             truth = target or (record.target if record else None)
             series, y = labelled(
                 estimator, series, table, columns, reading, record, truth, labels, labels_id, strict, id is not None
@@ -80,11 +92,11 @@ def export(
         for note in series.notes:
             printer.line(str(note))
     if to is Target.ONNX:
-        result = room.onnx(estimator, out, data=series)
+        result = room.onnx(estimator, out, data=series, target=y, part=part)
     elif to is Target.C:
-        result = room.c(estimator, out, data=series, target=y, int8=int8, name=name)
+        result = room.c(estimator, out, data=series, target=y, part=part, int8=int8, name=name)
     else:
-        result = room.web(estimator, out, data=series, target=y, int8=int8 or None)
+        result = room.web(estimator, out, data=series, target=y, part=part, int8=int8 or None)
     _print(printer, result, to)
 
 
@@ -105,6 +117,7 @@ def _check(
     model: Path,
     to: Target,
     int8: bool,
+    measured: bool,
     name: str,
     data: Path | None,
     labels: Path | None,
@@ -117,8 +130,10 @@ def _check(
     if name != "model" and to is not Target.C:
         raise ValueError("--name is for --to c")
     for option, given in (("--labels", labels), ("--target", target)):
-        if given is not None and not (int8 and data is not None):
-            raise ValueError(f"{option} measures what --int8 changes, on DATA; give both, or leave it out")
+        if given is not None and not (measured and data is not None):
+            raise ValueError(
+                f"{option} measures what --int8 or --part networks changes, on DATA; give both, or leave it out"
+            )
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
     if model.resolve() in (out.absolute().parent.resolve() / out.name).parents or out.resolve() == model.resolve():

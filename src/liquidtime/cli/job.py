@@ -60,6 +60,7 @@ class Job:
         strict: refuse data that needs a repair.
         reading: how tables are read.
         keep_neighbours: keep ids and outcomes of training series with the model.
+        track: trackers that are told of the training.
         settings: arguments of the estimator.
         title: of the report.
         command: what was typed.
@@ -90,6 +91,7 @@ class Job:
     strict: bool = False
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     keep_neighbours: bool = False
+    track: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     command: str = ""
@@ -129,10 +131,14 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     import sys
 
     import liquidtime as lt
+    from liquidtime.cli.options import listed
     from liquidtime.evaluation.job_record import REPORT
     from liquidtime.evaluation.model_place import check_place
+    from liquidtime.integrations.trackers import find_trackers
+    from liquidtime.tasks import find_task
 
     started = time.monotonic()
+    find_trackers(job.track, "--track")
     check_place(job.out, resume=job.resume, restart=job.force)
     tables = _tables(job, job.data)
     job = _with_samples(job, tables, printer)
@@ -173,8 +179,10 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         attribution=job.attribution,
         log=printer.line,
         keep_neighbours=job.keep_neighbours,
+        track=job.track,
         verbose=sys.stderr.isatty(),
         **job.settings,
+        **({"labels": listed([job.target])} if job.target and find_task(job.task).several_targets else {}),
     )
     report = job.out / REPORT
     if result.figures:
@@ -313,7 +321,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
         table = labels_of(frame, columns, names[0], names[1:], missing) if labels is None else labels
         id = columns.id if labels is None else job.labels_id or columns.id
         data = columns.read(tables.measurements, job.reading, leave=(*names, *named), strict=job.strict)
-        target = align_outcomes(data, table, id=id, columns=names, missing=missing)
+        target = align_outcomes(data, table, id=id, columns=names, missing=missing, argument="target")
     else:
         if labels is None:
             table = labels_of(frame, columns, job.target, job.auxiliary, missing)

@@ -129,6 +129,14 @@ def train(
             help="Keep ids and outcomes of training series with the model, for `explain` to name similar ones.",
         ),
     ] = False,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--track",
+            help="Tell a tracker: tensorboard, mlflow or wandb, or with where to: tensorboard=FOLDER, mlflow=URI, "
+            "wandb=PROJECT.",
+        ),
+    ] = None,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -185,6 +193,7 @@ def train(
         quick=quick,
         strict=strict,
         keep_neighbours=keep_neighbours,
+        track=tuple(listed(track)),
         settings={name: setting for name, setting in given.items() if setting is not None},
         command=typed(),
     )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 import polars
 
 from liquidtime.data import SeriesSet
+from liquidtime.estimators.files.model_config import stored_params
 from liquidtime.evaluation.job_inputs import gathered
 from liquidtime.evaluation.job_record import JobRecord
 from liquidtime.evaluation.model_place import check_place
@@ -18,8 +19,10 @@ from liquidtime.evaluation.report_data import report_data
 from liquidtime.evaluation.result import Result
 from liquidtime.evaluation.split import SplitRequest
 from liquidtime.evaluation.training_job import TrainingJob
+from liquidtime.integrations.trackers import find_trackers
 from liquidtime.tasks import Comparison, Task
 from liquidtime.tasks.prediction_table import prediction_table
+from liquidtime.training import tracking
 from liquidtime.training.run_folder import RunFolder, marked_folder
 from liquidtime.training.stages import stage
 
@@ -55,6 +58,7 @@ def train_and_test(
     attribution: str = "",
     log: Log | None = None,
     keep_neighbours: bool = False,
+    track: Any = None,
     **settings: Any,
 ) -> Result:
     """Train a model on one part of the series and test it on the rest, beside the rivals of its task.
@@ -110,6 +114,8 @@ def train_and_test(
         log: called with one line of text per stage.
         keep_neighbours: keep the ids and outcomes of training series with the model, so that `lt.explain` can name
             those most similar to a new one.
+        track: who is told of settings, epochs, test figures and the model folder: "tensorboard", "mlflow" or "wandb",
+            also with where to, as in "tensorboard=logs"; a `liquidtime.training.Tracker`; or several in a list.
         **settings: arguments of the task's estimator, such as `epochs` or `n_estimators`.
 
     Raises:
@@ -121,8 +127,11 @@ def train_and_test(
 
     """
     say = log or (lambda line: None)
+    trackers = find_trackers(track)
     if folder is not None:
         check_place(folder, resume=resume, restart=restart)
+    if getattr(task, "name", task) == "multi-label" and estimator is None and hasattr(target, "columns"):
+        settings.setdefault("labels", [str(column) for column in target.columns])
     data, inputs, held, groups, order = gathered(data, target, auxiliary, sample_weight, groups, order, test)
     request = SplitRequest(test_share, groups, held, test_after, folds, order)
     job = TrainingJob.planned(data, inputs, task, estimator, request, refit, seed, settings, quick)
@@ -143,14 +152,34 @@ def train_and_test(
         auxiliary=tuple(auxiliary_names),
         split={"test": job.split.words, "saved model": _saved(job)},
     )
+    with tracking(*trackers, name=heading, settings=_told(job, record)) as tracked:
+        result = _run_and_save(job, record, texts, say, folder, resume, restart, keep_neighbours)
+        tracked.figures = {
+            f"{model}/{metric}": figure.value for model, row in result.figures.items() for metric, figure in row.items()
+        }
+        tracked.folder = None if folder is None else Path(folder)
+    return result
+
+
+def _run_and_save(
+    job: TrainingJob,
+    record: JobRecord,
+    texts: Mapping[str, str],
+    say: Log,
+    folder: str | Path | None,
+    resume: bool,
+    restart: bool,
+    keep: bool,
+) -> Result:
+    """Train and test, in the folder of a run where there is a model folder to write, which is written then."""
     if folder is None:
-        return _run(job, record, texts, say, None, False, keep_neighbours)
+        return _run(job, record, texts, say, None, False, keep)
     run = RunFolder(Path(folder))
     if resume and not run.path.exists():
         say(f"there is no {run.path.name} to resume; starting over")
     with run.held(job.fingerprint(), resume=resume, discard=restart):
         try:
-            result = _run(job, record, texts, say, run.path, resume, keep_neighbours)
+            result = _run(job, record, texts, say, run.path, resume, keep)
         except Exception:
             if not run.has_checkpoint():  # nothing to resume
                 run.clear()
@@ -164,6 +193,14 @@ def train_and_test(
         if strange:
             say(f"{run.path} stays: it has {strange[0].name!r}, which no run wrote ({len(strange)} such in all)")
     return result
+
+
+def _told(job: TrainingJob, record: JobRecord) -> dict[str, Any]:
+    """Return what trackers are told of a job before it starts."""
+    series = {f"series, {part}": count for part, count in record.parts.items()}
+    params = stored_params(job.model.get_params(deep=False))
+    asked = {"task": job.task.name, "target": record.target, "seed": job.seed, "model": type(job.model).__name__}
+    return {**asked, **series, **{f"split, {what}": words for what, words in record.split.items()}, **params}
 
 
 def _plan(job: TrainingJob) -> str:

@@ -112,9 +112,7 @@ def _header(step: Step, name: str, weights: int, scratch: int, int8: bool) -> st
         f" *   values[{c}]  {_comment(text)}" for c, text in enumerate(_named(step, encoder.channels_))
     )
     statics = _listed("statics", _named(step, encoder.static_names_))
-    labels = step.classes if step.classes is not None else [f"predicted value {k}" for k in range(K)]
-    kinds = [f"probability of {label!r}" if step.classes is not None else str(label) for label in labels]
-    classes = _listed("prediction", kinds)
+    classes = _listed("prediction", step.output_names)
     fields = "\n".join(
         f" *   {field.kind[0]}[{field.start}], {field.size} of them: {_comment(field.name)}: {_comment(field.meaning)}"
         for field in step.layout.fields

@@ -82,14 +82,14 @@ def change_in_words(
         data: series.
         target: of the series; with it the model's own metrics are compared, else the predictions.
     """
-    if data is None or target is None or step.per_step:
+    if data is None or target is None or step.per_step or step.task not in ("classification", "regression"):
         apart = np.concatenate(
             [
                 np.abs(one.predictions - other.predictions) / step.spread
                 for one, other in zip(vectors, changed, strict=True)
             ]
         )
-        unit = "" if step.classes is not None else " standard deviations of the targets"
+        unit = " standard deviations of the targets" if step.task == "regression" else ""
         text = (
             f"predictions on the test vectors change by {apart.mean():.2g} on average, {apart.max():.2g} at most{unit}"
         )

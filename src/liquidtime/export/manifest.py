@@ -9,6 +9,7 @@ import numpy as np
 
 from liquidtime._version import __version__
 from liquidtime.data.encoding.scaling import Scaling
+from liquidtime.estimators.live import fingerprint_of
 from liquidtime.export.layout import FORMAT
 from liquidtime.export.step import Step
 from liquidtime.export.vectors import BOUND
@@ -31,9 +32,12 @@ def manifest(step: Step, target: str, real_vectors: bool) -> dict[str, Any]:
         "format": FORMAT,
         "made_by": f"liquidtime {__version__}",
         "target": target,
-        "task": "classification" if step.classes is not None else "regression",
+        "model": fingerprint_of(step.encoders, step.networks),
+        "task": step.task,
         "classes": step.classes,
+        "threshold": step.threshold,
         "outputs": step.outputs,
+        "output_names": step.output_names,
         "per_step": step.per_step,
         "time_unit": unit,
         "nanoseconds_per_time_unit": None if unit is None else SECONDS[unit] / SECONDS["ns"],
@@ -53,7 +57,7 @@ def manifest(step: Step, target: str, real_vectors: bool) -> dict[str, Any]:
         },
         "bound": {
             "largest_difference": BOUND,
-            "in": "probabilities" if step.classes is not None else "standard deviations of the training targets",
+            "in": "standard deviations of the training targets" if step.task == "regression" else "probabilities",
         },
         "test_vectors": {"file": "vectors.json", "of": "real data" if real_vectors else "made-up series"},
     }

@@ -11,9 +11,9 @@ from torch.nn.functional import linear, silu
 from liquidtime._types import State
 from liquidtime.cells import Cell
 from liquidtime.estimators.network import SeriesNetwork
+from liquidtime.estimators.network.table import ReadOutTable, interpolate
 from liquidtime.export.encoding_step import Fields, OpenStep
 from liquidtime.export.layout import Layout
-from liquidtime.export.table import ReadOutTable, interpolate
 from liquidtime.layers import Recurrent
 
 

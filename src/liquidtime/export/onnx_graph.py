@@ -39,6 +39,9 @@ class Nodes:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[bytes, onnx.TensorProto] = {}
         self._count = 0
+        self._batch: str | None = None
+        self._batch_rank = 1
+        self._shapes: dict[tuple[int, ...], str] = {}
 
     def constant(self, array: Any) -> str:
         """Return the name of a constant; equal ones are stored once."""
@@ -64,6 +67,10 @@ class Nodes:
             inputs: which names stand for the graph's inputs.
         """
         names = {id(value): inputs[name] for name, value in graph.inputs.items()}
+        given_as = {name: value for name, value in graph.inputs.items() if inputs[name]}
+        batched = min(given_as, key=lambda name: len(given_as[name].shape))
+        self._batch, self._shapes = inputs[batched], {}
+        self._batch_rank = 1 + len(given_as[batched].shape)
         for operation in graph.operations:
             given = [
                 self.constant(_array(value)) if value.constant is not None else names[id(value)]
@@ -98,28 +105,34 @@ class Nodes:
             return self.add("Reshape", [given[0], self.constant(np.array([-1, *output.shape]))])
         if kind == "fill":
             number = self.constant(np.array(options["number"], dtype=_array_type(output)))
-            return self.add("Expand", [number, self._shape_of(given[0], output)])
+            return self.add("Expand", [number, self._shape_of(output)])
         assert kind == "interpolate", kind
         return self._interpolate(given)
 
     def _concat(self, operation: Operation, given: list[str]) -> str:
         """Join parts, of which constants have no axis of series yet."""
-        batched = next(name for name, value in zip(given, operation.inputs, strict=True) if value.batched)
-        parts = []
-        for name, value in zip(given, operation.inputs, strict=True):
-            if not value.batched:
-                parts.append(self.add("Expand", [name, self._shape_of(batched, value)]))
-            else:
-                parts.append(name)
+        parts = [
+            name if value.batched else self.add("Expand", [name, self._shape_of(value)])
+            for name, value in zip(given, operation.inputs, strict=True)
+        ]
         return self.add("Concat", parts, axis=operation.options["axis"] + 1)
 
-    def _shape_of(self, batched: str, value: Value) -> str:
-        """Return the name of a shape: as many series as another value has, each of the shape of `value`."""
-        B = self.add("Slice", [self.add("Shape", [batched]), *(self.constant(np.array([at])) for at in (0, 1))])
-        return self.add("Concat", [B, self.constant(np.array(value.shape, dtype=np.int64))], axis=0)
+    def _shape_of(self, value: Value) -> str:
+        """Return the name of a shape: as many series as there are, each of the shape of `value`."""
+        if value.shape not in self._shapes:
+            if () not in self._shapes:
+                assert self._batch is not None
+                shape = self.add("Shape", [self._batch])
+                if self._batch_rank > 1:
+                    shape = self.add("Slice", [shape, *(self.constant(np.array([at])) for at in (0, 1))])
+                self._shapes[()] = shape
+            if value.shape:
+                sizes = self.constant(np.array(value.shape, dtype=np.int64))
+                self._shapes[value.shape] = self.add("Concat", [self._shapes[()], sizes], axis=0)
+        return self._shapes[value.shape]
 
     def _interpolate(self, given: list[str]) -> str:
-        """Add `liquidtime.export.table.interpolate`: the two rows of each column, weighted, as one product."""
+        """Add what `interpolate` computes: the two rows of each column, weighted, as one product."""
         seen, knots, pieces, low, width, corners, rows = given
         last, one = self.constant(np.array([-1])), self.constant(np.array(1, dtype=np.int64))
         beyond = self.add("GreaterOrEqual", [self.add("Unsqueeze", [seen, last]), knots])

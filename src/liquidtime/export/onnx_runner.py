@@ -92,11 +92,16 @@ class Model:
         return np.asarray(self._run("series", feed, np.concatenate(features) if features else np.zeros((0, 0)))[0])
 
     def predict(self, series: list[Any], static: list[dict[str, Any]] | None = None) -> list[Any]:
-        """Return the most probable class of each series; of a regressor its values."""
+        """Return the class of each series, by the model's threshold if it has one; of a regressor its values.
+
+        Of several labels: whether each series has them, as 0 and 1.
+        """
         outputs = self.predict_proba(series, static)
         if self.classes is None:
-            return list(outputs)
-        return [self.classes[k] for k in outputs.argmax(axis=1)]
+            return list((outputs >= 0.5).astype(int) if self.manifest["task"] == "multi-label" else outputs)
+        threshold = self.manifest["threshold"]
+        places = outputs.argmax(axis=1) if threshold is None else (outputs[:, 1] >= threshold).astype(int)
+        return [self.classes[k] for k in places]
 
     def _run(self, name: str, feed: dict[str, Any], static: np.ndarray[Any, Any]) -> Any:
         if name not in self._sessions:

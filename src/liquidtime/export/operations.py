@@ -15,7 +15,7 @@ and the others:
     take         the positions `index` of the last axis
     reshape      to the output's shape
     fill         `number` in the output's shape, for as many series as the input has
-    interpolate  (columns, knots, pieces, low, width, corners, rows): see `liquidtime.export.table`
+    interpolate  (columns, knots, pieces, low, width, corners, rows): see `liquidtime.estimators.network.table`
 """
 
 from __future__ import annotations
@@ -383,4 +383,4 @@ def _interpolate(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> 
     recorder.add("interpolate", [recorder.value_of(arg) for arg in args], result)
 
 
-NORMAL["liquidtime_export.interpolate"] = _interpolate
+NORMAL["liquidtime.interpolate"] = _interpolate

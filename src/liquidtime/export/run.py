@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from liquidtime.export.table import interpolate
+from liquidtime.estimators.network.table import interpolate
 from liquidtime.export.trace import Graph, Operation, Value
 
 _PLAIN: dict[str, Callable[..., Tensor]] = {

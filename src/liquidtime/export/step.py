@@ -19,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from liquidtime.data.encoding import SeriesEncoder
-from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCRegressor, StackedForecaster, load
-from liquidtime.estimators.stacking.base import StackedEstimator
+from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCMultiLabelClassifier, CfCRegressor, load
 from liquidtime.export.encoding_step import EncodingStep, Fields, NewestTime, StaticStep
 from liquidtime.export.layout import Field, Layout
 from liquidtime.export.member_step import MemberStep
+from liquidtime.export.parts import ALL, is_stack, part_of_model
 from liquidtime.export.simplify import simplified
 from liquidtime.export.trace import Graph, trace
 
@@ -48,7 +48,10 @@ class Step(nn.Module):
 
     Attributes:
         encoder: the first of `encoders`.
-        classes: of a classifier, in the order of its probabilities; None of a regressor.
+        task: "classification", "multi-label" or "regression".
+        classes: of a classifier, in the order of its probabilities; None of a regressor and of several labels.
+        threshold: of two classes, from which probability of the second on it is said; None for the more probable one.
+        output_names: what each of the K outputs is, in words.
         outputs: K.
         spread: (K,) in what a prediction's error is measured: 1 for probabilities, else the target's deviation.
         layout: of the state.
@@ -56,14 +59,14 @@ class Step(nn.Module):
 
     categorical: Tensor
 
-    def __init__(self, model: CfCClassifier | CfCRegressor) -> None:
+    def __init__(self, model: CfCClassifier | CfCMultiLabelClassifier | CfCRegressor) -> None:
         super().__init__()
         self.encoder: SeriesEncoder = model.encoder_
         self.encoders, self.networks = list(model.encoders_), list(model.networks_)
         self.classes: list[Any] | None = model.classes_.tolist() if isinstance(model, CfCClassifier) else None
-        self.outputs = len(self.classes) if self.classes is not None else max(model.n_outputs_, 1)
+        self.threshold: float | None = getattr(model, "threshold_", None)
         self.per_step = bool(getattr(model, "per_step", False))
-        self.spread = np.ones(self.outputs) if isinstance(model, CfCClassifier) else model._scale.copy()
+        self._take_outputs(model)
         self._model = model
         self.layout = Layout()
         self._newest = NewestTime(self.layout, len(self.encoder.channels_))
@@ -73,6 +76,19 @@ class Step(nn.Module):
         )
         self.static = StaticStep(self.encoder)
         self.register_buffer("categorical", self._scales()[0].categorical.clone())
+
+    def _take_outputs(self, model: Any) -> None:
+        """Take what is predicted."""
+        self.task = "regression"
+        if self.classes is not None:
+            self.task, self.output_names = "classification", [f"probability of {label!r}" for label in self.classes]
+        elif isinstance(model, CfCMultiLabelClassifier):
+            self.task = "multi-label"
+            self.output_names = [f"probability of label {place}" for place in range(model.n_labels_)]
+        else:
+            self.output_names = [f"predicted value {place}" for place in range(max(model.n_outputs_, 1))]
+        self.outputs = len(self.output_names)
+        self.spread = model._scale.copy() if self.task == "regression" else np.ones(self.outputs)
 
     def start(self, B: int) -> FlatState:
         """Return the state of B series before their first sample: zeros."""
@@ -135,6 +151,8 @@ class Step(nn.Module):
     def finished(self, out: Tensor) -> Tensor:
         """Return the prediction that a network's outputs (..., ·) mean."""
         model = self._model
+        if isinstance(model, CfCMultiLabelClassifier):
+            return torch.sigmoid(out)
         return model._probabilities(out) if isinstance(model, CfCClassifier) else model._unscaled(out)
 
     def _scales(self) -> list[EncodingStep]:
@@ -157,28 +175,34 @@ class Step(nn.Module):
         return FlatState(torch.cat(doubles, dim=-1), torch.cat(floats, dim=-1))
 
 
-def step_of(model: Any) -> Step:
+def loaded(model: Any) -> Any:
+    """Return an estimator, that of a folder where a folder is named."""
+    return load(model) if isinstance(model, str | Path) else model
+
+
+def step_of(model: Any, part: str = ALL) -> Step:
     """Return a fitted estimator, or the model of a folder, as a step.
+
+    Args:
+        model: the estimator or the folder.
+        part: "all", or "networks" for those of a stack.
 
     Raises:
         ValueError: a model that cannot be taken one sample at a time by a state of fixed size; with the reason.
         TypeError: neither an estimator nor a folder.
 
     """
-    if isinstance(model, str | Path):
-        model = load(model)
-    if isinstance(model, StackedEstimator):
-        raise ValueError(
-            "this model stacks networks with trees, which read features of whole series; networks alone can be "
-            "exported. Train with --quick and export that model, or in Python export `model.cfc_`, its networks."
-        )
-    if isinstance(model, CfCForecaster | StackedForecaster):
+    model = loaded(model)
+    if is_stack(model):
+        check_is_fitted(model, "cfc_")
+    model = part_of_model(model, part)
+    if isinstance(model, CfCForecaster):
         raise ValueError(
             "a forecaster mixes its network with naive forecasts from the values of the last period, which a state of "
             "fixed size does not hold; it cannot be exported. Classifiers and regressors can, such as a CfCRegressor "
             "whose target is the value at the horizon."
         )
-    if not isinstance(model, CfCClassifier | CfCRegressor):
+    if not isinstance(model, CfCClassifier | CfCMultiLabelClassifier | CfCRegressor):
         raise TypeError(f"`model` must be a fitted estimator or a model folder; got {type(model).__name__}")
     check_is_fitted(model, "networks_")
     return Step(model).eval()

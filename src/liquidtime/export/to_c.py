@@ -14,7 +14,9 @@ from liquidtime.export.c_file import c_files
 from liquidtime.export.folder import Exported, scratch_folder, write_exported
 from liquidtime.export.int8 import change_in_words, predictions
 from liquidtime.export.manifest import NAME, manifest
-from liquidtime.export.step import step_of
+from liquidtime.export.parts import ALL, ALONE, is_stack
+from liquidtime.export.parts import change_in_words as lacks_in_words
+from liquidtime.export.step import loaded, step_of
 from liquidtime.export.vectors import BOUND, CheckFailed, vectors_of
 from liquidtime.training.artifact import json_to_bytes
 
@@ -29,6 +31,7 @@ def c(
     *,
     data: SeriesSet | None = None,
     target: Any = None,
+    part: str = ALL,
     int8: bool = False,
     name: str = "model",
 ) -> Exported:
@@ -38,7 +41,9 @@ def c(
         model: a fitted classifier or regressor, or its folder.
         path: the folder to write.
         data: series for the test vectors; without any they are made up.
-        target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured.
+        target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured, and what
+            a part lacks.
+        part: of a stack: "networks" for the networks alone, as its other parts read whole series.
         int8: whether weights are stored in 8 bits, a quarter of the size.
         name: that files and functions start with; a C identifier.
 
@@ -48,9 +53,12 @@ def c(
         FileNotFoundError: there is no C compiler to check it with.
 
     """
-    step = step_of(model)
+    model = loaded(model)
+    step = step_of(model, part)
     vectors = vectors_of(step, data)
     checked, facts = vectors, {}
+    if is_stack(model) and part == ALONE:
+        facts["part"] = lacks_in_words(model, data, target)
     if int8:
         checked = predictions(step, vectors)
         facts["int8"] = change_in_words(step, vectors, checked, data, target)

@@ -12,13 +12,16 @@ import torch
 from liquidtime.data import SeriesSet
 from liquidtime.export.folder import Exported, scratch_folder, write_exported
 from liquidtime.export.manifest import NAME, manifest
-from liquidtime.export.step import Step, step_of
+from liquidtime.export.parts import ALL, ALONE, change_in_words, is_stack
+from liquidtime.export.step import Step, loaded, step_of
 from liquidtime.export.vectors import BOUND, CheckFailed, Vector, check, differences, vectors_of
 from liquidtime.layers import Recurrent
 from liquidtime.training.artifact import json_to_bytes, write_file
 
 
-def onnx(model: Any, path: str | Path, *, data: SeriesSet | None = None) -> Exported:
+def onnx(
+    model: Any, path: str | Path, *, data: SeriesSet | None = None, target: Any = None, part: str = ALL
+) -> Exported:
     """Write a model as ONNX files.
 
     Of an estimator a folder with `step.onnx`, `series.onnx`, `runner.py`, `model.json` and `vectors.json`; of a bare
@@ -28,6 +31,8 @@ def onnx(model: Any, path: str | Path, *, data: SeriesSet | None = None) -> Expo
         model: a fitted classifier or regressor, its folder, or a recurrent layer.
         path: the folder, or the file, to write.
         data: series for the test vectors; without any they are made up.
+        target: what `fit` would take as y for `data`, by which what a part lacks is measured.
+        part: of a stack: "networks" for the networks alone, as its other parts read whole series.
 
     Raises:
         ValueError: a model that cannot be exported; with the reason.
@@ -44,9 +49,11 @@ def onnx(model: Any, path: str | Path, *, data: SeriesSet | None = None) -> Expo
 
     if isinstance(model, Recurrent):
         return _layer(model, Path(path), layer_model(model).SerializeToString())
-    step = step_of(model)
+    model = loaded(model)
+    step = step_of(model, part)
+    facts = {"part": change_in_words(model, data, target)} if is_stack(model) and part == ALONE else {}
     vectors = vectors_of(step, data)
-    described = manifest(step, "onnx", real_vectors=data is not None)
+    described = manifest(step, "onnx", real_vectors=data is not None) | {"facts": facts}
     metadata = {"manifest": json_to_bytes(described).decode()}
     files = {
         "step.onnx": step_model(step, metadata).SerializeToString(),
@@ -57,7 +64,7 @@ def onnx(model: Any, path: str | Path, *, data: SeriesSet | None = None) -> Expo
     }
     with scratch_folder(files) as folder:
         difference, microseconds = _checked(step, folder, vectors)
-    return write_exported(Path(path), files, difference, microseconds)
+    return write_exported(Path(path), files, difference, microseconds, facts)
 
 
 def _checked(step: Step, folder: Path, vectors: list[Vector]) -> tuple[float, float]:

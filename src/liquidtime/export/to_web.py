@@ -14,7 +14,9 @@ from liquidtime.export.c_file import c_files
 from liquidtime.export.folder import Exported, scratch_folder, write_exported
 from liquidtime.export.int8 import change_in_words, predictions
 from liquidtime.export.manifest import NAME, manifest
-from liquidtime.export.step import Step, step_of
+from liquidtime.export.parts import ALL, ALONE, is_stack
+from liquidtime.export.parts import change_in_words as lacks_in_words
+from liquidtime.export.step import Step, loaded, step_of
 from liquidtime.export.to_c import INT8_ROUNDING, compiled_check
 from liquidtime.export.vectors import BOUND, Vector, vectors_of
 from liquidtime.training.artifact import json_to_bytes
@@ -37,7 +39,13 @@ _LARGE = 1_000_000
 
 
 def web(
-    model: Any, path: str | Path, *, data: SeriesSet | None = None, target: Any = None, int8: bool | None = None
+    model: Any,
+    path: str | Path,
+    *,
+    data: SeriesSet | None = None,
+    target: Any = None,
+    part: str = ALL,
+    int8: bool | None = None,
 ) -> Exported:
     """Write a folder with `index.html`, a page that needs no server and no network, and `model.json`.
 
@@ -45,7 +53,9 @@ def web(
         model: a fitted classifier or regressor, or its folder.
         path: the folder to write.
         data: series for the test vectors, which the page shows as examples; without any they are made up.
-        target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured.
+        target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured, and what
+            a part lacks.
+        part: of a stack: "networks" for the networks alone, as its other parts read whole series.
         int8: whether weights are stored in 8 bits; None: where the page would be large, over 1 MB of weights.
 
     Raises:
@@ -59,9 +69,12 @@ def web(
             raise FileNotFoundError(
                 f"exporting to a web page needs {tool}: install it (Debian: apt-get install {package})"
             )
-    step = step_of(model)
+    model = loaded(model)
+    step = step_of(model, part)
     vectors = vectors_of(step, data)
     checked, facts = vectors, {}
+    if is_stack(model) and part == ALONE:
+        facts["part"] = lacks_in_words(model, data, target)
     if int8 is None:
         int8 = c_files(step, "model", [], False).weights > _LARGE
     if int8:

@@ -12,7 +12,7 @@ import torch
 
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.alignment import aligned
-from liquidtime.estimators.live import LiveSeries
+from liquidtime.estimators.live import LiveSeries, ScaleStep
 from liquidtime.export.step import Step
 
 COUNT, LONGEST = 20, 60
@@ -101,7 +101,7 @@ def _answered(
     values: npt.NDArray[np.float32],
 ) -> Vector:
     encoder = step.encoder
-    live = LiveSeries(step.encoders, step.networks, _by_name(encoder, static))
+    live = LiveSeries(ScaleStep.of(step.encoders, step.networks), _by_name(encoder, static))
     predictions = [
         step.finished(live.update(float(t), row)).mean(dim=0).double().numpy()
         for t, row in zip(times, values, strict=True)

@@ -17,6 +17,7 @@ from liquidtime.training.objective import (
 from liquidtime.training.seeds import isolated_rng
 from liquidtime.training.settings import TrainSettings
 from liquidtime.training.signals import TrainingInterrupted
+from liquidtime.training.tracking import Tracker, tracking
 
 __all__ = [
     "METRICS",
@@ -27,6 +28,7 @@ __all__ = [
     "Loss",
     "Metric",
     "SaveFailed",
+    "Tracker",
     "TrainResult",
     "TrainSettings",
     "TrainingDiverged",
@@ -38,5 +40,6 @@ __all__ = [
     "mean_interval",
     "read_log",
     "squared_error",
+    "tracking",
     "train",
 ]

@@ -86,7 +86,6 @@ def train(
     folder: str | Path | None = None,
     resume: bool = False,
     progress: bool | None = None,
-    tensorboard: bool = False,
 ) -> TrainResult:
     """Train a model in place.
 
@@ -94,6 +93,7 @@ def train(
     of the best epoch, without it with the last. Everything random follows from `settings.seed`; the caller's random
     state is as before. The same call twice gives the same bits on the same machine with the same number of threads.
     A step whose loss is finite and whose gradient is not changes no weight; many of them in a row end the run.
+    Within `tracking` every epoch is told to the trackers.
 
     Args:
         model: its parameters with `requires_grad` are trained; it ends in the mode (train or eval) it came in.
@@ -104,7 +104,6 @@ def train(
         folder: where to keep checkpoints and the log; None keeps nothing.
         resume: go on from the folder's checkpoint, if it has one; the result has the bits of an undisturbed run.
         progress: show a progress line; None = only if standard error is a terminal.
-        tensorboard: write the log for TensorBoard as well.
 
     Raises:
         TrainingDiverged: a loss became NaN, infinite or far too large, or the gradients of many steps in a row were
@@ -133,8 +132,7 @@ def train(
         run = _Run(model, objective, batches, settings, validate, home, stop)
         if home is not None:
             run.open(home / CHECKPOINT, resume)
-        run.log = RunLog(home, run.state.history, tensorboard)
-        stack.callback(run.log.close)
+        run.log = RunLog(home, run.state.history)
         run.line = stack.enter_context(ProgressLine(progress, settings.epochs, settings.monitor if validate else ""))
         while not run.state.stopped:
             run.epoch()

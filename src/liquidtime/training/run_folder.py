@@ -19,13 +19,13 @@ from liquidtime.training.checkpoint import STATE, TENSORS
 from liquidtime.training.locks import lock_file
 
 MARKER, LOCK, JOB_LOCK, FINGERPRINT = "liquidtime-run.txt", "lock", "job.lock", "job.sha256"
-CHECKPOINT, LOG, TENSORBOARD = "checkpoint", "metrics.jsonl", "tensorboard"
+CHECKPOINT, LOG = "checkpoint", "metrics.jsonl"
 _MARK = "This folder belongs to a training run of liquidtime, which removes its own files from it in the end.\n"
 _FILES = (FINGERPRINT, LOG, LOCK, JOB_LOCK)
 _CHECKPOINTS = (CHECKPOINT, previous_of(Path(CHECKPOINT)).name)
 _CHECKPOINT_FILES = (STATE, TENSORS, MANIFEST)
-_NAMES = (*_CHECKPOINTS, TENSORBOARD, *_FILES)
-_EVENTS, _MEMBER = "events.out.tfevents.*", re.compile(r"(member|trial|fold)-\d+|refit")
+_NAMES = (*_CHECKPOINTS, *_FILES)
+_MEMBER = re.compile(r"(member|trial|fold)-\d+|refit")
 
 
 @contextmanager
@@ -179,9 +179,6 @@ def clear_run(folder: Path) -> list[Path]:
         remove_leftovers(folder)
         for name in _CHECKPOINTS:
             remove_folder(folder / name, _CHECKPOINT_FILES)
-        board = folder / TENSORBOARD
-        if board.is_dir() and not board.is_symlink():
-            remove_folder(board, [item.name for item in board.glob(_EVENTS)])
         for name in _FILES:
             _unlink_plain(folder / name)
         _unlink_plain(folder / MARKER)  # last, so that a clean-up cut short is taken up again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,6 +56,12 @@ def stage(name: str, place: int, total: int) -> Iterator[None]:
 def stage_words() -> str:
     """Return which pieces are at work, the outermost first; "" outside of any."""
     return ", ".join(one.name for one in _STAGES.get() if one.total != 1)
+
+
+def stage_path() -> str:
+    """Return which pieces are at work as a path, such as "test-1/network-2"; "" outside of any."""
+    names = (re.sub(r"(\d+) of \d+$", r"\1", one.name) for one in _STAGES.get() if one.total != 1)
+    return "/".join(name.replace(" ", "-") for name in names)
 
 
 def share_done(own: float) -> float:

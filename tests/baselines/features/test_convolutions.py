@@ -5,8 +5,9 @@ import pytest
 from sklearn.model_selection import KFold
 
 from baselines.features.series import ragged, sampled
-from liquidtime.baselines.features.convolutions import HALF, POOLS, TAPS, ConvolutionFeatures, _viewed
+from liquidtime.baselines.features.convolutions import POOLS, ConvolutionFeatures
 from liquidtime.baselines.features.resampling import RegularGrid, Resampled
+from liquidtime.baselines.features.responses import HALF, TAPS, viewed
 from liquidtime.baselines.features.ridge import Ridge
 
 
@@ -22,7 +23,7 @@ def test_features_are_those_of_a_loop():
     ends, compared = np.cumsum(series.counts), 0
     for number in range(0, len(features.kernels_), 37):
         kernel = features.kernels_[number]
-        values = _viewed(series, kernel.view)
+        values = viewed(series, kernel.view)
         weights = np.where(np.isin(np.arange(TAPS), kernel.triple), 2.0, -1.0)
         each = len(kernel.thresholds)
         for row, (end, count) in enumerate(zip(ends, series.counts, strict=True)):
@@ -69,9 +70,9 @@ def test_the_grid_is_as_fine_as_the_samples_and_no_finer_than_they_tell():
 
 def test_views():
     series = Resampled(np.array([3, 2]), np.array([[1.0, 2.0, 4.0, 5.0, 5.0]], dtype=np.float32))
-    np.testing.assert_array_equal(_viewed(series, "differences"), [[0, 1, 2, 0, 0]])
-    np.testing.assert_allclose(_viewed(series, "sums"), [[1, 3, 7, 5, 10]])
-    own = _viewed(series, "own scale")
+    np.testing.assert_array_equal(viewed(series, "differences"), [[0, 1, 2, 0, 0]])
+    np.testing.assert_allclose(viewed(series, "sums"), [[1, 3, 7, 5, 10]])
+    own = viewed(series, "own scale")
     np.testing.assert_allclose([own[0, :3].mean(), own[0, :3].std(), own[0, 3:].std()], [0, 1, 0], atol=1e-6)
 
 

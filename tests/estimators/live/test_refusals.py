@@ -162,18 +162,18 @@ def test_an_error_in_any_member_leaves_the_old_state(model, monkeypatch, error, 
     """Members 1 and 3 read every sample, member 2 reads bins: none of them goes ahead of the others."""
     wanted = answers(model)
     got = answers(model, GOOD[:2], "a")
-    step, count = SeriesNetwork.step, 0
+    advance, count = SeriesNetwork.advance, 0
 
     def failing(network, *arguments):
         nonlocal count
         count += 1
-        result = step(network, *arguments)
+        result = advance(network, *arguments)
         if count == calls:
             raise error
         return result
 
     with monkeypatch.context() as patch:
-        patch.setattr(SeriesNetwork, "step", failing)
+        patch.setattr(SeriesNetwork, "advance", failing)
         for id, sample in (("a", GOOD[2]), ("new", GOOD[0])):
             count = 0
             with pytest.raises(error):
@@ -311,7 +311,7 @@ def test_a_model_loaded_in_inference_mode_updates(model, tmp_path):
     with torch.inference_mode():
         again = lt.load(tmp_path / "model")
         first = again.update("inside", *GOOD[0])
-    np.testing.assert_array_equal(answers(again), wanted)
+    np.testing.assert_allclose(answers(again), wanted, rtol=0, atol=1e-6)  # such weights are read without tables
     assert first.shape == wanted[0].shape
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from liquidtime.baselines.features.segments import Booleans, Floats, Segments
+from liquidtime.baselines.features.segments import Floats, Segments
 from liquidtime.baselines.features.statistics import Statistics
 from liquidtime.data import SeriesSet
 
@@ -39,39 +39,17 @@ def autocorrelations(runs: Segments, lags: Floats) -> Statistics:
     z = runs.values - runs.spread(runs.mean(runs.values))
     variance = runs.mean(z * z)
     variance = np.where(variance > 0, variance, np.nan)
-    times = runs.times - runs.spread(runs.first_time)
-    end = runs.spread(runs.last_time - runs.first_time)
+    centred, end = runs.with_values(z), runs.spread(runs.last_time)
     statistics: Statistics = {}
     for number, lag in enumerate(lags.tolist()):
-        inside = times + lag <= end
+        inside = runs.times + lag <= end
         later = np.zeros(len(z))
-        later[inside] = _later(runs, times, z, inside, lag)
+        later[inside] = centred.interpolated(runs.runs[inside], runs.times[inside] + lag)
         count = runs.sum(inside)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(count > 0, runs.sum(z * later) / count, np.nan)
         statistics[f"autocorrelation at lag {number + 1}"] = mean / variance
     return statistics
-
-
-def _later(runs: Segments, times: Floats, z: Floats, inside: Booleans, lag: float) -> Floats:
-    """Return what z is one lag after the samples chosen, interpolated by the times of their own run alone.
-
-    So a series has the same bits in every set. Where a moment lies is looked up on one axis of time for all runs, whose
-    rounding depends on the runs before, and then put right by the times of the run itself.
-    """
-    length = runs.last_time - runs.first_time
-    axis = times + runs.spread(np.cumsum(length + 1.0) - length)
-    moment, run = times[inside] + lag, runs.runs[inside]
-    first, last = runs.starts[run], runs.starts[run] + runs.counts[run] - 1
-    place = np.clip(np.searchsorted(axis, axis[inside] + lag, side="right") - 1, first, last)
-    while (early := (place < last) & (times[np.minimum(place + 1, last)] <= moment)).any():
-        place += early
-    while (late := (place > first) & (times[place] > moment)).any():
-        place -= late
-    after = np.minimum(place + 1, last)
-    gap = np.where(after > place, times[after] - times[place], 1.0)
-    values: Floats = z[place] + (z[after] - z[place]) * ((moment - times[place]) / gap)
-    return values
 
 
 def correlation(data: SeriesSet, first: int, second: int) -> Floats:

@@ -102,7 +102,9 @@ def _with_index(argument: str, frame: Any) -> Any:
         raise ValueError(f"`{argument}` has several columns called {twice!r}; every name must be there once")
     frame = frame.rename(columns=str) if any(not isinstance(name, str) for name in columns) else frame
     levels = [name for name in index.names if name is not None and str(name) not in frame.columns]
-    return frame.reset_index(level=levels) if levels else frame
+    frame = frame.reset_index(level=levels) if levels else frame
+    periods = [name for name, kind in frame.dtypes.items() if str(kind).startswith("period[")]
+    return frame.assign(**{name: frame[name].dt.to_timestamp() for name in periods})  # a month is its first instant
 
 
 def index_levels(frame: Any) -> tuple[Any, str, str] | None:

@@ -11,9 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from liquidtime.data.encoding import Clock, SeriesEncoder, StepState, read_sample, read_static, refuse_overflow
+from liquidtime.data.encoding import Clock, StepState, read_sample, read_static, refuse_overflow
 from liquidtime.estimators.live.step import ScaleState, ScaleStep
-from liquidtime.estimators.network import SeriesNetwork
 
 
 class Memory(Protocol):
@@ -47,22 +46,20 @@ class LiveSeries:
     takes its place in a single assignment at the end. Samples from several threads are taken one after the other.
 
     Args:
-        encoders: E_0, E_1, …: member m reads by the one at m modulo their number.
-        networks: the members.
+        steps: of each scale, as `ScaleStep.of` returns them; series of one model share them.
         static: the series' static features by name.
         memory: what else is remembered of the series, before its first sample.
     """
 
     def __init__(
         self,
-        encoders: Sequence[SeriesEncoder],
-        networks: Sequence[SeriesNetwork],
+        steps: Sequence[ScaleStep],
         static: Mapping[str, Any] | None = None,
         memory: Memory | None = None,
     ) -> None:
-        self._steps = tuple(ScaleStep(encoder, networks[e :: len(encoders)]) for e, encoder in enumerate(encoders))
-        features = read_static(encoders[0], static)[None]
-        self._static = tuple(torch.from_numpy(encoder.encode_static(features)) for encoder in encoders)
+        self._steps = tuple(steps)
+        features = read_static(self._steps[0].encoder, static)[None]
+        self._static = tuple(torch.from_numpy(step.encoder.encode_static(features)) for step in self._steps)
         self._state = LiveState(Clock(), tuple(step.start(1) for step in self._steps), memory=memory)
         self._lock = threading.Lock()
 

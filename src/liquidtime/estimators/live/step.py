@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from liquidtime.data.encoding import SampleStep, SeriesEncoder, Step, StepState
+from liquidtime.estimators.live.read_out import ReadOuts
 from liquidtime.estimators.network import NetworkState, SeriesNetwork
 
 
@@ -51,6 +52,7 @@ class ScaleStep:
         self.encoder = encoder
         self.networks = tuple(networks)
         self._encode: SampleStep = encoder.sample_step
+        self._read_outs = ReadOuts(self.networks)
 
     def start(self, B: int) -> ScaleState:
         """Return the state of B series before their first sample."""
@@ -91,12 +93,10 @@ class ScaleStep:
             if opens.any() and not opens.all():
                 chosen = torch.from_numpy(opens)
                 before = tuple(new.where(chosen, old) for new, old in zip(state.after, state.before, strict=True))
-            taken = [
-                network.step(x, start, dt, static, history)
-                for network, start in zip(self.networks, before, strict=True)
-            ]
-            outputs = torch.stack([out for out, _ in taken])
-        return ScaleState(samples, before, tuple(after for _, after in taken)), outputs
+            taken = [network.advance(x, start, dt) for network, start in zip(self.networks, before, strict=True)]
+            y, after = [own for own, _ in taken], tuple(state for _, state in taken)
+            outputs = self._read_outs(y, after, x, history, static)
+        return ScaleState(samples, before, after), outputs
 
     def carry(self, state: ScaleState, x: Tensor, gaps: Tensor, static: Tensor) -> Tensor:
         """Carry one series over gaps in which nothing is observed, each on its own.
@@ -120,6 +120,11 @@ class ScaleStep:
                     for network, after in zip(self.networks, state.after, strict=True)
                 ]
             )
+
+    @staticmethod
+    def of(encoders: Sequence[SeriesEncoder], networks: Sequence[SeriesNetwork]) -> tuple[ScaleStep, ...]:
+        """Return one for each encoder; member m reads by the one at m modulo their number."""
+        return tuple(ScaleStep(encoder, networks[e :: len(encoders)]) for e, encoder in enumerate(encoders))
 
     def input(self, state: ScaleState) -> Tensor:
         """Return (B, D) the input of the open step."""

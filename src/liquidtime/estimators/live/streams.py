@@ -54,6 +54,11 @@ class Streams:
         return self._series[id]
 
     @property
+    def untouched(self) -> bool:
+        """Whether there is no series and no bound: as new."""
+        return not self._series and self._most is None
+
+    @property
     def most(self) -> int | None:
         """The largest number of live series; None for no bound. Beyond it those without samples longest are gone."""
         return self._most

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm, pad, silu
 
-from liquidtime.data import Encoded
+from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.encoder_layout import Layout
+from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.estimators.network.reader import WholeSeriesReader
 from liquidtime.networks import Network, entry_of, recurrent_layer
 
@@ -143,12 +144,18 @@ class _BatchNorm(nn.Module):
         return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), normed)
 
 
-def suits(encoded: Encoded, layout: Layout) -> bool:
+def suits(prepared: Prepared) -> bool:
     """Return whether series are long and dense enough for a front end: 48 samples, half of the values observed."""
-    if len(encoded) == 0 or np.median(encoded.lengths) < _LEAST_LENGTH:
+    if len(prepared) == 0 or np.median(prepared.lengths) < _LEAST_LENGTH:
         return False
-    masks = encoded.x[:, layout.mask : layout.since]
-    return masks.shape[1] == 0 or float(masks.mean()) >= _LEAST_OBSERVED
+    layout = prepared.encoder.layout_
+    if layout.since == layout.mask:
+        return True
+    observed = values = 0
+    for _, part in drawn(prepared.data).blocks():
+        steps = prepared.encoder.binned(part).values
+        observed, values = observed + int(np.count_nonzero(~np.isnan(steps))), values + steps.size
+    return observed >= _LEAST_OBSERVED * values
 
 
 def takes_front_end(network: Network) -> bool:

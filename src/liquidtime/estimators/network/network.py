@@ -164,9 +164,17 @@ class SeriesNetwork(nn.Module):
             (B, K) the outputs, and the new state.
 
         """
-        y, h = self._steps().step(x, state.h, dt)
-        after = NetworkState(h, state.pool.add(y))
+        y, after = self.advance(x, state, dt)
         return self._read(y, after.pool, x, history, static), after
+
+    def advance(self, x: Tensor, state: NetworkState, dt: Tensor) -> tuple[Tensor, NetworkState]:
+        """Take one step of each series without reading it out: the layer's outputs (B, H), and the new state."""
+        y, h = self._steps().step(x, state.h, dt)
+        return y, NetworkState(h, state.pool.add(y))
+
+    def read(self, y: Tensor, state: NetworkState, x: Tensor, history: Tensor, static: Tensor) -> Tensor:
+        """Return (B, K) the outputs after a step that `advance` took; arguments as `step`."""
+        return self._read(y, state.pool, x, history, static)
 
     def with_own_loss(self, loss: Loss) -> Loss:
         """Return a task's loss and, added to its mean, the own loss of the model that ran before, if it has one."""

@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.baselines.features import ConvolutionFeatures, RichFeatures, RunningFeatures
-from liquidtime.baselines.features.convolutions import TAPS, VIEWS, Kernel, names_of
+from liquidtime.baselines.features.contests import SIZE, Contest
+from liquidtime.baselines.features.convolutions import Kernel, names_of
 from liquidtime.baselines.features.periods import MOST_FREQUENCIES, FrequencyGrid
 from liquidtime.baselines.features.resampling import MOST_POINTS, RegularGrid
+from liquidtime.baselines.features.responses import TAPS, VIEWS
 from liquidtime.baselines.features.rich import Plan
 from liquidtime.data import SeriesEncoder, SeriesSet
 
@@ -23,6 +25,7 @@ _KINDS = {
     "view": np.int64, "dilation": np.int64, "triple": np.int64, "count": np.int64, "channel": np.int64,
     "thresholds": np.float32,
 }  # fmt: skip
+_CONTESTS = ("contest_view", "contest_dilation", "contest_triples", "contest_count", "contest_channel")
 
 
 def stored_rich(features: RichFeatures) -> dict[str, Any]:
@@ -124,7 +127,18 @@ def stored_convolutions(features: ConvolutionFeatures) -> tuple[dict[str, Any], 
         "channel": [channel for kernel in kernels for channel in kernel.channels],
         "thresholds": [kernel.thresholds for kernel in kernels],
     }
-    return facts, {name: np.array(arrays[name], dtype=kind) for name, kind in _KINDS.items()}
+    contests = features.contests_
+    columns: tuple[list[Any], ...] = (
+        [VIEWS.index(contest.view) for contest in contests],
+        [contest.dilation for contest in contests],
+        [contest.triples for contest in contests],
+        [len(contest.channels) for contest in contests],
+        [channel for contest in contests for channel in contest.channels],
+    )
+    groups = {name: np.array(own, dtype=np.int64) for name, own in zip(_CONTESTS, columns, strict=True)}
+    return facts, {name: np.array(arrays[name], dtype=kind) for name, kind in _KINDS.items()} | (
+        groups if contests else {}
+    )
 
 
 def restored_convolutions(stored: Any, arrays: Arrays, encoder: SeriesEncoder) -> ConvolutionFeatures:
@@ -151,8 +165,10 @@ def restored_convolutions(stored: Any, arrays: Arrays, encoder: SeriesEncoder) -
         raise ValueError("`mean` and `scale` of convolutions must be numbers, one per channel, scales over 0")
     most = _count("most", stored["most"], 16 * MOST_POINTS)
     features.grid_ = RegularGrid(_positive("step", stored["step"]), tuple(places), most, mean, scale)
-    features.kernels_ = _kernels(arrays, C, most)
-    features.names_ = names_of(features.kernels_)
+    groups = {name: array for name, array in arrays.items() if name in _CONTESTS}
+    features.kernels_ = _kernels({name: array for name, array in arrays.items() if name not in groups}, C, most)
+    features.contests_ = _contests(groups, C, most) if groups else []  # models of before had none
+    features.names_ = names_of(features.kernels_, features.contests_)
     return features
 
 
@@ -181,6 +197,28 @@ def _kernels(arrays: Arrays, C: int, most: int) -> list[Kernel]:
             thresholds[place],
         )
         for place in range(M)
+    ]
+
+
+def _contests(arrays: Arrays, C: int, most: int) -> list[Contest]:
+    if set(arrays) != set(_CONTESTS) or any(array.dtype != np.int64 for array in arrays.values()):
+        raise ValueError(f"contests must have the arrays {', '.join(_CONTESTS)}, of whole numbers")
+    view, dilation, triples, count, channel = (arrays[name] for name in _CONTESTS)
+    M = len(view)
+    if [array.shape for array in (view, dilation, triples, count)] != [(M,), (M,), (M, SIZE, 3), (M,)]:
+        raise ValueError(f"contests must have a view, a dilation, {SIZE} times three taps and channels each")
+    if not 0 < M * SIZE <= _MOST_KERNELS or channel.shape != (int(np.clip(count, 0, C).sum()),):
+        raise ValueError("contests must have as many channels as they say")
+    bounds = (
+        (view, 0, len(VIEWS) - 1), (dilation, 1, most), (triples, 0, TAPS - 1), (count, 1, C), (channel, 0, C - 1),
+    )  # fmt: skip
+    for array, low, high in bounds:
+        if array.min() < low or array.max() > high:
+            raise ValueError(f"contests must have numbers from {low} to {high} where they have others")
+    owned = np.split(channel, np.cumsum(count)[:-1])
+    return [
+        Contest(VIEWS[own[0]], int(own[1]), tuple((a, b, c) for a, b, c in own[2].tolist()), tuple(own[3].tolist()))
+        for own in zip(view, dilation, triples, owned, strict=True)
     ]
 
 

@@ -92,8 +92,8 @@ class CpuStepper(Stepper):
         y, hn = x.new_empty(B, H), x.new_empty(layers, B, H)
         mn = None if m is None else x.new_empty(layers, B, H)
         number = type(dt) is float
-        read = [x, h, x if number else dt, h if m is None else m, *self._sources]  # type: ignore[list-item]
-        if any(map(_is_negated, read)):
+        read = [x, h, x if number else dt, h if m is None else m, *self._sources]
+        if any(map(_is_negated, read)):  # type: ignore[arg-type]
             return None
         code = self.run(
             self.pack(

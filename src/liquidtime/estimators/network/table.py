@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -74,8 +75,26 @@ class ReadOutTable:
             torch.from_numpy(table.astype(np.float32)),
         )
 
+    @staticmethod
+    def beside(tables: Sequence[ReadOutTable]) -> ReadOutTable | None:
+        """Return tables of the same pieces as one, whose rows are theirs side by side; None if the pieces differ."""
+        first = tables[0]
+        names = ("columns", "knots", "pieces", "low", "width", "corners")
+        if not all(torch.equal(getattr(one, name), getattr(first, name)) for one in tables for name in names):
+            return None
+        return replace(first, rows=torch.cat([one.rows for one in tables], dim=1))
 
-@torch.library.custom_op("liquidtime_export::interpolate", mutates_args=())
+    def places(self, columns: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the (B, 2Q) rows that columns (B, G) lie between, and the share of each; their sum is the read-out."""
+        seen = columns.index_select(1, self.columns)  # (B, Q)
+        k = torch.searchsorted(self.knots, seen.t().contiguous(), right=True).t().sub_(1).clamp_(min=0)
+        piece = self.pieces + k
+        f = ((seen - self.low[piece]) / self.width[piece]).clamp_(0.0, 1.0)
+        at = self.corners + k
+        return torch.cat([at, at + 1], dim=1), torch.cat([1 - f, f], dim=1)
+
+
+@torch.library.custom_op("liquidtime::interpolate", mutates_args=())
 def interpolate(
     seen: Tensor, knots: Tensor, pieces: Tensor, low: Tensor, width: Tensor, corners: Tensor, rows: Tensor
 ) -> Tensor:

@@ -1,0 +1,107 @@
+"""What of a model is exported: all of it, or the networks inside a stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from liquidtime.baselines.features.temperature import Calibration
+from liquidtime.data import SeriesSet
+from liquidtime.errors import unknown_choice
+from liquidtime.estimators import StackedForecaster
+from liquidtime.estimators.stacking.base import StackedEstimator
+from liquidtime.estimators.stacking.fitting import NETWORKS, RUNNING_BOOSTING
+from liquidtime.tasks import task_of
+from liquidtime.training import METRICS
+
+ALL, ALONE = PARTS = ("all", "networks")
+"""What can be exported of a model."""
+
+
+def part_of_model(model: Any, part: str) -> Any:
+    """Return the estimator to export.
+
+    Args:
+        model: fitted.
+        part: "all", or "networks" for those of a stack, which other models are anyway.
+
+    Raises:
+        ValueError: no such part, or "all" of a stack with parts that read whole series; with the reason.
+
+    """
+    if part not in PARTS:
+        raise unknown_choice("part", part, PARTS)
+    if not is_stack(model) or not hasattr(model, "cfc_"):
+        return model
+    if part == ALONE or _networks_only(model):
+        return model.cfc_
+    raise ValueError(_refusal(model))
+
+
+def is_stack(model: Any) -> bool:
+    """Return whether a model has other parts than networks."""
+    return isinstance(model, StackedEstimator | StackedForecaster)
+
+
+def change_in_words(model: Any, data: SeriesSet | None, target: Any) -> str:
+    """Say what a stack loses without its other parts.
+
+    Args:
+        model: the whole stack.
+        data: series to compare on; without any the figures of training are given.
+        target: of these series, as `fit` takes it; a forecaster needs none.
+    """
+    if data is not None and isinstance(model, StackedForecaster):
+        whole, alone = (one.compare(data)["model"] for one in (model, model.cfc_))
+        figures = [f"{name} {getattr(whole, name):.4g} -> {getattr(alone, name):.4g}" for name in ("mse", "mae")]
+        return f"networks and naive forecasts without the stack's other parts; on {len(data):,} series: " + ", ".join(
+            figures
+        )
+    if data is not None and target is not None:
+        task = task_of(model)
+        figures = []
+        compared = [task.compare(one, "model", None, (data, target)).figures["model"] for one in (model, model.cfc_)]
+        for name, whole_figure in compared[0].items():
+            label = METRICS[name].label if name in METRICS else name
+            figures.append(f"{label} {whole_figure.value:.4f} -> {compared[1][name].value:.4f}")
+        return f"networks alone, without the stack's other parts; on {len(data):,} series: " + ", ".join(figures)
+    return f"networks alone, without the stack's other parts; {_out_of_fold(model)}"
+
+
+def _networks_only(model: Any) -> bool:
+    """Return whether a stack answers what its networks answer."""
+    return isinstance(model, StackedEstimator) and not model._feature_parts and model.calibration_ == Calibration()
+
+
+def _refusal(model: Any) -> str:
+    parts = [f"{each.name} {each.weight:.2f}" for each in model.parts_ if each.weight > 0]
+    others = [each.name for each in model.parts_ if each.weight > 0 and each.name != NETWORKS]
+    if isinstance(model, StackedForecaster):
+        reason = "boosting and the linear model read features of many past values"
+    elif not others:
+        reason = "its probabilities are calibrated after the networks"
+    elif others == [RUNNING_BOOSTING]:
+        reason = "boosting reads a table of running features"
+    else:
+        reason = f"{' and '.join(others)} read{'s' if len(others) == 1 else ''} features of whole series"
+    return (
+        f"this model is a stack ({', '.join(parts)}): {reason}, which a state of fixed size does not hold. Export its "
+        f"networks alone with --part networks (in Python part='networks'); {_out_of_fold(model)}."
+    )
+
+
+def _out_of_fold(model: Any) -> str:
+    """Say how good the networks of a stack were beside all of it, on series that neither was fitted to."""
+    own: Mapping[str, float] = next((each.figures for each in model.parts_ if each.name == NETWORKS), {})
+    pairs = [
+        f"{METRICS[name].label if name in METRICS else name} {model.figures_[name]:.4g} -> {own[name]:.4g}"
+        for name in model.figures_
+        if name in own and np.isfinite(own[name])
+    ]
+    if not pairs and model.figures_:
+        return "training gave the networks up, as they add nothing here: check them on data of your own before use"
+    if not pairs:
+        return "training held no series out to compare them"
+    return "on series held out in training, stack -> networks: " + ", ".join(pairs)
