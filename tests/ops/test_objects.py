@@ -26,9 +26,7 @@ def way(request, monkeypatch):
         pytest.skip("this Python's dictionaries have no versions")
     if request.param == "walk":
         monkeypatch.setattr(objects, "have_versions", lambda: False)
-    objects._same.cache_clear()
-    yield request.param
-    objects._same.cache_clear()
+    return request.param
 
 
 def rebase(thing):

@@ -7,7 +7,7 @@ import functools
 import gc
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import c_char_p, c_int64, c_void_p
 from typing import Any
 
@@ -30,6 +30,8 @@ def version_of(table: dict[Any, Any]) -> int:
 def have_versions() -> bool:
     """Return whether dictionaries have versions: in Pythons that were tried, and only if a trial shows them."""
     if sys.version_info[:2] not in ((3, 11), (3, 12)) or struct.calcsize("P") != 8:
+        return False
+    if not hasattr(library.held(), "lt_same_versions"):  # a library that was built before it had this
         return False
     trial = _Trial()
     table, other = vars(trial), {"a": 1}
@@ -55,14 +57,12 @@ def have_versions() -> bool:
 
 
 @functools.cache
-def _same() -> tuple[Callable[..., int], bytes] | None:
-    """Return the library's function and what it calls, or None where nobody holds a lock on the interpreter."""
+def _functions() -> bytes | None:
+    """Return what the library calls, or None where nobody holds a lock on the interpreter."""
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
-    same = library.held().lt_same
-    same.argtypes = [c_char_p, c_char_p, c_int64, c_int64, c_int64]
     addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value for name in _FUNCTIONS]
-    return same, struct.pack("=5Qq", *addresses, _VERSION if have_versions() else 0)
+    return struct.pack("=5Q", *addresses)
 
 
 class Watch:
@@ -88,15 +88,17 @@ class Watch:
             for pair in table.items():
                 words += map(id, pair)
         self._kept = instances, watched, [[*table.items()] for table in watched], [base.__bases__ for base in classes]
-        counts = len(instances), len(classes), len(watched)
-        same = _same()
-        assert same is not None
-        self._same, self._arguments = same[0], (same[1], struct.pack(f"={len(words)}Q", *words), *counts)
+        native, sizes = library.held(), (len(instances), len(classes), len(watched))
+        given = _functions(), struct.pack(f"={len(words)}Q", *words), *sizes
+        self._same, self._arguments = (
+            (native.lt_same_versions, (*given, _VERSION)) if have_versions() else (native.lt_same, given)
+        )
+        self._same.argtypes = [c_char_p, c_char_p] + [c_int64] * (len(self._arguments) - 2)
 
     @classmethod
     def on(cls, instances: Sequence[object], dicts: Sequence[dict[Any, Any]]) -> Watch | None:
         """Return a watch, or None where there can be none."""
-        return cls(instances, dicts) if library.is_built() and _same() is not None else None
+        return cls(instances, dicts) if library.is_built() and _functions() is not None else None
 
     def holds(self) -> bool:
         """Return whether everything is the very object that it was; False does not say that it matters."""
