@@ -89,10 +89,10 @@ class Watch:
                 words += map(id, pair)
         self._kept = instances, watched, [[*table.items()] for table in watched], [base.__bases__ for base in classes]
         native, sizes = library.held(), (len(instances), len(classes), len(watched))
-        given = _functions(), struct.pack(f"={len(words)}Q", *words), *sizes
-        self._same, self._arguments = (
-            (native.lt_same_versions, (*given, _VERSION)) if have_versions() else (native.lt_same, given)
-        )
+        self._arguments: tuple[Any, ...] = (_functions(), struct.pack(f"={len(words)}Q", *words), *sizes)
+        self._same = native.lt_same
+        if have_versions():
+            self._same, self._arguments = native.lt_same_versions, (*self._arguments, _VERSION)
         self._same.argtypes = [c_char_p, c_char_p] + [c_int64] * (len(self._arguments) - 2)
 
     @classmethod
