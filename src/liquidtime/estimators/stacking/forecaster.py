@@ -187,7 +187,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         truth, since = (
             np.concatenate([getattr(one, name).reshape(-1, C) for one in judged]) for name in ("truth", "since")
         )
-        series = sum(len(fold.held) * (1 if fold.start == 0.0 else 50) for fold in folds)
+        series = sum(fold.units for fold in folds)
         parts = np.where(np.isnan(truth)[..., None], 0.0, parts)
         cfc.blend_ = fit_blend(parts[..., : len(PARTS)], truth, since, series)
         self.blend_ = fit_blend(parts, truth, since, series, NAMES)
