@@ -222,7 +222,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
             groups, order = (None if each is None else each[train] for each in (groups, order))
         self._prepare(data)
         fold = forecast_folds(data, 1, self.seed_, groups, order)[0]
-        self._tried, judged = search(self, fold)
+        self._tried, (judged,) = search(self, [fold])
         self._train(data, held, {"folder": folder, "resume": resume})
         C, J = judged.parts.shape[2:]
         parts, truth, since = judged.parts.reshape(-1, C, J), judged.truth.reshape(-1, C), judged.since.reshape(-1, C)
