@@ -57,8 +57,9 @@ from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
-_CUTS, _QUESTIONS = 32, 4
-"""Most cuts of a series in a training step, and later samples that each asks for."""
+_CUTS, _FEWEST_CUTS, _COLUMNS, _QUESTIONS = 32, 8, 4096, 4
+"""Most and fewest cuts of a series in a training step, columns that the read-out may see at all of them together, and
+later samples that each asks for."""
 _FARTHEST = 10.0
 """Where a target is cut in training, in standard deviations: one outlier is not to drown the rest."""
 
@@ -116,6 +117,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         budget: "quick" or "search". A search tries 1, 4 and 10 times the epochs of `epochs=None`, as long as that helps
             on what is held out and does not read too many samples.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+            The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
 
     Attributes:
@@ -159,6 +162,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         known: Sequence[str] | None = None,
         budget: str = SEARCH,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -166,7 +170,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, random_state=random_state, verbose=verbose,
+            budget=budget, random_state=random_state, n_jobs=n_jobs, verbose=verbose,
         )  # fmt: skip
         self.horizon = horizon
         self.targets = targets
@@ -221,11 +225,11 @@ class CfCForecaster(Forecasts, SeriesEstimator):
             groups, order = (None if each is None else each[train] for each in (groups, order))
         self._prepare(data)
         fold = forecast_folds(data, 1, self.seed_, groups, order)[0]
-        self._tried, judged = search(self, fold)
+        self._tried, (judged,) = search(self, [fold])
         self._train(data, held, {"folder": folder, "resume": resume})
         C, J = judged.parts.shape[2:]
         parts, truth, since = judged.parts.reshape(-1, C, J), judged.truth.reshape(-1, C), judged.since.reshape(-1, C)
-        self.blend_ = fit_blend(parts, truth, since, len(fold.held) * (1 if fold.start == 0.0 else 50))
+        self.blend_ = fit_blend(parts, truth, since, fold.units)
         return self
 
     def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
@@ -298,7 +302,9 @@ class CfCForecaster(Forecasts, SeriesEstimator):
     def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         """Cut each series at many steps, ask for later ones, and compare; at random in training, at fixed ones else."""
         assert isinstance(network, ForecastNetwork)
-        draw = Draw.of(sample, _CUTS, _QUESTIONS, self.horizon_ / self._scene.time_scale, network.training)
+        columns = sample.x.shape[2] + sample.history.shape[-1]
+        cuts = max(_FEWEST_CUTS, min(_CUTS, _COLUMNS // columns))  # the more channels, the dearer is a cut
+        draw = Draw.of(sample, cuts, _QUESTIONS, self.horizon_ / self._scene.time_scale, network.training)
         anchors, asked, truth, counts = answers_of(draw, sample, target, self._scene)
         context = network.contexts(*sample[:5], draw.cut).flatten(0, 1)
         return squared_error(network.decode(context, anchors, asked), truth.clamp(-_FARTHEST, _FARTHEST), counts)
