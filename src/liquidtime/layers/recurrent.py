@@ -212,9 +212,9 @@ class Recurrent(Published, nn.Module):
             h0: the state to start from; None starts at 0.
             dt: as `forward` takes it.
             chunks: how many per series; "auto" makes eight rows per thread, of 256 steps or more, or none.
-            tolerance: the largest difference of a number of the state at which two paths have met. At 0 they must be the
-                same in every bit, and so is all that follows; above, a network that magnifies small differences may
-                make more of it later.
+            tolerance: the largest difference of a number of the state at which two paths have met. At 0 they must be
+                the same in every bit, and so is all that follows; above, a network that magnifies small differences
+                may make more of it later.
 
         Returns:
             y, h as `forward` returns them, the largest `gap` at which paths were taken to have met, and how many
