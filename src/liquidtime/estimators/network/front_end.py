@@ -9,9 +9,11 @@ from torch.nn.functional import batch_norm, pad, silu
 
 from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.encoder_layout import Layout
+from liquidtime.estimators.network import shape_statistics
 from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.estimators.network.reader import WholeSeriesReader
 from liquidtime.networks import Network, entry_of, recurrent_layer
+from liquidtime.training.ranks import share, summed
 
 AUTO = "auto"
 GLOBAL, OWN = FRONT_ENDS = ("convolution", "convolution-own")
@@ -20,17 +22,22 @@ _KERNEL, _LAYERS = 9, 3
 _STRIDE = 2**_LAYERS
 _LEAST_LENGTH, _LEAST_OBSERVED = 48, 0.5
 _LEAST_DEVIATION = 1e-3
+_MOMENTUM, _SMALL = 0.1, 1e-5
+"""Of batch normalisation: how fast its statistics follow, and what is added to a variance. torch's own."""
+_MOST_SUMMARY = 4.0
+"""Deviations beyond which a statistic of a series says no more."""
 
 
 class ConvolutionalReader(WholeSeriesReader):
     """Three strided convolutions, 8 samples per step in all, and a recurrent layer in both directions of time.
 
         u_0 = [ values ; masks ; log(1 + dt) ],   u_i = silu(norm(convolution(u_{i-1}))), every second place
-        y = [ →layer(u_3) ; ←layer(u_3) ],   each step an eighth of the time since the one before
+        y = [ →layer(u_3) ; ←layer(u_3) ; norm(statistics) ],   each step an eighth of the time since the one before
 
     What lies past the end of a series is 0 before every convolution, so that no output depends on the other series of
     a batch. In the form "convolution-own" each channel of each series is brought to mean 0 and deviation 1 first; the
-    read-out knows both from the history.
+    read-out knows both from the history. Statistics of the whole series (`shape_statistics`), the same at every step,
+    tell the read-out what averages over steps do not.
 
     Args:
         network: of the recurrent layer, one that takes single steps.
@@ -72,7 +79,8 @@ class ConvolutionalReader(WholeSeriesReader):
             self.norms.append(nn.LayerNorm(channels) if form == OWN else _BatchNorm(channels))
             width = channels
         self.layer = recurrent_layer(network, channels, hidden_size, backbone_units, num_layers, bidirectional=True)
-        self.output_size = self.layer.output_size
+        self.summary = _BatchNorm(shape_statistics.size(len(values)))
+        self.output_size = self.layer.output_size + len(self.summary.weight)
 
     @property
     def causal(self) -> bool:
@@ -106,7 +114,9 @@ class ConvolutionalReader(WholeSeriesReader):
         clock = dt.double().cumsum(dim=1)[:, ::_STRIDE]  # (B, steps), at the sample in the middle of each kernel
         between = torch.diff(clock, dim=1, prepend=clock[:, :1]).to(dt.dtype) / _STRIDE
         y, _ = self.layer(u, dt=between, lengths=left)
-        return y, None
+        found = shape_statistics.shape_statistics(x[..., self.columns], dt, lengths).unsqueeze(1)  # (B, 1, Q)
+        summary = self.summary(found, torch.ones_like(found[..., :1])).clamp(-_MOST_SUMMARY, _MOST_SUMMARY)
+        return torch.cat([y, summary * _inside(y.shape[1], left)], dim=-1), None
 
     def _scaled(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Return (B, T, V) the values, those of the form "convolution-own" in the scale of their own series."""
@@ -139,9 +149,26 @@ class _BatchNorm(nn.Module):
         """Return (B, T, W) the normalised steps, 0 where `inside` (B, T, 1) is."""
         chosen = inside.squeeze(-1) > 0
         rows = u[chosen]
+        if self.training and share() is not None:
+            return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), self._shared(rows))
         learns = self.training and len(rows) > 1
         normed = batch_norm(rows, self.mean, self.variance, self.weight, self.bias, training=learns)
         return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), normed)
+
+    def _shared(self, rows: Tensor) -> Tensor:
+        """Return rows normalised by the mean and the variance of those of all ranks."""
+        wide = rows.double()  # so that the mean of equal numbers is this number
+        total = summed(torch.cat([wide.sum(dim=0), wide.new_tensor([float(len(rows))])]))
+        count = float(total[-1].detach())
+        if count <= 1:
+            return batch_norm(rows, self.mean, self.variance, self.weight, self.bias)
+        mean = total[:-1] / count
+        variance = summed((wide - mean).square().sum(dim=0)) / count
+        with torch.no_grad():
+            self.mean.lerp_(mean.to(rows.dtype), _MOMENTUM)
+            self.variance.lerp_((variance * count / (count - 1)).to(rows.dtype), _MOMENTUM)
+        scaled = ((wide - mean) / (variance + _SMALL).sqrt()).to(rows.dtype)
+        return scaled * self.weight + self.bias
 
 
 def suits(prepared: Prepared) -> bool:
