@@ -11,7 +11,8 @@ import torch
 
 import liquidtime as lt
 from export.models import MODELS, trained
-from liquidtime.export.step import step_graph, step_of
+from liquidtime.export.graphs import step_graph
+from liquidtime.export.of_model import step_of
 from liquidtime.export.trace import trace
 from oracles.series import random_set
 

@@ -12,6 +12,7 @@ from liquidtime.data.encoding import SeriesEncoder
 from liquidtime.data.encoding.history import STATISTICS, History
 from liquidtime.data.encoding.scaling import Scaling
 from liquidtime.export.layout import Layout
+from liquidtime.export.operations import log1p
 
 Fields = dict[str, Tensor]
 """Parts of a state by name, each (B, n)."""
@@ -67,14 +68,6 @@ class ScalingStep(nn.Module):
         if self._any_logged:
             raw = torch.where(self.logged, log1p(raw.clamp(min=0.0) / self.unit), raw)
         return ((torch.minimum(torch.maximum(raw, self.low), self.high) - self.mean) / self.scale).float()
-
-
-def log1p(v: Tensor) -> Tensor:
-    """Return log(1 + v) of float64 v >= 0 by the logarithm alone, to a few units in the last place."""
-    u = 1.0 + v
-    apart = u - 1.0
-    none = apart == 0
-    return torch.where(none, v, torch.log(u) * (v / torch.where(none, torch.ones_like(apart), apart)))
 
 
 class NewestTime:

@@ -22,7 +22,8 @@ TYPES = {
 _PLAIN = {
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min", "neg": "Neg", "abs": "Abs",
     "exp": "Exp", "log": "Log", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus", "relu": "Relu",
-    "erf": "Erf", "sqrt": "Sqrt", "floor": "Floor", "eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater",
+    "erf": "Erf", "sqrt": "Sqrt", "floor": "Floor", "sin": "Sin", "cos": "Cos",
+    "eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater",
     "ge": "GreaterOrEqual", "and": "And", "or": "Or", "not": "Not", "where": "Where",
 }  # fmt: skip
 

@@ -10,10 +10,12 @@ import torch
 from onnx import TensorProto, helper
 
 from liquidtime.cells import Cell
+from liquidtime.export.forecast_step import ForecastStep
+from liquidtime.export.graphs import advance_graph, read_graph, step_graph
 from liquidtime.export.member_step import LayerStep
 from liquidtime.export.onnx_graph import Nodes, declared, model_of
 from liquidtime.export.simplify import simplified
-from liquidtime.export.step import Step, part_of, read_graph, step_graph
+from liquidtime.export.step import Step
 from liquidtime.export.trace import Graph, Value, trace
 from liquidtime.layers import Recurrent
 
@@ -27,30 +29,48 @@ def step_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     observed, and `static` (B, F) likewise, where there are static features. Outputs `doubles_after`, `floats_after` and
     `prediction` (B, K).
     """
-    graph, nodes = step_graph(step), Nodes()
-    names = {name: name for name in (*STATE, "t")} | _observed(nodes, graph, ("values", "seen"))
-    names |= _observed(nodes, graph, ("static", "known"))
-    outputs = nodes.add_graph(graph, names)
-    for name, made in outputs.items():
-        nodes.add("Identity", [made], name)
-    given = [name for name in (*STATE, "t", "values", "static") if graph.inputs[name].shape != (0,)]
-    return model_of(
-        "step",
-        nodes,
-        [declared(name, graph.inputs[name]) for name in given],
-        [declared(name, value) for name, value in graph.outputs.items()],
-        metadata,
-    )
+    return _plain_model("step", step_graph(step), metadata)
+
+
+def forecast_model(step: ForecastStep, metadata: Mapping[str, str]) -> onnx.ModelProto:
+    """Return the model of a forecast from the states of B series.
+
+    Inputs `doubles` and `floats`, `static` (B, F) as in `step_model`, `asked` (B,) the times, `coverage` (B,) of the
+    intervals, and `future` (B, K) the known channels at those times, NaN for those that stay as they are, where there
+    are any. Output `prediction` (B, 3C): forecasts, lower and upper ends.
+    """
+    return _plain_model("forecast", read_graph(step), metadata)
+
+
+def _plain_model(name: str, graph: Graph, metadata: Mapping[str, str]) -> onnx.ModelProto:
+    """Return a graph as a model, with one input for numbers and whether they are there."""
+    nodes = Nodes()
+    flags = {"values": "seen", "static": "known", "future": "given"}
+    names: dict[str, str] = {}
+    given = []
+    for own, value in graph.inputs.items():
+        if own in flags.values():
+            continue
+        if own in flags:
+            names |= _observed(nodes, graph, (own, flags[own]))
+        else:
+            names[own] = own
+        if value.shape != (0,):
+            given.append(declared(own, value))
+    for output, made in nodes.add_graph(graph, names).items():
+        nodes.add("Identity", [made], output)
+    return model_of(name, nodes, given, [declared(own, value) for own, value in graph.outputs.items()], metadata)
 
 
 def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     """Return the model of whole series: a `Scan` over the very step of `step_model`, then its prediction.
 
     Inputs `times` (B, T), `values` (B, T, C) with NaN for not observed, `lengths` (B,) samples of each series, of which
-    those behind change nothing, and `static` (B, F) where there are static features. Output `prediction` (B, K).
+    those behind change nothing, and `static` (B, F) where there are static features. Output `prediction` (B, K). Of a
+    forecaster also the inputs of `forecast_model`, and `origin` (B,), the zero of a series' clock in time units since
+    1970 or NaN, where it knows the calendar.
     """
-    whole = step_graph(step)
-    advance, read = part_of(whole, ("doubles_after", "floats_after")), read_graph(step)
+    advance, read = advance_graph(step), read_graph(step)
     inside = _live_step(advance)
     nodes = Nodes()
     B = nodes.add("Shape", ["lengths"])
@@ -59,7 +79,10 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
         size = np.array(advance.inputs[name].shape, dtype=np.int64)
         kind = np.float64 if name == "doubles" else np.float32
         zero = nodes.constant(np.zeros((), dtype=kind))
-        starts.append(nodes.add("Expand", [zero, nodes.add("Concat", [B, nodes.constant(size)], axis=0)]))
+        dated = _dated(nodes, step) if name == "doubles" else []
+        size = size - len(dated)
+        first = nodes.add("Expand", [zero, nodes.add("Concat", [B, nodes.constant(size)], axis=0)])
+        starts.append(nodes.add("Concat", [first, *dated], axis=1) if dated else first)
     T = nodes.add("Slice", [nodes.add("Shape", ["times"]), *(nodes.constant(np.array([at])) for at in (1, 2))])
     T = nodes.add("Squeeze", [T, nodes.constant(np.array([0]))])
     zero, one = (nodes.constant(np.array(number, dtype=np.int64)) for number in (0, 1))
@@ -73,6 +96,11 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
         )
     )
     names = dict(zip(STATE, after, strict=True)) | _observed(nodes, read, ("static", "known"))
+    asked: list[str] = [name for name in ("asked", "coverage") if name in read.inputs]
+    names |= {name: name for name in asked}
+    if "future" in read.inputs:
+        names |= _observed(nodes, read, ("future", "given"))
+        asked += ["future"] if read.inputs["future"].shape != (0,) else []
     nodes.add("Identity", [nodes.add_graph(read, names)["prediction"]], "prediction")
     inputs = [
         declared("times", advance.inputs["t"], ["T"]),
@@ -81,7 +109,22 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     ]
     if read.inputs["static"].shape != (0,):
         inputs.append(declared("static", read.inputs["static"]))
+    inputs += [declared(name, read.inputs[name]) for name in asked]
+    if isinstance(step, ForecastStep) and step.clock:
+        inputs.append(helper.make_tensor_value_info("origin", TensorProto.DOUBLE, ["B"]))
     return model_of("series", nodes, inputs, [declared("prediction", read.outputs["prediction"])], metadata)
+
+
+def _dated(nodes: Nodes, step: Step) -> list[str]:
+    """Return the last two doubles of a state, (B, 1) each, from the input `origin`, where a model has them."""
+    if not isinstance(step, ForecastStep) or not step.clock:
+        return []
+    assert [field.start for field in step.clock.values()] == [step.layout.doubles - 2, step.layout.doubles - 1]
+    origin = nodes.add("Unsqueeze", ["origin", nodes.constant(np.array([1]))])
+    missing = nodes.add("IsNaN", [origin])
+    zero = nodes.constant(np.zeros((), dtype=np.float64))
+    known = nodes.add("Cast", [nodes.add("Not", [missing])], to=TensorProto.DOUBLE)
+    return [nodes.add("Where", [missing, zero, origin]), known]
 
 
 def layer_model(layer: Recurrent) -> onnx.ModelProto:
@@ -170,7 +213,7 @@ def _live_step(advance: Graph) -> onnx.GraphProto:
     missing = body.add("IsNaN", ["body_values"])
     zero = body.constant(np.zeros((), dtype=np.float32))
     inputs |= {"values": body.add("Where", [missing, zero, "body_values"]), "seen": body.add("Not", [missing])}
-    outputs = body.add_graph(advance, inputs | {"static": "", "known": ""})
+    outputs = body.add_graph(advance, {name: inputs.get(name, "") for name in advance.inputs})
     here = body.add("Unsqueeze", ["body_live", body.constant(np.array([1]))])
     for name in STATE:
         body.add("Where", [here, outputs[f"{name}_after"], f"body_{name}"], f"body_{name}_after")

@@ -2,7 +2,7 @@
 
 Elementwise kinds, which broadcast as in torch (one, two or three inputs):
 
-    add sub mul div max min neg abs exp log tanh sigmoid softplus relu erf sqrt floor
+    add sub mul div max min neg abs exp log tanh sigmoid softplus relu erf sqrt floor sin cos
     eq ne lt le gt ge and or not where (condition, then, else) cast same
 
 and the others:
@@ -53,6 +53,8 @@ ELEMENTWISE = frozenset(
         "erf",
         "sqrt",
         "floor",
+        "sin",
+        "cos",
         "eq",
         "ne",
         "lt",
@@ -117,9 +119,44 @@ for _name, _kind in {
     NORMAL[f"aten.{_name}"] = _binary(_kind)
 for _name, _kind in {
     "neg": "neg", "abs": "abs", "exp": "exp", "log": "log", "tanh": "tanh", "sigmoid": "sigmoid", "relu": "relu",
-    "erf": "erf", "sqrt": "sqrt", "floor": "floor", "logical_not": "not", "bitwise_not": "not",
+    "erf": "erf", "sqrt": "sqrt", "floor": "floor", "sin": "sin", "cos": "cos", "logical_not": "not",
+    "bitwise_not": "not",
 }.items():  # fmt: skip
     NORMAL[f"aten.{_name}"] = _unary(_kind)
+
+
+def _decomposed(function: Callable[[Tensor], Tensor]) -> Normal:
+    """Return how an operation is recorded that is computed by others."""
+
+    def record(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
+        with recorder:
+            made = function(args[0])
+        recorder.same(result, recorder.value_of(made))
+
+    return record
+
+
+def log1p(v: Tensor) -> Tensor:
+    """Return log(1 + v) of float64 v >= 0 by the logarithm alone, to a few units in the last place."""
+    u = 1.0 + v
+    apart = u - 1.0
+    none = apart == 0
+    return torch.where(none, v, torch.log(u) * (v / torch.where(none, torch.ones_like(apart), apart)))
+
+
+def _asinh(x: Tensor) -> Tensor:
+    a = x.double().abs()
+    y = log1p(a + a * a / (1.0 + torch.sqrt(a * a + 1.0)))
+    return torch.where(x < 0, -y, y).to(x.dtype)
+
+
+def _expm1(x: Tensor) -> Tensor:
+    return torch.tanh(x * 0.5) * (torch.exp(x) + 1.0)
+
+
+NORMAL["aten.log1p"] = _decomposed(lambda x: log1p(x.double()).to(x.dtype))
+NORMAL["aten.asinh"] = _decomposed(_asinh)
+NORMAL["aten.expm1"] = _decomposed(_expm1)
 
 
 @_normal("rsub")
@@ -206,6 +243,12 @@ def _fill(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
         raise ValueError("memory that was not filled cannot be exported")
     number = result.flatten()[0].item() if result.numel() else 0.0
     recorder.add("fill", [recorder.value_of(args[0])], result, number=number)
+
+
+@_normal("isnan")
+def _isnan(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
+    """Record that nothing is NaN: a step has flags in its place."""
+    recorder.add("fill", [recorder.value_of(args[0])], result, number=False)
 
 
 @_normal("addmm")

@@ -15,7 +15,8 @@ _PLAIN: dict[str, Callable[..., Tensor]] = {
     "add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "max": torch.maximum, "min": torch.minimum,
     "neg": torch.neg, "abs": torch.abs, "exp": torch.exp, "log": torch.log, "tanh": torch.tanh,
     "sigmoid": torch.sigmoid, "softplus": torch.nn.functional.softplus, "relu": torch.relu, "erf": torch.erf,
-    "sqrt": torch.sqrt, "floor": torch.floor, "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le,
+    "sqrt": torch.sqrt, "floor": torch.floor, "sin": torch.sin, "cos": torch.cos,
+    "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le,
     "gt": torch.gt, "ge": torch.ge, "and": torch.logical_and, "or": torch.logical_or, "not": torch.logical_not,
     "where": torch.where, "linear": torch.nn.functional.linear, "interpolate": interpolate,
 }  # fmt: skip
