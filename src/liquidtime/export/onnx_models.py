@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 from liquidtime.cells import Cell
 from liquidtime.export.forecast_step import ForecastStep
 from liquidtime.export.graphs import advance_graph, read_graph, step_graph
+from liquidtime.export.lanes import with_lanes
 from liquidtime.export.member_step import LayerStep
 from liquidtime.export.onnx_graph import Nodes, declared, model_of
 from liquidtime.export.simplify import simplified
@@ -29,7 +30,7 @@ def step_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     observed, and `static` (B, F) likewise, where there are static features. Outputs `doubles_after`, `floats_after` and
     `prediction` (B, K).
     """
-    return _plain_model("step", step_graph(step), metadata)
+    return _plain_model("step", with_lanes(step_graph(step), step.layout), metadata)
 
 
 def forecast_model(step: ForecastStep, metadata: Mapping[str, str]) -> onnx.ModelProto:
@@ -39,7 +40,7 @@ def forecast_model(step: ForecastStep, metadata: Mapping[str, str]) -> onnx.Mode
     intervals, and `future` (B, K) the known channels at those times, NaN for those that stay as they are, where there
     are any. Output `prediction` (B, 3C): forecasts, lower and upper ends.
     """
-    return _plain_model("forecast", read_graph(step), metadata)
+    return _plain_model("forecast", with_lanes(read_graph(step), step.layout), metadata)
 
 
 def _plain_model(name: str, graph: Graph, metadata: Mapping[str, str]) -> onnx.ModelProto:
@@ -70,7 +71,7 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     forecaster also the inputs of `forecast_model`, and `origin` (B,), the zero of a series' clock in time units since
     1970 or NaN, where it knows the calendar.
     """
-    advance, read = advance_graph(step), read_graph(step)
+    advance, read = (with_lanes(graph, step.layout) for graph in (advance_graph(step), read_graph(step)))
     inside = _live_step(advance)
     nodes = Nodes()
     B = nodes.add("Shape", ["lengths"])

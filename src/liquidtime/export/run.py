@@ -44,6 +44,9 @@ def _computed(operation: Operation, given: list[Tensor], B: int) -> Tensor:
     x = given[0]
     if kind == "cast":
         return x.to(output.dtype)
+    if kind == "linears":
+        products = torch.einsum("blm,lnm->bln", x, given[1])
+        return products + given[2] if len(given) > 2 else products
     if kind == "sum":
         return x.sum(dim=options["axis"] + 1, keepdim=options["keep"])
     if kind == "softmax":
