@@ -1,4 +1,4 @@
-"""The ONNX models of a step: one sample at a time, and whole series; and that of a bare layer."""
+"""The ONNX models of a step: one sample at a time, whole series, and forecasts."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
-from liquidtime.cells import Cell
 from liquidtime.export.forecast_step import ForecastStep
 from liquidtime.export.graphs import advance_graph, read_graph, step_graph
 from liquidtime.export.lanes import with_lanes
-from liquidtime.export.member_step import LayerStep
 from liquidtime.export.onnx_graph import Nodes, declared, model_of
-from liquidtime.export.simplify import simplified
 from liquidtime.export.step import Step
-from liquidtime.export.trace import Graph, Value, trace
-from liquidtime.layers import Recurrent
+from liquidtime.export.trace import Graph, Value
 
 STATE = ("doubles", "floats")
 
@@ -126,75 +122,6 @@ def _dated(nodes: Nodes, step: Step) -> list[str]:
     zero = nodes.constant(np.zeros((), dtype=np.float64))
     known = nodes.add("Cast", [nodes.add("Not", [missing])], to=TensorProto.DOUBLE)
     return [nodes.add("Where", [missing, zero, origin]), known]
-
-
-def layer_model(layer: Recurrent) -> onnx.ModelProto:
-    """Return the model of a bare layer over whole sequences: a `Scan` over one step of its cells.
-
-    Inputs `x` (B, T, D), `dt` (B, T), and for each part of the state `h0`, `h0_1`, … (L, B, ·); outputs `y` (B, T, ·),
-    and `h`, `h_1`, … after the last sample. With `batch_first=False` the first two axes of x, dt and y change places.
-
-    Raises:
-        ValueError: a layer in both directions, or one with an operation that has no counterpart.
-
-    """
-    step = LayerStep(layer.eval()).eval()
-    sizes = {f"s{k}": torch.zeros(1, size) for k, size in enumerate(step.sizes)}
-    example = {"x": torch.zeros(1, layer.input_size), "dt": torch.zeros(1)} | sizes
-
-    def run(x: torch.Tensor, dt: torch.Tensor, *state: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        y, after = step(x, state, dt)
-        return (y, *after)
-
-    graph = simplified(trace(run, example, ("y", *(f"{name}_after" for name in sizes))))
-    body = Nodes("body_")
-    outputs = body.add_graph(graph, {name: f"body_{name}" for name in graph.inputs})
-    ordered = [*(f"{name}_after" for name in sizes), "y"]
-    for name in ordered:
-        body.add("Identity", [outputs[name]], f"body_{name}")
-    inside = helper.make_graph(
-        body.nodes,
-        "one step",
-        [declared(f"body_{name}", graph.inputs[name]) for name in (*sizes, "x", "dt")],
-        [declared(f"body_{name}", graph.outputs[name]) for name in ordered],
-        list(body.constants.values()),
-    )
-    nodes, L = Nodes(), layer.num_layers
-    cell = layer.cells[0]
-    assert isinstance(cell, Cell)
-    parts = ["" if k == 0 else f"_{k}" for k in range(len(cell.state_sizes))]
-    starts = [
-        nodes.add("Gather", [f"h0{part}", nodes.constant(np.array(row, dtype=np.int64))], axis=0)
-        for row in range(L)
-        for part in parts
-    ]
-    ends = [f"end_{row}{part}" for row in range(L) for part in parts]
-    axis = 1 if layer.batch_first else 0
-    nodes.nodes.append(
-        helper.make_node(
-            "Scan", [*starts, "x", "dt"], [*ends, "y"], body=inside, num_scan_inputs=2,
-            scan_input_axes=[axis, axis], scan_output_axes=[axis],
-        )
-    )  # fmt: skip
-    front = nodes.constant(np.array([0]))
-    for part in parts:
-        rows = [nodes.add("Unsqueeze", [f"end_{row}{part}", front]) for row in range(L)]
-        nodes.add("Concat", rows, f"h{part}", axis=0)
-    axes = ["B", "T"] if layer.batch_first else ["T", "B"]
-
-    def flat(name: str, *shape: int | str) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
-
-    states: list[tuple[str, list[int | str]]] = [
-        (part, [L, "B", size]) for part, size in zip(parts, cell.state_sizes, strict=True)
-    ]
-    inputs = [
-        flat("x", *axes, layer.input_size),
-        flat("dt", *axes),
-        *(flat(f"h0{part}", *rest) for part, rest in states),
-    ]
-    results = [flat("y", *axes, layer.output_size), *(flat(f"h{part}", *rest) for part, rest in states)]
-    return model_of("layer", nodes, inputs, results, {})
 
 
 def _observed(nodes: Nodes, graph: Graph, names: tuple[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from pathlib import Path
 from typing import Any
@@ -52,13 +53,15 @@ def onnx(
     """
     try:
         from liquidtime.export import onnx_runner
-        from liquidtime.export.onnx_models import forecast_model, layer_model, series_model, step_model
+        from liquidtime.export.onnx_layer import layer_model
+        from liquidtime.export.onnx_models import forecast_model, series_model, step_model
     except ModuleNotFoundError as error:
         text = f"exporting to ONNX needs the package {error.name!r}: pip install 'liquidtime[export]'"
         raise ImportError(text) from error
 
     if isinstance(model, Recurrent):
-        return _layer(model, Path(path), layer_model(model).SerializeToString())
+        layer = copy.deepcopy(model).cpu().float().eval()
+        return _layer(layer, Path(path), layer_model(layer).SerializeToString())
     model = loaded(model)
     step = step_of(model, part, memory=memory, data=data)
     facts = {"part": change_in_words(model, data, target)} if is_stack(model) and part == ALONE else {}
@@ -113,8 +116,12 @@ def _layer(layer: Recurrent, path: Path, content: bytes) -> Exported:
     }
     feed["x"] = torch.randn(feed["x"].shape, generator=generator)
     feed["dt"] = torch.rand(feed["dt"].shape, generator=generator)
+    starts = [name for name in feed if name.startswith("h0")]
+    for name in starts:
+        feed[name] = 0.1 * torch.randn(feed[name].shape, generator=generator)
+    h0 = feed["h0"] if len(starts) == 1 else tuple(feed[name] for name in starts)
     with torch.inference_mode():
-        y, h = layer(feed["x"], dt=feed["dt"])
+        y, h = layer(feed["x"], h0, dt=feed["dt"])
     before = time.perf_counter()
     results = session.run(None, {name: tensor.numpy() for name, tensor in feed.items()})
     spent = (time.perf_counter() - before) / T
