@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import networks as networks
     from liquidtime import ops as ops
     from liquidtime import paper as paper
+    from liquidtime import serving as serving
     from liquidtime import solvers as solvers
     from liquidtime import tasks as tasks
     from liquidtime import theory as theory
@@ -39,8 +40,10 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.closed_form import compile_ltc as compile_ltc
     from liquidtime.data import SeriesEncoder as SeriesEncoder
     from liquidtime.data import SeriesSet as SeriesSet
+    from liquidtime.data import open_set as open_set
     from liquidtime.estimators import CfCClassifier as CfCClassifier
     from liquidtime.estimators import CfCForecaster as CfCForecaster
+    from liquidtime.estimators import CfCImputer as CfCImputer
     from liquidtime.estimators import CfCMultiLabelClassifier as CfCMultiLabelClassifier
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import StackedClassifier as StackedClassifier
@@ -63,12 +66,13 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "cli": (),
     "closed_form": ("compile_ltc",),
     "compat": (),
-    "data": ("SeriesEncoder", "SeriesSet"),
+    "data": ("SeriesEncoder", "SeriesSet", "open_set"),
     "datasets": (),
     "errors": (),
     "estimators": (
         "CfCClassifier",
         "CfCForecaster",
+        "CfCImputer",
         "CfCMultiLabelClassifier",
         "CfCRegressor",
         "StackedClassifier",
@@ -84,6 +88,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "networks": (),
     "ops": (),
     "paper": (),
+    "serving": (),
     "solvers": (),
     "tasks": (),
     "theory": (),

@@ -11,6 +11,7 @@ from estimators.forged import sign
 from estimators.small import TINY, series
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.network.front_end import FRONT_ENDS, ConvolutionalReader, suits
+from liquidtime.estimators.network.inputs import Prepared
 
 ONE = TINY | {"epochs": 1}
 
@@ -75,7 +76,7 @@ def test_only_the_own_form_is_blind_to_a_series_own_mean_and_scale():
     other[..., 0] = 3 * other[..., 0] + 1  # the wave; its category stays
     for form, blind in (("convolution", False), ("convolution-own", True)):
         model = reader(data, form)[1]
-        y, scaled = (model(one, dt=dt, lengths=lengths)[0] for one in (x, other))
+        y, scaled = (model(one, dt=dt, lengths=lengths)[0][..., : model.layer.output_size] for one in (x, other))
         assert torch.allclose(y, scaled, atol=1e-4) == blind
 
 
@@ -95,7 +96,7 @@ def test_training_statistics_leave_out_what_lies_behind_the_end():
 def test_it_is_offered_where_series_are_long_and_dense():
     def offered(data):
         encoder = SeriesEncoder().fit(data)
-        return suits(encoder.transform(data), encoder.layout_)
+        return suits(Prepared.of(encoder, data))
 
     data, _ = waves(8)
     assert offered(data)

@@ -11,6 +11,7 @@ from liquidtime.cells.cfc_no_gate import CfCNoGateCell
 from liquidtime.cells.gru import GRUCell
 from liquidtime.cells.headed import HeadedCell
 from liquidtime.cells.hoisted import HoistedCell
+from liquidtime.cells.liquid import LiquidCell
 from liquidtime.cells.lstm import LSTMCell
 from liquidtime.cells.ltc import LTCCell
 from liquidtime.cells.mixed_memory import MixedMemory
@@ -37,6 +38,7 @@ __all__ = [
     "HoistedCell",
     "LSTMCell",
     "LTCCell",
+    "LiquidCell",
     "MixedMemory",
     "RNNCell",
     "WiredCfCCell",

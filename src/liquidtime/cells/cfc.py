@@ -56,6 +56,8 @@ class CfCCell(HeadedCell):
         """Start the gate of unit j as a switch at τ_j = first + (last - first)·(j + ½) / H."""
         if not self.gate_bias:
             raise ValueError("`switch_times` needs the gate's head c; leave `gate_bias` True")
+        if self.own_heads is not None:
+            raise ValueError("`switch_times` sets biases of the linear heads; it has no meaning with `head`")
         first, last = (float(time) for time in times)
         if not 0.0 <= first < last < math.inf:
             raise ValueError(f"`switch_times` must be two times from 0 on, the first before the last; got {times!r}")

@@ -15,6 +15,7 @@ from liquidtime.cells.backbone import Backbone
 from liquidtime.cells.cell import Cell
 from liquidtime.cells.fused import Fused, is_linear
 from liquidtime.cells.linear import LINEAR
+from liquidtime.cells.own_parts import MakeBackbone, MakeHead, own_backbone, own_heads
 from liquidtime.cells.plain import is_as_defined, is_plain
 from liquidtime.errors import wrong_shape
 from liquidtime.ops.cfc_scan import Form
@@ -44,6 +45,10 @@ class HeadedCell(Cell):
         products: "full", in the type of the weights, or "bf16": weights, [x ; h] and what the layers give are rounded
             to bf16 where they are multiplied, forward and backward; sums, biases, gates and the state stay float32.
             Faster where the processor has an instruction for it (`liquidtime info` says), else slower.
+        backbone: a function from the width of [x ; h] to a module, in place of the dense backbone: any network from
+            (B, D + H) to (B, F). Such a cell runs by the plain loop.
+        head: a function from (F, H) to a module from (B, F) to (B, H), called once per head, in place of the linear
+            ones; likewise.
 
     """
 
@@ -72,26 +77,40 @@ class HeadedCell(Cell):
         init_gain: float = 1.0,
         polarity: Tensor | None = None,
         products: str = "full",
+        backbone: MakeBackbone | None = None,
+        head: MakeHead | None = None,
     ) -> None:
         super().__init__()
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
         self.input_size, self.output_size, self.state_sizes = D, H, (H,)
-        self.backbone = Backbone(
-            D + H,
-            backbone_units,
-            backbone_layers,
-            backbone_activation,
-            backbone_dropout,
-            dropout_placement,
-            init_gain,
-            products,
-        )
+        if polarity is not None and (backbone is not None or head is not None):
+            raise ValueError("`polarity` is of the linear heads; give neither `backbone` nor `head` with it")
+        self.backbone: nn.Module
+        if backbone is None:
+            dense = Backbone(
+                D + H,
+                backbone_units,
+                backbone_layers,
+                backbone_activation,
+                backbone_dropout,
+                dropout_placement,
+                init_gain,
+                products,
+            )
+            self.backbone, features = dense, dense.out_features
+        else:
+            self.backbone, features = own_backbone(backbone, D + H)
         self.products = products
-        self.heads = LINEAR[products](self.backbone.out_features, heads * H)
-        for head in torch.split(self.heads.weight.data, H):
-            nn.init.xavier_uniform_(head, init_gain)
-        nn.init.zeros_(self.heads.bias)
+        self.own_heads: nn.ModuleList | None = None
         mask = None
+        if head is not None:
+            self.own_heads = own_heads(head, features, H, heads)
+            self.register_buffer("mask", None)
+            return
+        self.heads = LINEAR[products](features, heads * H)
+        for part in torch.split(self.heads.weight.data, H):
+            nn.init.xavier_uniform_(part, init_gain)
+        nn.init.zeros_(self.heads.bias)
         if polarity is not None:
             if backbone_layers != 0:
                 raise ValueError(f"`polarity` needs a cell with `backbone_layers` 0; got {backbone_layers}")
@@ -104,6 +123,8 @@ class HeadedCell(Cell):
     def head_values(self, x: Tensor, h: Tensor) -> tuple[Tensor, ...]:
         """Return the heads of backbone([x ; h]), each (B, H), in the type of h, so that autocast keeps the state's."""
         b = self.backbone(torch.cat([x, h], dim=-1))
+        if self.own_heads is not None:
+            return tuple(head(b).to(h.dtype) for head in self.own_heads)
         weight = self.heads.weight if self.mask is None else self.heads.weight * self.mask
         product = linear_bf16 if self.products == "bf16" else F.linear
         return torch.split(product(b, weight, self.heads.bias).to(h.dtype), self.hidden_size, dim=-1)
@@ -129,9 +150,11 @@ class HeadedCell(Cell):
         kind = type(self)
         if "kind" not in kind.__dict__ or not is_as_defined(kind, _DEFINITIONS[kind.kind]) or not is_plain(self):
             return None
-        backbone, heads = self.backbone, self.heads
-        layers, dropout = backbone.layers, backbone.dropout
-        if type(backbone) is not Backbone or type(layers) is not nn.ModuleList or type(dropout) is not nn.Dropout:
+        backbone = self.backbone
+        if self.own_heads is not None or type(backbone) is not Backbone:
+            return None
+        heads, layers, dropout = self.heads, backbone.layers, backbone.dropout
+        if type(layers) is not nn.ModuleList or type(dropout) is not nn.Dropout:
             return None
         products, mask = self.products, self.mask
         weights: list[Tensor] = []

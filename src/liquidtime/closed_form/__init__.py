@@ -3,7 +3,7 @@
 from liquidtime.closed_form.algorithm_one import AlgorithmOne, algorithm_one
 from liquidtime.closed_form.compile import compile_ltc
 from liquidtime.closed_form.error_report import ErrorReport
-from liquidtime.theory import PiecewiseConstant, approximate, bound, exact, sharpness
+from liquidtime.theory import PiecewiseConstant, approximate, bound, exact, printed, sharpness
 
 __all__ = [
     "AlgorithmOne",
@@ -14,5 +14,6 @@ __all__ = [
     "bound",
     "compile_ltc",
     "exact",
+    "printed",
     "sharpness",
 ]

@@ -13,6 +13,7 @@ from liquidtime.data.reading import (
     from_wide,
     read_frame,
 )
+from liquidtime.data.stored import StoredSet, open_set
 
 __all__ = [
     "Batch",
@@ -25,6 +26,7 @@ __all__ = [
     "SeriesEncoder",
     "SeriesSet",
     "SeriesStream",
+    "StoredSet",
     "align_labels",
     "align_outcomes",
     "check_classes",
@@ -34,6 +36,7 @@ __all__ = [
     "from_arrays",
     "from_long",
     "from_wide",
+    "open_set",
     "pad",
     "read_frame",
 ]

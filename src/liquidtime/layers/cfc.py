@@ -5,6 +5,8 @@ from typing import Any
 from liquidtime._checks import check_choice, named_arguments
 from liquidtime.cells import VARIANTS, Cell, HeadedCell, WiredCfCCell
 from liquidtime.cells.mixed_memory import remembering
+from liquidtime.cells.own_parts import MakeBackbone, MakeHead
+from liquidtime.layers.arguments import remembered
 from liquidtime.layers.recurrent import Recurrent
 from liquidtime.wirings import Wiring, neurons_of
 
@@ -50,9 +52,13 @@ class CfC(Recurrent):
             one more forward run. Without effect on the numbers and on the plain loop.
         products: "full", in the type of the weights, or "bf16": operands of all products, the memory's too, rounded to
             bf16, sums and state in float32; see `HeadedCell`.
+        backbone: a function from the width of [x ; h] to a module from (B, width) to (B, F), in place of the dense
+            backbone: `lambda width: nn.Sequential(nn.Linear(width, 64), nn.ReLU())`. It runs by the plain loop.
+        head: a function from (F, H) to a module from (B, F) to (B, H), called once per head, in place of linear heads.
 
     """
 
+    @remembered
     @named_arguments
     def __init__(
         self,
@@ -80,6 +86,8 @@ class CfC(Recurrent):
         forget_bias: float | None = None,
         recompute: bool = False,
         products: str = "full",
+        backbone: MakeBackbone | None = None,
+        head: MakeHead | None = None,
     ) -> None:
         check_choice("variant", variant, VARIANTS)
         options: dict[str, Any] = {"init_gain": init_gain, "products": products}
@@ -88,9 +96,11 @@ class CfC(Recurrent):
             "switch_times": switch_times,
             "head_activation": head_activation,
             "amplitude": amplitude,
+            "backbone": backbone,
+            "head": head,
         }
         options |= {name: value for name, value in given.items() if value is not None}
-        backbone: dict[str, Any] = {
+        dense: dict[str, Any] = {
             "backbone_units": backbone_units,
             "backbone_layers": backbone_layers,
             "backbone_activation": backbone_activation,
@@ -99,9 +109,16 @@ class CfC(Recurrent):
         }
         H = neurons_of(hidden_size, wiring)
         if wiring is None:
-            options |= backbone
+            for name, value in dense.items():
+                if backbone is not None and value != _BACKBONE[name]:
+                    raise ValueError(
+                        f"`{name}` is of the dense backbone; it has no meaning with `backbone`; got {value!r}"
+                    )
+            options |= dense
         else:
-            for name, value in backbone.items():
+            if backbone is not None or head is not None:
+                raise ValueError("`backbone` and `head` have no meaning with a wiring, whose neurons have neither")
+            for name, value in dense.items():
                 if value != _BACKBONE[name]:
                     raise ValueError(f"`{name}` has no meaning with a wiring, which has no backbone; got {value!r}")
         kind = VARIANTS[variant]

@@ -8,7 +8,7 @@ from typing import Any
 from liquidtime.baselines import recurrent as comparison
 from liquidtime.baselines import series
 from liquidtime.baselines.recurrent import quoted
-from liquidtime.cells import VARIANTS, CfCCell, GRUCell, LSTMCell, LTCCell, MixedMemory, RNNCell
+from liquidtime.cells import VARIANTS, CfCCell, GRUCell, LiquidCell, LSTMCell, LTCCell, MixedMemory, RNNCell
 from liquidtime.errors import unknown_choice
 from liquidtime.networks.entry import Entry, recurrent, whole_series
 
@@ -21,6 +21,7 @@ NETWORKS: dict[str, Entry] = {
     **{name: recurrent(kind, backbone=True) for name, kind in VARIANTS.items()},
     "cfc_mm": recurrent(_cfc_mm, backbone=True),
     "ltc": recurrent(LTCCell),
+    "liquid": recurrent(LiquidCell),
     "lstm": recurrent(LSTMCell),
     "gru": recurrent(GRUCell),
     "rnn": recurrent(RNNCell),

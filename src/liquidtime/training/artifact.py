@@ -53,12 +53,12 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
     """
     for name in files:
         check_name(name)
-    previous, temporary, doomed = previous_of(path), _temporary(path), _temporary(previous_of(path))
+    previous, temporary, doomed = previous_of(path), temporary_of(path), temporary_of(previous_of(path))
     known = (*files, MANIFEST)
     if not owned:
         refuse_foreign(path)
     for folder in (path, previous):
-        _remove_dead(folder, known)
+        remove_dead(folder, known)
     manifest = _manifest_bytes(files)
     try:
         remove_folder(temporary, known)
@@ -66,7 +66,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
         temporary.mkdir()
         for name, data in (*files.items(), (MANIFEST, manifest)):
             _write_synced(temporary / name, data)
-        _sync_folder(temporary)
+        sync_folder(temporary)
         if path.exists():
             good = problem_of(path) is None
             if (previous if good else path).exists():
@@ -74,7 +74,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
             if good:
                 path.rename(previous)
         temporary.rename(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
         remove_folder(doomed, (*_listed(doomed), *known))
     except OSError as error:
         remove_folder(temporary, known)
@@ -183,7 +183,7 @@ def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
         SaveFailed: the disk is full or refuses; the file stays as it was.
 
     """
-    temporary = _temporary(path)
+    temporary = temporary_of(path)
     try:
         temporary.unlink(missing_ok=True)
         _write_synced(temporary, data)
@@ -191,7 +191,7 @@ def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
             temporary.replace(path)
         else:
             _rename_to_new(temporary, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except FileExistsError as error:
         temporary.unlink(missing_ok=True)
         raise FileExistsError(f"{path} exists already and is left as it is") from error
@@ -234,7 +234,7 @@ def remove_folder(path: Path, names: Iterable[str]) -> None:
         path.rmdir()
 
 
-def _remove_dead(path: Path, names: Iterable[str]) -> None:
+def remove_dead(path: Path, names: Iterable[str]) -> None:
     """Remove the temporaries of `path` whose process is gone and that nobody has touched for an hour.
 
     The hour is for processes of another machine that writes to the same disk, whose numbers mean nothing here.
@@ -258,7 +258,8 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _temporary(path: Path) -> Path:
+def temporary_of(path: Path) -> Path:
+    """Return the name under which this process writes `path`."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
@@ -301,7 +302,8 @@ def _write_synced(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Have the system write the names in a folder to disk."""
     if os.name == "nt":
         return  # Windows opens no folders
     handle = os.open(path, os.O_RDONLY)

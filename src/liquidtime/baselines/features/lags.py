@@ -39,16 +39,12 @@ def autocorrelations(runs: Segments, lags: Floats) -> Statistics:
     z = runs.values - runs.spread(runs.mean(runs.values))
     variance = runs.mean(z * z)
     variance = np.where(variance > 0, variance, np.nan)
-    length = runs.last_time - runs.first_time
-    begin = np.cumsum(length + 1.0) - length  # one axis of time for all runs, with room between them
-    times = runs.times - runs.spread(runs.first_time) + runs.spread(begin)
-    end = runs.spread(begin + length)
+    centred, end = runs.with_values(z), runs.spread(runs.last_time)
     statistics: Statistics = {}
     for number, lag in enumerate(lags.tolist()):
-        inside = times + lag <= end
+        inside = runs.times + lag <= end
         later = np.zeros(len(z))
-        if inside.any():
-            later[inside] = np.interp(times[inside] + lag, times, z)
+        later[inside] = centred.interpolated(runs.runs[inside], runs.times[inside] + lag)
         count = runs.sum(inside)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = np.where(count > 0, runs.sum(z * later) / count, np.nan)

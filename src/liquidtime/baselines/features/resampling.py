@@ -87,22 +87,15 @@ class RegularGrid:
         counts = np.minimum(np.floor((end - begin) / self.step + 1e-6).astype(np.int64) + 1, self.most)
         series = np.repeat(np.arange(S), counts)
         number = np.arange(len(series)) - np.repeat(np.cumsum(counts) - counts, counts)
-        # One axis of time for all series: each has its own stretch, so that one interpolation serves all.
-        room = (end - begin) + self.step
-        shift = np.cumsum(room) - room - begin
-        latest = end - (counts - 1) * self.step
-        times = (latest + shift)[series] + number * self.step
+        times = (end - (counts - 1) * self.step)[series] + number * self.step
         values = np.zeros((len(self.channels), len(times)), dtype=np.float32)
         for row, place in enumerate(self.channels):
             runs = Segments.of_channel(data, place)
             if len(runs) == 0:
                 continue
-            scaled = (runs.values - self.mean[row]) / self.scale[row]
-            owner = np.repeat(runs.owner, runs.counts)
-            first, last = np.full(S, np.nan), np.full(S, np.nan)
-            first[runs.owner] = runs.first_time + shift[runs.owner]
-            last[runs.owner] = runs.last_time + shift[runs.owner]
-            inside = np.clip(times, first[series], last[series])
-            present = ~np.isnan(inside)
-            values[row, present] = np.interp(inside[present], runs.times + shift[owner], scaled)
+            scaled = runs.with_values((runs.values - self.mean[row]) / self.scale[row])
+            run_of = np.full(S, -1)
+            run_of[runs.owner] = np.arange(len(runs))
+            present = run_of[series] >= 0
+            values[row, present] = scaled.interpolated(run_of[series][present], times[present])
         return Resampled(counts, values)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.baselines.features.resampling import Resampled
+from liquidtime.data.encoding.running_sum import running_sum
 
 Singles = npt.NDArray[np.float32]
 Triple = tuple[int, int, int]
@@ -92,9 +93,7 @@ def viewed(series: Resampled, view: str) -> Singles:
         steps[:, first] = 0.0
         return steps
     if view == "sums":
-        sums = np.cumsum(values, axis=1, dtype=np.float64)
-        sums -= np.repeat(sums[:, first] - values[:, first], series.counts, axis=1)
-        singles: Singles = sums.astype(np.float32)
+        singles: Singles = running_sum(values, first).astype(np.float32)
         return singles
     count = series.counts.astype(np.float32)
     mean = np.add.reduceat(values, first, axis=1) / count

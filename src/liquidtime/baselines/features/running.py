@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from liquidtime.data import SeriesSet
 from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.history import running
+from liquidtime.data.encoding.running_sum import running_sum
 
 LAST = 5
 """Values of a channel that recent means and changes look back over."""
@@ -103,12 +104,13 @@ class RunningFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         begin = np.searchsorted(seen, first[seen])
         position = np.arange(len(z))
         before, back = np.maximum(position - 1, begin), np.maximum(position - LAST + 1, begin)
-        total = np.concatenate([[0.0], np.cumsum(z - z[begin])])
+        apart = z - z[begin]
+        total = running_sum(apart, np.flatnonzero(begin == position))
         each = dict(zip(NUMERIC, running(z, begin).T, strict=False))
         each["count"] = position - begin + 1
         each["last"] = z
         each["step"] = np.where(position > begin, z - z[before], np.nan)
-        each["recent"] = z[begin] + (total[position + 1] - total[back]) / (position - back + 1)
+        each["recent"] = z[begin] + (total - total[back] + apart[back]) / (position - back + 1)
         each["change"] = np.where(position > begin, z - z[back], np.nan)
         newest = np.cumsum(observed) - 1  # the newest value at each sample, perhaps of another series
         known = (newest >= 0) & (seen[newest] >= first)

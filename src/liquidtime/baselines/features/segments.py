@@ -146,6 +146,26 @@ class Segments:
             slope: Floats = np.where(moment > 0, self.sum(w * t * z) / moment, np.nan)
         return slope
 
+    def interpolated(self, runs: Integers, times: Floats) -> Floats:
+        """Return (q,) the values of some runs at other times, linear between neighbours and held beyond the ends.
+
+        Args:
+            runs: (q,) which run.
+            times: (q,) when.
+        """
+        first = self.starts[runs]
+        last = first + self.counts[runs] - 1
+        low, after = first.copy(), last + 1
+        while (going := low < after).any():  # the first that is later, by halves
+            middle = np.minimum((low + after) // 2, last)
+            early = self.times[middle] <= times
+            low, after = np.where(going & early, middle + 1, low), np.where(going & ~early, middle, after)
+        left, right = np.clip(low - 1, first, last), np.clip(low, first, last)
+        apart = self.times[right] - self.times[left]
+        slope = (self.values[right] - self.values[left]) / np.where(apart > 0, apart, 1.0)
+        values: Floats = slope * np.where(left < right, times - self.times[left], 0.0) + self.values[left]
+        return values
+
     def where(self, chosen: Booleans) -> Segments:
         """Return the runs of the values chosen; runs without any are left out.
 

@@ -13,6 +13,8 @@ from liquidtime.baselines.features.segments import Floats
 LEAST_TRUST = 0.1
 """A model that held-out rows say nothing good of still ranks them by a tenth of its answer."""
 _SMALLEST = 1e-6
+_ENOUGH = 20_000
+"""Rows that tell a temperature as well as more of them."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,22 @@ def best_temperature(
 ) -> tuple[float, float]:
     """Return the least log loss over some temperatures, and the temperature that has it.
 
+    Of very many rows, some choose the temperature, evenly spread; the loss is that of all.
+
     Args:
         scores: (n, K) out-of-fold, finite.
         codes: (n,) true classes 0…K - 1.
         temperatures: to choose from.
         weights: (n,) how much each row counts; None for all alike.
     """
-    losses = [float(np.average(_losses(tempered(scores, one), codes), weights=weights)) for one in temperatures]
-    best = int(np.argmin(losses))
-    return losses[best], temperatures[best]
+
+    def loss(temperature: float, rows: slice) -> float:
+        losses = _losses(tempered(scores[rows], temperature), codes[rows])
+        return float(np.average(losses, weights=None if weights is None else weights[rows]))
+
+    some = slice(None, None, max(1, len(codes) // _ENOUGH))
+    best = min(temperatures, key=lambda one: loss(one, some))
+    return loss(best, slice(None)), best
 
 
 def fit_calibration(
@@ -92,7 +101,9 @@ def fit_calibration(
     The temperature is that of least loss. Few rows may flatter the model by chance: with the mean gain over the guess g
     and its standard error e,
 
-        trust = g² / (g² + e²)    where g > 0, at least 0.1
+        trust = g² / (g² + e²)    where g > 0, at least 0.1 and at most n / (n + 1)
+
+    so that n rows, however well they went, leave room for the next one to go otherwise.
 
     Args:
         scores: (n, K) held out, finite.
@@ -107,6 +118,7 @@ def fit_calibration(
     gains = counts * _losses(np.broadcast_to(shares, scores.shape), codes) - own
     gain, variance = float(gains.mean()), float(gains.var()) / len(gains)
     trust = max(LEAST_TRUST, gain**2 / (gain**2 + variance)) if gain > 0 else LEAST_TRUST
+    trust = min(trust, len(codes) / (len(codes) + 1))
     calibration = Calibration(temperature, trust)
     loss = float((counts * _losses(calibration.apply(scores, shares), codes)).mean())
     return loss, calibration

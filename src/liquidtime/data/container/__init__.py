@@ -4,7 +4,7 @@ from liquidtime.data.container.clock import absolute_times, sample_times
 from liquidtime.data.container.concatenate import arranged, concatenate
 from liquidtime.data.container.describe import Description, Spread
 from liquidtime.data.container.notes import Findings, Note, first_places, first_words
-from liquidtime.data.container.series_set import Series, SeriesSet, flat_rows
+from liquidtime.data.container.series_set import Series, SeriesSet, flat_rows, neighbours
 from liquidtime.data.container.shared_time import common_clock, moving_together
 from liquidtime.data.container.time_units import (
     EXACT,
@@ -38,6 +38,7 @@ __all__ = [
     "first_words",
     "flat_rows",
     "moving_together",
+    "neighbours",
     "sample_times",
     "to_times",
     "unknown",

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container.drawn_series import drawn_rows
 from liquidtime.data.container.notes import Note, first_words
 
 if TYPE_CHECKING:
     from liquidtime.data.container.series_set import SeriesSet
+
+_MOST_VALUES = 2**26
 
 
 @dataclass(frozen=True)
@@ -116,44 +120,102 @@ def _row(column: Column) -> str:
 
 
 def describe(data: SeriesSet) -> Description:
-    """Measure a set: lengths, intervals, spans, channels with the fraction observed, and what is odd."""
-    lengths = data.lengths
-    steps = np.diff(data.times)
-    inside = np.ones(len(steps), dtype=bool)
-    inside[data.offsets[1:-1][(data.offsets[1:-1] > 0) & (data.offsets[1:-1] < len(data.times))] - 1] = False
-    several = np.flatnonzero(lengths > 1)
-    spans = data.times[data.offsets[several + 1] - 1] - data.times[data.offsets[several]]
-    owner = np.repeat(np.arange(len(data)), lengths)
-    channels, observations, seen = [], 0, np.zeros(len(data), dtype=bool)
-    for position, name in enumerate(data.channels):
-        observed = ~np.isnan(data.values[:, position])
-        touched = np.zeros(len(data), dtype=bool)
-        touched[owner[observed]] = True
-        seen |= touched
-        observations += int(observed.sum())
-        channels.append(_column(data, name, data.values[observed, position], _fraction(observed), _fraction(touched)))
+    """Measure a set: lengths, intervals, spans, channels with the fraction observed, and what is odd.
+
+    It goes block by block. The medians of a very large set are those of some series drawn at random; a note says so.
+    """
+    S, C, lengths = len(data), len(data.channels), data.lengths
+    rows = drawn_rows(data, _MOST_VALUES)
+    exact = len(rows) == S
+    count, series_with, seen = np.zeros(C, dtype=np.int64), np.zeros(C, dtype=np.int64), np.zeros(S, dtype=bool)
+    values, intervals, spans = [_Numbers() for _ in range(C)], _Numbers(), _Numbers()
+    for place, part in data.blocks():
+        observed = ~np.isnan(part.values)
+        count += observed.sum(axis=0)
+        some = part.lengths > 0
+        touched = np.zeros((len(part), C), dtype=bool)
+        if some.any() and C:
+            touched[some] = np.logical_or.reduceat(observed, part.offsets[:-1][some], axis=0)
+        series_with += touched.sum(axis=0)
+        seen[place] = touched.any(axis=1)
+        for numbers, own in _numbers_of(part, observed, values, intervals, spans):
+            numbers.add(own, exact)
+    if not exact:
+        for _, part in data[rows].blocks():
+            for numbers, own in _numbers_of(part, ~np.isnan(part.values), values, intervals, spans):
+                numbers.sample.append(own)
+    N = int(data.offsets[-1])
+    channels = [
+        Column(
+            name, _share(count[c], N), _share(series_with[c], S),
+            None if name in data.categories else values[c].spread(), tuple(data.categories.get(name, ())),
+        )
+        for c, name in enumerate(data.channels)
+    ]  # fmt: skip
     static = []
     for position, name in enumerate(data.static_names):
         known = ~np.isnan(data.static[:, position])
         static.append(_column(data, name, data.static[known, position], _fraction(known), _fraction(known)))
     odd = [
-        _odd("channels never observed", [c.name for c in channels if c.observed == 0], len(channels)),
-        _odd("channels always the same", [c.name for c in channels if c.constant], len(channels)),
-        _odd("series without any observation", [f"series {name}" for name in data.ids[~seen]], len(data)),
-        _odd("series of a single sample", [f"series {name}" for name in data.ids[lengths == 1]], len(data)),
+        _odd("channels never observed", [c.name for c in channels if c.observed == 0], C),
+        _odd("channels always the same", [c.name for c in channels if c.constant], C),
+        _odd("series without any observation", [f"series {name}" for name in data.ids[~seen]], S),
+        _odd("series of a single sample", [f"series {name}" for name in data.ids[lengths == 1]], S),
+        Note("kept", "series were drawn at random, of which the medians are", 0 if exact else len(rows), S),
     ]
     return Description(
-        series=len(data),
-        samples=len(data.times),
-        observations=observations,
+        series=S,
+        samples=N,
+        observations=int(count.sum()),
         lengths=Spread.of(lengths),
-        intervals=Spread.of(steps[inside]),
-        spans=Spread.of(spans),
+        intervals=intervals.spread(),
+        spans=spans.spread(),
         time_unit=data.time_unit,
         channels=tuple(channels),
         static=tuple(static),
         notes=data.notes + tuple(note for note in odd if note.count),
     )
+
+
+class _Numbers:
+    """Numbers that come some at a time: their least and largest, and those of which the median is taken."""
+
+    def __init__(self) -> None:
+        self.least, self.largest = np.inf, -np.inf
+        self.sample: list[npt.NDArray[Any]] = []
+
+    def add(self, numbers: npt.NDArray[Any], keep: bool) -> None:
+        if len(numbers):
+            self.least, self.largest = min(self.least, float(numbers.min())), max(self.largest, float(numbers.max()))
+        if keep:
+            self.sample.append(numbers)
+
+    def spread(self) -> Spread:
+        sample = np.concatenate(self.sample) if self.sample else np.empty(0)
+        if self.least > self.largest:
+            return Spread(None, None, None)
+        return Spread(self.least, float(np.median(sample)) if len(sample) else self.least, self.largest)
+
+
+def _numbers_of(
+    part: SeriesSet,
+    observed: npt.NDArray[np.bool_],
+    values: Sequence[_Numbers],
+    intervals: _Numbers,
+    spans: _Numbers,
+) -> Iterator[tuple[_Numbers, npt.NDArray[Any]]]:
+    """Yield where the numbers of a block belong, and they themselves."""
+    for c, numbers in enumerate(values):
+        yield numbers, part.values[observed[:, c], c]
+    inside = np.ones(len(part.times), dtype=bool)
+    inside[part.offsets[:-1][part.lengths > 0]] = False
+    yield intervals, np.diff(part.times, prepend=0.0)[inside]
+    several = part.lengths > 1
+    yield spans, part.times[part.offsets[1:][several] - 1] - part.times[part.offsets[:-1][several]]
+
+
+def _share(count: Any, of: int) -> float:
+    return float(count) / of if of else 0.0
 
 
 def _fraction(flags: npt.NDArray[np.bool_]) -> float:

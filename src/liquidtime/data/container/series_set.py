@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data.container.concatenate import concatenate
+from liquidtime.data.container.concatenate import arranged, concatenate
 from liquidtime.data.container.describe import Description, describe
 from liquidtime.data.container.frames import to_pandas, to_polars, to_xarray
 from liquidtime.data.container.notes import Note
@@ -21,7 +22,11 @@ from liquidtime.errors import wrong_shape
 if TYPE_CHECKING:
     import polars
 
+    from liquidtime.data.stored import StoredSet
+
 FloatArray = npt.NDArray[np.float32]
+BLOCK = 2**16
+"""Samples that are handled at once where a set may be larger than memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +180,7 @@ class SeriesSet:
         if isinstance(key, int | np.integer) and not isinstance(key, bool):
             return self._one(int(key))
         if isinstance(key, slice):
-            return self.take(np.arange(len(self))[key])
+            return self.take(np.arange(*key.indices(len(self))))
         rows = np.asarray(key)
         if rows.dtype == bool:
             if rows.shape != (len(self),):
@@ -204,7 +209,12 @@ class SeriesSet:
         if rows.size and not (int(rows.min()) >= -S and int(rows.max()) < S):
             raise IndexError(f"`indices` must be positions in a set of {S} series; got {rows.min()}…{rows.max()}")
         rows = np.where(rows < 0, rows + S, rows).astype(np.int64)
-        offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])]).astype(np.int64)
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return self._taken(rows, offsets)
+
+    def _taken(self, rows: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> SeriesSet:
+        """Return the series at positions that were checked, and whose samples have these offsets."""
         steps: Any = flat_rows(self.offsets, rows)
         if len(rows) and (np.diff(rows) == 1).all():
             steps = slice(self.offsets[rows[0]], self.offsets[rows[-1] + 1])  # a view, not a copy
@@ -217,6 +227,16 @@ class SeriesSet:
             origins=None if self.origins is None else self.origins[rows],
             notes=(),
         )
+
+    def blocks(self, samples: int = BLOCK) -> Iterator[tuple[slice, SeriesSet]]:
+        """Yield all series in order, some neighbours at a time: their positions, and they themselves.
+
+        What is computed block by block needs memory for one block alone.
+
+        Args:
+            samples: that a block may have; a longer series is a block of its own.
+        """
+        return ((rows, self[rows]) for rows in neighbours(self.offsets, samples))
 
     def head(self, counts: Any) -> SeriesSet:
         """Return the first samples of each series.
@@ -248,6 +268,41 @@ class SeriesSet:
         factor = conversion(self.time_unit, unit)
         times = self.times * factor if factor >= 1 else self.times / conversion(unit, self.time_unit)
         return self.replace_unchecked(times=times, time_unit=unit)
+
+    def arranged_as(
+        self, channels: Sequence[str], static_names: Sequence[str], categories: Mapping[str, Sequence[str]]
+    ) -> SeriesSet:
+        """Return the set with other columns: NaN where one is new, and -1 for categories that are not among the new.
+
+        Args:
+            channels: those wanted, in order.
+            static_names: likewise.
+            categories: of every categorical one among them and among those of the set.
+        """
+        named = (*channels, *static_names)
+        return self.replace_unchecked(
+            values=arranged(self.values, self.channels, self.categories, channels, categories),
+            static=arranged(self.static, self.static_names, self.categories, static_names, categories),
+            channels=tuple(channels),
+            static_names=tuple(static_names),
+            categories={name: tuple(labels) for name, labels in categories.items() if name in named},
+        )
+
+    def write(self, folder: str | os.PathLike[str], *, replace: bool = False) -> StoredSet:
+        """Write the set as a folder, which `lt.open_set` opens, and return it; its samples are then read from there.
+
+        Args:
+            folder: the folder to write, whole or not at all.
+            replace: whether a stored set of that name may be replaced.
+
+        Raises:
+            FileExistsError: there is something of that name, which may not be replaced.
+            SaveFailed: the disk is full or refuses.
+
+        """
+        from liquidtime.data.stored import write_set
+
+        return write_set(self, folder, replace=replace)
 
     def with_notes(self, notes: Sequence[Note]) -> SeriesSet:
         """Return the set with further notes after its own."""
@@ -315,12 +370,22 @@ class SeriesSet:
         return copy
 
 
+def neighbours(offsets: npt.NDArray[np.int64], samples: int) -> Iterator[slice]:
+    """Yield slices of series, in order, that have at most so many samples together, or are one series."""
+    low, S = 0, len(offsets) - 1
+    while low < S:
+        high = int(np.searchsorted(offsets, offsets[low] + samples, side="right")) - 1
+        high = min(max(high, low + 1), S)
+        yield slice(low, high)
+        low = high
+
+
 def flat_rows(offsets: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the positions, in the flat arrays, of all samples of some series one after the other."""
-    lengths = np.diff(offsets)[rows]
+    lengths = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
-    shift: npt.NDArray[np.int64] = np.repeat(offsets[:-1][rows] - (ends - lengths), lengths)
+    shift: npt.NDArray[np.int64] = np.repeat(offsets[rows] - (ends - lengths), lengths)
     shift += np.arange(total)
     return shift
 
@@ -361,10 +426,9 @@ def _check(data: SeriesSet) -> None:
 
 def _check_times(data: SeriesSet) -> None:
     codes = np.repeat(np.arange(len(data)), data.lengths)
-    for bad, fault in (
-        (~np.isfinite(data.times), "be finite"),
-        (np.diff(data.times, prepend=-np.inf) <= 0, "increase strictly within a series"),
-    ):
+    with np.errstate(invalid="ignore"):
+        backwards = np.diff(data.times, prepend=-np.inf) <= 0
+    for bad, fault in ((~np.isfinite(data.times), "be finite"), (backwards, "increase strictly within a series")):
         if fault.startswith("increase"):
             starts = data.offsets[:-1][data.lengths > 0]
             bad[starts] = False

@@ -1,7 +1,7 @@
 """From series to what a network reads: scaling, bins, history, batches; whole sets at once, or one sample at a time."""
 
 from liquidtime.data.encoding.alignment import aligned
-from liquidtime.data.encoding.batches import Batch, Batches, pad, plan_batches
+from liquidtime.data.encoding.batches import Batch, Batches, BatchPlan, pad, plan_batches
 from liquidtime.data.encoding.encoder import Encoded, SeriesEncoder
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.data.encoding.future_times import gaps_to, split_rows
@@ -12,6 +12,7 @@ from liquidtime.data.encoding.stream import SeriesStream, read_sample
 
 __all__ = [
     "Batch",
+    "BatchPlan",
     "Batches",
     "Clock",
     "Encoded",

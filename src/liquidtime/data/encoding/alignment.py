@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
-from liquidtime.data.container import SeriesSet, arranged
+from liquidtime.data.container import SeriesSet
 
 
 def aligned(
@@ -46,24 +46,19 @@ def aligned(
             was = "categorical" if name in categories else "a number"
             raise ValueError(f"`data` must have {name!r} as in training, where it was {was}; check `categorical`.")
     known_categories = {name: categories.get(name, ()) for name in data.categories}
-    values = arranged(data.values, data.channels, data.categories, channels, known_categories)
-    static = arranged(data.static, data.static_names, data.categories, static_names, known_categories)
-    for names, columns in ((channels, values), (static_names, static)):
+    result = data.arranged_as(channels, static_names, known_categories | dict(categories))
+    for names, which in ((channels, "values"), (static_names, "static")):
         for position, name in enumerate(names):
             strange = [label for label in data.categories.get(name, ()) if label not in categories[name]]
-            count = int((columns[:, position] == -1).sum()) if strange else 0
+            if not strange:
+                continue
+            count = sum(int((getattr(part, which)[:, position] == -1).sum()) for _, part in result.blocks())
             if count:
                 text = f"{count} values of {name!r} are categories unknown in training, taken as none: {_list(strange)}"
                 warning_texts.append(text)
     for text in warning_texts:
         warnings.warn(text, UserWarning, stacklevel=3)
-    return data.replace_unchecked(
-        values=values,
-        static=static,
-        channels=tuple(channels),
-        static_names=tuple(static_names),
-        categories=dict(categories),
-    )
+    return result
 
 
 def _check_unit(unit: str | None, known: str | None) -> None:

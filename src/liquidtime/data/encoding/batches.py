@@ -37,14 +37,14 @@ class Batch(NamedTuple):
     rows: Tensor
 
 
-class Batches:
-    """Iterate over encoded series in batches; every series comes once in each pass.
+class BatchPlan:
+    """Which series make up which batch; every series comes once in each pass.
 
     With `rng`, each pass shuffles the series, sorts pools of 16 batches by length, cuts them into batches and
-    shuffles the batches. Without, the series come sorted by length. `Batch.rows` says which are which.
+    shuffles the batches. Without, the series come sorted by length.
 
     Args:
-        encoded: the series.
+        lengths: (S,) of all series.
         batch_size: B, the last batch may be smaller.
         rows: which series to take; all if None.
         rng: numpy generator that is drawn from in each pass, or None for a fixed order.
@@ -52,18 +52,18 @@ class Batches:
 
     def __init__(
         self,
-        encoded: Encoded,
+        lengths: npt.NDArray[np.int64],
         batch_size: int,
         *,
         rows: Any = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        self.encoded = encoded
+        self.lengths = lengths
         self.batch_size = check_size("batch_size", batch_size)
-        self.rows: Rows = np.arange(len(encoded)) if rows is None else np.asarray(rows, dtype=np.int64)
-        if len(self.rows) and not (self.rows.min() >= 0 and self.rows.max() < len(encoded)):
+        self.rows: Rows = np.arange(len(lengths)) if rows is None else np.asarray(rows, dtype=np.int64)
+        if len(self.rows) and not (self.rows.min() >= 0 and self.rows.max() < len(lengths)):
             raise IndexError(
-                f"`rows` must be positions in {len(encoded)} series; got {self.rows.min()}…{self.rows.max()}"
+                f"`rows` must be positions in {len(lengths)} series; got {self.rows.min()}…{self.rows.max()}"
             )
         self.rng = rng
         self.waste = 0.0
@@ -74,11 +74,28 @@ class Batches:
 
     def plan(self) -> list[Rows]:
         """Return the rows of each batch of a pass, and measure its waste."""
-        lengths = self.encoded.lengths
+        lengths = self.lengths
         plan = plan_batches(lengths, self.rows, self.batch_size, self.rng, _POOL)
         steps = sum(len(rows) * max(1, int(lengths[rows].max())) for rows in plan)
         self.waste = 1.0 - float(lengths[self.rows].sum()) / steps if steps else 0.0
         return plan
+
+
+class Batches(BatchPlan):
+    """Iterate over encoded series in batches by a `BatchPlan`; `Batch.rows` says which are which.
+
+    Args:
+        encoded: the series.
+        batch_size: B, the last batch may be smaller.
+        rows: which series to take; all if None.
+        rng: numpy generator that is drawn from in each pass, or None for a fixed order.
+    """
+
+    def __init__(
+        self, encoded: Encoded, batch_size: int, *, rows: Any = None, rng: np.random.Generator | None = None
+    ) -> None:
+        super().__init__(encoded.lengths, batch_size, rows=rows, rng=rng)
+        self.encoded = encoded
 
     def __iter__(self) -> Iterator[Batch]:
         for rows in self.plan():

@@ -19,6 +19,15 @@ def bin_of(times: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float
     return np.floor(times / width + 1e-9)
 
 
+def bin_counts(data: SeriesSet, width: float) -> npt.NDArray[np.int64]:
+    """Return (S,) how many samples `bin_series` leaves of each series."""
+    counts = np.zeros(len(data), dtype=np.int64)
+    for rows, part in data.blocks():
+        if len(part.times):
+            counts[rows] = np.bincount(_starts(part, bin_of(part.times, width))[1], minlength=len(part))
+    return counts
+
+
 def bin_series(data: SeriesSet, width: float) -> SeriesSet:
     """Return the set with one sample for each bin in which a series has any; empty bins leave no sample.
 
@@ -33,10 +42,7 @@ def bin_series(data: SeriesSet, width: float) -> SeriesSet:
     if N == 0:
         return data
     key = bin_of(data.times, width)
-    codes = np.repeat(np.arange(S), data.lengths)
-    new = np.ones(N, dtype=bool)
-    new[1:] = (codes[1:] != codes[:-1]) | (key[1:] != key[:-1])
-    starts = np.flatnonzero(new)
+    starts, owners = _starts(data, key)
     ends = np.append(starts[1:], N) - 1
     values = np.empty((len(starts), len(data.channels)), dtype=np.float32)
     for position, name in enumerate(data.channels):
@@ -44,9 +50,18 @@ def bin_series(data: SeriesSet, width: float) -> SeriesSet:
         values[:, position] = (
             _last_in_bin(column, starts, ends) if name in data.categories else _mean_in_bin(column, starts)
         )
-    lengths = np.bincount(codes[starts], minlength=S)
+    lengths = np.bincount(owners, minlength=S)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return data.replace_unchecked(offsets=offsets, times=key[starts] * width, values=values)
+
+
+def _starts(data: SeriesSet, key: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the first sample of each bin that has any, and the series of each."""
+    codes = np.repeat(np.arange(len(data)), data.lengths)
+    new = np.ones(len(key), dtype=bool)
+    new[1:] = (codes[1:] != codes[:-1]) | (key[1:] != key[:-1])
+    starts = np.flatnonzero(new)
+    return starts, codes[starts]
 
 
 def _mean_in_bin(column: npt.NDArray[np.float32], starts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_choice, named_arguments
 from liquidtime.data.container import Note, SeriesSet, first_words
+from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.alignment import aligned
-from liquidtime.data.encoding.bins import bin_series
+from liquidtime.data.encoding.bins import bin_counts, bin_series
 from liquidtime.data.encoding.carry import last_observed, since_feature
+from liquidtime.data.encoding.encoded_frames import DEFAULT, OUTPUTS, encoded_frame
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.data.encoding.scaling import Scaling, fit_scaling
 from liquidtime.data.encoding.step import SampleStep
@@ -107,6 +109,7 @@ class SeriesEncoder:
         self.clip = clip
         self.log = log if isinstance(log, bool) else tuple(log)
         self.bin_width = None if bin_width is None else float(bin_width)
+        self._output: str = getattr(self, "_output", DEFAULT)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name, as scikit-learn asks for them."""
@@ -118,13 +121,32 @@ class SeriesEncoder:
         return self
 
     def __sklearn_clone__(self) -> SeriesEncoder:
-        return SeriesEncoder(**self.get_params())
+        return SeriesEncoder(**self.get_params()).set_output(transform=self._output)
+
+    def set_output(self, *, transform: str | None = None) -> SeriesEncoder:
+        """Choose what `transform` returns.
+
+        Args:
+            transform: "default", an `Encoded`; "pandas" or "polars", a frame with one row per step, the pandas one
+                indexed by series and time, as estimators take it. None changes nothing.
+        """
+        if transform is not None:
+            check_choice("transform", transform, OUTPUTS)
+            self._output = transform
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Return (D + F,) the names of the encoded inputs and static features; `input_features` is not read."""
+        return np.array([*self.layout_.inputs, *self.layout_.statics], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "channels_")
 
     def fit(self, data: SeriesSet, y: Any = None) -> SeriesEncoder:
-        """Measure scaling, categories and the time scale on training data; `y` is not looked at."""
+        """Measure scaling, categories and the time scale on training data; `y` is not looked at.
+
+        Of many series those of `liquidtime.data.container.drawn_series.drawn` are measured.
+        """
         if len(data) == 0:
             raise ValueError("`data` must hold at least one series; got none")
         if not isinstance(self.log, bool):
@@ -132,6 +154,7 @@ class SeriesEncoder:
                 if name not in (*data.channels, *data.static_names):
                     hint = nearest(name, [*data.channels, *data.static_names]) or "."
                     raise ValueError(f"`log` must name channels or static features; {name!r} is neither{hint}")
+        whole, data = data, drawn(data)
         binned = bin_series(data, self.bin_width) if self.bin_width else data
         self.channels_ = data.channels
         self.static_names_ = data.static_names
@@ -142,8 +165,8 @@ class SeriesEncoder:
         intervals = np.diff(binned.times, prepend=0.0)[inside]
         self.time_scale_ = float(np.median(intervals)) if len(intervals) else 1.0
         self.scaling_ = fit_scaling(binned.values, binned.channels, self.clip, self.log, self.categories_)
-        self.static_scaling_ = fit_scaling(data.static, data.static_names, self.clip, self.log, self.categories_)
-        self.static_flags_: npt.NDArray[np.bool_] = np.logical_or.reduce(np.isnan(data.static), axis=0)
+        self.static_scaling_ = fit_scaling(whole.static, data.static_names, self.clip, self.log, self.categories_)
+        self.static_flags_: npt.NDArray[np.bool_] = np.logical_or.reduce(np.isnan(whole.static), axis=0)
         least = np.fmin.reduce(data.values, axis=0, initial=np.nan)
         largest = np.fmax.reduce(data.values, axis=0, initial=np.nan)
         never = [name for name, value in zip(data.channels, least, strict=True) if np.isnan(value)]
@@ -159,8 +182,8 @@ class SeriesEncoder:
         self._settle()
         return self
 
-    def fit_transform(self, data: SeriesSet, y: Any = None) -> Encoded:
-        """Fit and encode one set; `y` is not looked at."""
+    def fit_transform(self, data: SeriesSet, y: Any = None) -> Any:
+        """Fit and encode one set, as `transform` does; `y` is not looked at."""
         return self.fit(data).transform(data)
 
     def _settle(self) -> None:
@@ -193,8 +216,8 @@ class SeriesEncoder:
         """F, the width of the encoded static features."""
         return len(self.layout_.statics)
 
-    def transform(self, data: SeriesSet) -> Encoded:
-        """Encode a set with the statistics of the training part.
+    def transform(self, data: SeriesSet) -> Any:
+        """Encode a set with the statistics of the training part: an `Encoded`, or a frame after `set_output`.
 
         Channels that were not there in training are left out, those that are missing count as never observed, and
         unknown categories are none of the known ones; each with a warning that names them.
@@ -204,8 +227,10 @@ class SeriesEncoder:
 
         """
         self._check_fitted()
-        data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
-        return self.encode(self._binned(data))
+        encoded = self.encode(self.binned(aligned(data, *self._training)))
+        if self._output == DEFAULT:
+            return encoded
+        return encoded_frame(encoded, self.get_feature_names_out().tolist(), self._output)
 
     def steps(self, data: SeriesSet) -> SeriesSet:
         """Return the set with the channels of training, gathered in bins if the encoder has them.
@@ -215,11 +240,25 @@ class SeriesEncoder:
 
         """
         self._check_fitted()
-        data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
-        return self._binned(data)
+        return self.binned(aligned(data, *self._training))
 
-    def _binned(self, data: SeriesSet) -> SeriesSet:
+    def aligned(self, data: SeriesSet) -> SeriesSet:
+        """Return the set with the channels of training, every sample as it is; warns and refuses as `transform`."""
+        self._check_fitted()
+        return aligned(data, *self._training)
+
+    @property
+    def _training(self) -> tuple[Any, ...]:
+        """What other data is aligned to."""
+        return self.channels_, self.static_names_, self.categories_, self.time_unit_
+
+    def binned(self, data: SeriesSet) -> SeriesSet:
+        """Return what `aligned` returned, or some of its series, gathered in bins if the encoder has them."""
         return bin_series(data, self.bin_width) if self.bin_width else data
+
+    def step_counts(self, data: SeriesSet) -> npt.NDArray[np.int64]:
+        """Return (S,) the steps of each series of what `aligned` returned."""
+        return bin_counts(data, self.bin_width) if self.bin_width else data.lengths
 
     def encode(self, data: SeriesSet) -> Encoded:
         """Encode what `steps` returned."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.encoding.running_sum import running_sum
+
 if TYPE_CHECKING:
     from liquidtime.data.container import SeriesSet
     from liquidtime.data.encoding.encoder import SeriesEncoder
@@ -139,18 +141,15 @@ def running(z: Array, begin: Rows) -> Array:
         z: (n,) observed values, series after series.
         begin: (n,) the position of the first value of each one's series.
     """
-    n = np.arange(len(z)) - begin + 1.0
+    position = np.arange(len(z))
+    n = position - begin + 1.0
     first = z[begin]
-    shift = _running_sum(z - first, begin) / n
-    deviation = np.sqrt(np.maximum(_running_sum((z - first) ** 2, begin) / n - shift**2, 0.0))
+    apart = z - first
+    total, squares = running_sum(np.stack([apart, apart**2]), np.flatnonzero(begin == position))
+    shift = total / n
+    deviation = np.sqrt(np.maximum(squares / n - shift**2, 0.0))
     least, largest = _running_extreme(z, begin, np.minimum), _running_extreme(z, begin, np.maximum)
     return np.stack([first + shift, least, largest, deviation, first, np.log1p(n)], axis=1)
-
-
-def _running_sum(z: Array, begin: Rows) -> Array:
-    total = np.concatenate([[0.0], np.cumsum(z)])
-    difference: Array = total[1:] - total[begin]
-    return difference
 
 
 def _running_extreme(z: Array, begin: Rows, choose: Callable[..., Any]) -> Array:

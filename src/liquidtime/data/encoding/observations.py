@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data.container import SeriesSet
+from liquidtime.data.encoding.running_sum import running_sum
 
 Values = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -81,10 +82,19 @@ class Observations:
         )
 
     @functools.cached_property
-    def sums(self) -> tuple[Values, Values]:
-        """(O + 1,) the sums of the values, and of their squares, before each position."""
-        values = self.values
-        return np.concatenate([[0.0], np.cumsum(values)]), np.concatenate([[0.0], np.cumsum(values**2)])
+    def _sums(self) -> tuple[Values, Values]:
+        """(2, O + 1) sums of the values, and of their squares, up to each position and before it, in its series."""
+        starts = np.unique(self.begin)
+        starts = starts[starts < len(self.values)]
+        until = running_sum(np.stack([self.values, self.values**2]), starts)
+        before = np.concatenate([np.zeros((2, 1)), until], axis=1)
+        before[:, starts] = 0.0
+        return np.concatenate([until, np.zeros((2, 1))], axis=1), before
+
+    def between(self, low: Rows, high: Rows, squares: bool = False) -> Values:
+        """Return the sums of the values, or of their squares, from positions `low` to before `high` of one series."""
+        until, before = (sums[int(squares)] for sums in self._sums)
+        return np.where(high > low, until[high - 1] - before[low], 0.0)
 
     def at_ends(self, steps: SeriesSet) -> Past:
         """Return what was observed of whole series; `steps` as in `of`."""
@@ -128,9 +138,8 @@ class Past:
     @property
     def mean(self) -> Values:
         """(R, C) the mean of all values, NaN where there is none."""
-        total = self.observations.sums[0]
         count = self.high - self.low + self.earlier_count
-        sums = total[self.high] - total[self.low] + self.earlier_total
+        sums = self.observations.between(self.low, self.high) + self.earlier_total
         return np.where(count > 0, sums / np.maximum(count, 1.0), np.nan)
 
     def slope(self, width: float) -> Values:
@@ -170,7 +179,7 @@ class Past:
         after = np.broadcast_to((now - span)[:, None], self.high.shape)
         low = np.maximum(self.newest(after, self.high) + 1, self.low)
         count = (self.high - low).astype(np.float64)
-        total, squares = (sums[self.high] - sums[low] for sums in self.observations.sums)
+        total, squares = (self.observations.between(low, self.high, squares) for squares in (False, True))
         mean = _ratio(total, count)
         return mean, np.sqrt(np.maximum(_ratio(squares, count) - mean**2, 0.0)), count
 
@@ -186,14 +195,13 @@ class Past:
         """
         first = np.maximum(np.ceil((times - now[:, None]) / period), 1.0)
         low, high = self.low[:, None], self.high[:, None]
-        sums = self.observations.sums[0]
         total = np.zeros((*times.shape, self.low.shape[1]))
         count = np.zeros_like(total)
         for turn in range(turns):
             middle = (times - (first + turn) * period)[:, :, None]
             begin = np.maximum(self.newest(middle - width, high, low) + 1, low)
             end = np.maximum(self.newest(np.minimum(middle + width, now[:, None, None]), high, low) + 1, begin)
-            total += sums[end] - sums[begin]
+            total += self.observations.between(begin, end)
             count += end - begin
         return _ratio(total, count)
 

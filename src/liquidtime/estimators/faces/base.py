@@ -20,6 +20,7 @@ from torch import Tensor
 from liquidtime._checks import check_choice, check_rate, check_size
 from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.data.container import neighbours
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
 from liquidtime.estimators.faces.series_model import SeriesModel
@@ -44,6 +45,9 @@ from liquidtime.estimators.network.scales import SCALES, check_width, encoders_o
 from liquidtime.layers import Recurrent
 from liquidtime.networks import Network, check_network, reads_whole_series, recurrent_layer
 from liquidtime.training import TrainResult
+
+_STEPS = 2**20
+"""Of series whose outputs over time are computed together."""
 
 
 @dataclass(frozen=True)
@@ -334,23 +338,34 @@ class SeriesEstimator(SeriesModel):
         return finite(outputs.mean(dim=0).double().numpy())
 
     def _evolution(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> Evolution:
-        """Return the members' mean output after every step of the first encoder."""
-        prepared = series.prepared(every_step=True)
-        outputs: Tensor | None = None  # (M, N, K)
+        """Return the members' mean output after every step of the first encoder, some series at a time."""
+        first = series.prepared(every_step=True)
+        outputs: npt.NDArray[np.float64] | None = None  # (N, K)
         with torch.inference_mode():
-            for place, members in self._readers():
-                if place == 0:
-                    runs = (outputs_at_steps(prepared, self.networks_[member]) for member in members)
-                else:
-                    step = ScaleStep(self.encoders_[place], [self.networks_[member] for member in members])
-                    runs = iter(outputs_at_samples(step, series.data))
-                for member, output in zip(members, map(finish, runs), strict=True):
-                    if outputs is None:
-                        outputs = output.new_empty(len(self.networks_), *output.shape)
-                    outputs[member] = output
+            for rows in neighbours(first.offsets, _STEPS):
+                part = series if rows == slice(0, len(series)) else series[np.arange(rows.start, rows.stop)]
+                said = finite(self._outputs_over_time(part, finish).mean(dim=0).double().numpy())
+                if outputs is None:
+                    outputs = np.empty((int(first.offsets[-1]), said.shape[1]))
+                outputs[first.offsets[rows.start] : first.offsets[rows.stop]] = said
         assert outputs is not None
-        encoded = prepared.encoded
-        return Evolution(encoded.times, encoded.offsets, finite(outputs.mean(dim=0).double().numpy()))
+        return Evolution(first.times, first.offsets, outputs)
+
+    def _outputs_over_time(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return (M, N, K) the members' outputs after every step of the first encoder."""
+        outputs: Tensor | None = None
+        for place, members in self._readers():
+            networks = [self.networks_[member] for member in members]
+            if place == 0:
+                runs = outputs_at_steps(series.prepared(every_step=True), networks)
+            else:
+                runs = outputs_at_samples(ScaleStep(self.encoders_[place], networks), series.data)
+            for member, output in zip(members, map(finish, runs), strict=True):
+                if outputs is None:
+                    outputs = output.new_empty(len(self.networks_), *output.shape)
+                outputs[member] = output
+        assert outputs is not None
+        return outputs
 
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""

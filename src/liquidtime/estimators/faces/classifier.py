@@ -289,16 +289,15 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         return data, codes
 
     def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
-        batches = list(SeriesBatches(part.prepared, PREDICT_BATCH, rows))
-        asked = [self._asked(sample, part.target) for sample in batches]
-        logits = [
-            _logits(self._run_network(network, sample)[places])
-            for sample, (_, places, _) in zip(batches, asked, strict=True)
-        ]
-        weights = [each for _, _, each in asked if each is not None]
+        logits, targets, weights = [], [], []
+        for sample in SeriesBatches(part.prepared, PREDICT_BATCH, rows):
+            wanted, places, each = self._asked(sample, part.target)
+            logits.append(_logits(self._run_network(network, sample)[places]))
+            targets.append(wanted)
+            weights += [] if each is None else [each]
         return fit_temperature(
             torch.cat(logits),
-            torch.cat([wanted for wanted, _, _ in asked]),
+            torch.cat(targets),
             self._shares,
             self._weights,
             torch.cat(weights) if weights else None,

@@ -39,7 +39,7 @@ from liquidtime.estimators.network.members import (
     trial_folder,
 )
 from liquidtime.estimators.network.network import SeriesNetwork
-from liquidtime.estimators.network.piecewise import PiecewiseLinear
+from liquidtime.estimators.network.piecewise import ROWS, PiecewiseLinear
 from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings
 from liquidtime.training.seeds import derive_seed
 from liquidtime.training.stages import stage
@@ -90,7 +90,7 @@ class Fitting:
     def _read_by(self, encoder: SeriesEncoder) -> None:
         self.encoder = encoder
         self.part, self.validation = self.problem.parts(encoder)
-        self.pieces = PiecewiseLinear.fitted(self.part.prepared.seen_by_read_out(), self.model._deviation)
+        self.pieces = PiecewiseLinear.fitted(self.part.prepared.seen_by_read_out(ROWS), self.model._deviation)
 
     def run(self) -> None:
         """Choose how to train, and train every member."""
@@ -130,7 +130,7 @@ class Fitting:
         if model.front_end != AUTO:
             return (model.front_end,)
         offered = takes_front_end(model.network) and not self.part.prepared.every_step
-        return (None, *FRONT_ENDS) if offered and suits(self.part.prepared.encoded, self.encoder.layout_) else (None,)
+        return (None, *FRONT_ENDS) if offered and suits(self.part.prepared) else (None,)
 
     def _trials(self) -> list[Trial]:
         """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
@@ -145,7 +145,7 @@ class Fitting:
         rows, held = held_back(S, HELD_OUT, problem.strata, seed, problem.groups, problem.order)
         if not len(held):
             return []
-        samples = weighed(len(self.part.prepared.encoded.times), self.encoder.input_size_)
+        samples = weighed(int(self.part.prepared.offsets[-1]), self.encoder.input_size_)
 
         def attempt(number: int, choice: Choice) -> Trial:
             folder = trial_folder(problem.run.get("folder"), number)

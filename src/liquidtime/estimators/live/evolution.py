@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -13,18 +15,20 @@ from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches
 _SERIES = 1024  # taken side by side
 
 
-def outputs_at_steps(prepared: Prepared, network: SeriesNetwork) -> Tensor:
-    """Return (N, K) the outputs after each step.
+def outputs_at_steps(prepared: Prepared, networks: Sequence[SeriesNetwork]) -> Tensor:
+    """Return (M, N, K) the outputs after each step.
 
     Args:
         prepared: the series, with the history of every step.
-        network: in evaluation.
+        networks: M members that read by one encoder, in evaluation.
     """
-    out = torch.zeros(len(prepared.encoded.times), network.read_out.out_features)
+    out = torch.zeros(len(networks), int(prepared.offsets[-1]), networks[0].read_out.out_features)
     for batch in SeriesBatches(prepared, PREDICT_BATCH):
         step = torch.arange(batch.dt.shape[1])
         inside = step < batch.lengths.unsqueeze(1)  # (B, T)
-        out[(batch.first.unsqueeze(1) + step)[inside]] = network.prefixes(*batch[:5])[inside]
+        steps = (batch.first.unsqueeze(1) + step)[inside]
+        for member, network in enumerate(networks):
+            out[member, steps] = network.prefixes(*batch[:5])[inside]
     return out
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
-from liquidtime.data import Batch, Batches, Encoded, History, SeriesEncoder, SeriesSet, pad
+from liquidtime.data import Encoded, History, SeriesEncoder, SeriesSet
 from liquidtime.data.container import flat_rows
+from liquidtime.data.container.drawn_series import drawn_rows
+from liquidtime.data.encoding import BatchPlan
+from liquidtime.data.stored import StoredSet
+
+Rows = npt.NDArray[np.int64]
+
+KEPT_ENCODED, KEPT_OF_STORED, VARIABLE = 1024, 128, "LIQUIDTIME_ENCODED_MB"
+"""Megabytes of encoded series that are kept for the next epoch, of a set in memory and of one on disk, and the
+environment variable that says otherwise."""
 
 
 def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
@@ -57,6 +66,22 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
     return SeriesSet.from_arrays(table)
 
 
+def budget(data: SeriesSet) -> int:
+    """Return how many bytes of encoded series may be kept.
+
+    Args:
+        data: the series.
+
+    Raises:
+        ValueError: the environment variable is not a number of megabytes.
+
+    """
+    text = os.environ.get(VARIABLE, str(KEPT_OF_STORED if isinstance(data, StoredSet) else KEPT_ENCODED))
+    if not text.isdecimal():
+        raise ValueError(f"{VARIABLE} must be a whole number of megabytes; got {text!r}")
+    return int(text) << 20
+
+
 class SeriesBatch(NamedTuple):
     """Several series padded side by side, with their history; `SeriesNetwork.forward` takes the first five fields.
 
@@ -83,57 +108,147 @@ class SeriesBatch(NamedTuple):
     first: Tensor
 
 
-@dataclass(frozen=True)
 class Prepared:
-    """A set of series, encoded.
+    """A set of series as a network takes them: a batch is encoded when it is asked for.
+
+    The first series of the set stay encoded, as many as a budget allows; what is asked for again and again is then
+    encoded once. The numbers are the same either way.
 
     Args:
-        encoded: the steps.
-        history: (S, G) after each series' last step, or (N, G) after every step.
-        every_step: which of the two.
+        encoder: fitted.
+        data: S series, with the channels of training.
+        every_step: whether the history is asked for after every step, or after each series' last one.
+        budget: bytes of encoded series to keep.
+
+    Attributes:
+        lengths: (S,) steps of each series.
+        offsets: (S + 1,) the position of each series' first step among all N.
+        ids: (S,).
     """
 
-    encoded: Encoded
-    history: npt.NDArray[np.float32]
-    every_step: bool
+    def __init__(self, encoder: SeriesEncoder, data: SeriesSet, every_step: bool, budget: int) -> None:
+        self.encoder, self.data, self.every_step = encoder, data, every_step
+        self._history = History(encoder)
+        self.lengths, self.ids = encoder.step_counts(data), data.ids
+        self.offsets = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+        G = len(self._history.names)
+        per_step, per_series = encoder.input_size_ + 1, encoder.static_size_
+        per_step, per_series = (per_step + G, per_series) if every_step else (per_step, per_series + G)
+        size = 4 * (self.offsets[1:] * per_step + np.arange(1, len(data) + 1) * per_series)
+        self._count = int(np.searchsorted(size, budget, side="right"))
+        self._kept: _Part | None = None
 
     @staticmethod
-    def of(encoder: SeriesEncoder, data: SeriesSet, every_step: bool = False) -> Prepared:
-        """Encode a set with a fitted encoder."""
-        steps, history = encoder.steps(data), History(encoder)
-        encoded = encoder.encode(steps)
-        return Prepared(encoded, history.at_steps(steps) if every_step else history.at_ends(steps), every_step)
+    def of(encoder: SeriesEncoder, data: SeriesSet, every_step: bool = False, *, keep: bool = True) -> Prepared:
+        """Prepare a set for a network.
+
+        Args:
+            encoder: fitted.
+            data: series like those of training.
+            every_step: as of the class.
+            keep: whether batches are asked for again and again, so that encoded ones are worth their memory.
+        """
+        return Prepared(encoder, encoder.aligned(data), every_step, budget(data) if keep else 0)
 
     def __len__(self) -> int:
-        return len(self.encoded)
+        return len(self.lengths)
 
-    def seen_by_read_out(self) -> npt.NDArray[np.float32]:
-        """Return (S or N, D + G + F): the input and the history after each series or step, and the static features."""
-        encoded = self.encoded
-        if self.every_step:
-            return np.concatenate([encoded.x, self.history, np.repeat(encoded.static, encoded.lengths, axis=0)], axis=1)
-        some = encoded.lengths > 0
-        last = np.zeros((len(encoded), encoded.x.shape[1]), dtype=np.float32)
-        last[some] = encoded.x[encoded.offsets[1:][some] - 1]
-        return np.concatenate([last, self.history, encoded.static], axis=1)
+    @property
+    def times(self) -> npt.NDArray[np.float64]:
+        """(N,) the times of all steps."""
+        if not self.encoder.bin_width:
+            return self.data.times
+        blocks = [self.encoder.binned(part).times for _, part in self.data.blocks()]
+        return np.concatenate(blocks) if blocks else np.empty(0)
 
-    def with_history(self, batch: Batch) -> SeriesBatch:
-        """Return a batch with its history."""
-        rows = batch.rows.numpy()
-        if not self.every_step:
-            history = torch.from_numpy(self.history[rows])
-        else:
-            B, T = batch.dt.shape
-            padded = np.zeros((B, T, self.history.shape[1]), dtype=np.float32)
-            inside = np.arange(T) < self.encoded.lengths[rows][:, None]
-            padded[inside] = self.history[flat_rows(self.encoded.offsets, rows)]
-            history = torch.from_numpy(padded)
-        ids, first = self.encoded.ids[rows], torch.from_numpy(self.encoded.offsets[rows])
-        return SeriesBatch(batch.x, batch.dt, batch.lengths, batch.static, history, batch.rows, ids, first)
+    def seen_by_read_out(self, most: int) -> npt.NDArray[np.float32]:
+        """Return (R, D + G + F): the input and the history after series or steps, and the static features.
+
+        Args:
+            most: rows, of which at least half are returned where there are more; they are spread evenly over the
+                series of `drawn_rows`.
+        """
+        rows = drawn_rows(self.data)
+        total = int(self.lengths[rows].sum()) if self.every_step else len(rows)
+        stride, passed, tables = max(1, total // most), 0, []
+        for _, chosen in (self.data if len(rows) == len(self) else self.data[rows]).blocks():
+            part = self._encode(chosen)
+            lengths = np.diff(part.offsets)
+            if self.every_step:
+                inputs, static = part.x, np.repeat(part.static, lengths, axis=0)
+            else:
+                static = part.static
+                inputs = np.zeros((len(chosen), part.x.shape[1]), dtype=np.float32)
+                inputs[lengths > 0] = part.x[part.offsets[1:][lengths > 0] - 1]
+            tables.append(np.concatenate([inputs, part.history, static], axis=1)[-passed % stride :: stride])
+            passed += len(inputs)
+        return np.concatenate(tables)
 
     def at(self, rows: Any) -> SeriesBatch:
         """Return some series as one batch."""
-        return self.with_history(pad(self.encoded, np.asarray(rows, dtype=np.int64)))
+        rows = np.asarray(rows, dtype=np.int64)
+        lengths = self.lengths[rows]
+        B, T = len(rows), max(1, int(lengths.max(initial=0)))
+        inside = np.arange(T) < lengths[:, None]  # (B, T)
+        D, F, G = self.encoder.input_size_, self.encoder.static_size_, len(self._history.names)
+        x, dt = np.zeros((B, T, D), dtype=np.float32), np.zeros((B, T), dtype=np.float32)
+        static = np.empty((B, F), dtype=np.float32)
+        history = np.zeros((B, T, G) if self.every_step else (B, G), dtype=np.float32)
+        for chosen, part, places in self._parts(rows):
+            steps, here = flat_rows(part.offsets, places), inside & chosen[:, None]
+            x[here], dt[here], static[chosen] = part.x[steps], part.dt[steps], part.static[places]
+            if self.every_step:
+                history[here] = part.history[steps]
+            else:
+                history[chosen] = part.history[places]
+        x_, dt_, static_, history_ = (torch.from_numpy(array) for array in (x, dt, static, history))
+        lengths_, rows_, first = (torch.from_numpy(array) for array in (lengths, rows.copy(), self.offsets[rows]))
+        return SeriesBatch(x_, dt_, lengths_, static_, history_, rows_, self.ids[rows], first)
+
+    def _parts(self, rows: Rows) -> Iterator[tuple[npt.NDArray[np.bool_], _Part, Rows]]:
+        """Yield which of the rows are in a part, the part, and their places in it."""
+        kept = rows < self._count
+        if kept.any():
+            yield kept, self._first(), rows[kept]
+        if not kept.all():
+            yield ~kept, self._encode(self.data[rows[~kept]]), np.arange(int((~kept).sum()))
+
+    def _first(self) -> _Part:
+        """Return the series that are kept, encoded block by block when they are first asked for."""
+        if self._kept is None:
+            S, N, G = self._count, int(self.offsets[self._count]), len(self._history.names)
+            D, F, R = self.encoder.input_size_, self.encoder.static_size_, N if self.every_step else S
+            x, dt, static, history = (np.empty(shape, np.float32) for shape in ((N, D), (N,), (S, F), (R, G)))
+            for rows, data in self.data[:S].blocks():
+                part, steps = self._encode(data), slice(self.offsets[rows.start], self.offsets[rows.stop])
+                x[steps], dt[steps], static[rows] = part.x, part.dt, part.static
+                history[steps if self.every_step else rows] = part.history
+            self._kept = _Part(x, dt, self.offsets[: S + 1], static, history)
+        return self._kept
+
+    def _encode(self, data: SeriesSet) -> _Part:
+        steps = self.encoder.binned(data)
+        encoded = self.encoder.encode(steps)
+        history = self._history.at_steps(steps) if self.every_step else self._history.at_ends(steps)
+        return _Part(encoded.x, encoded.dt, encoded.offsets, encoded.static, history)
+
+
+class _Part(NamedTuple):
+    """Some series, encoded.
+
+    Args:
+        x: (N, D).
+        dt: (N,).
+        offsets: (S + 1,).
+        static: (S, F).
+        history: (S, G) after each series' last step, or (N, G) after every step.
+    """
+
+    x: npt.NDArray[np.float32]
+    dt: npt.NDArray[np.float32]
+    offsets: Rows
+    static: npt.NDArray[np.float32]
+    history: npt.NDArray[np.float32]
 
 
 class SeriesBatches:
@@ -153,10 +268,10 @@ class SeriesBatches:
         if generator is not None:
             rng = np.random.default_rng(int(torch.randint(2**62, (1,), generator=generator)))
         self._prepared = prepared
-        self._batches = Batches(prepared.encoded, batch_size, rows=rows, rng=rng)
+        self._plan = BatchPlan(prepared.lengths, batch_size, rows=rows, rng=rng)
 
     def __len__(self) -> int:
-        return len(self._batches)
+        return len(self._plan)
 
     def __iter__(self) -> Iterator[SeriesBatch]:
-        return (self._prepared.with_history(batch) for batch in self._batches)
+        return (self._prepared.at(rows) for rows in self._plan.plan())

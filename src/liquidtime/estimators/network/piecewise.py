@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 _PIECES = 10
-_ROWS = 100_000
+ROWS = 100_000
+"""Rows that the pieces are measured on, up to twice as many."""
 _LEAST_SCALE = 0.05
 
 
@@ -47,7 +48,7 @@ class PiecewiseLinear(nn.Module):
             rows: (R, G).
             deviation: of each piece; the smaller, the slower a layer that reads them learns.
         """
-        rows = rows[:: max(1, len(rows) // _ROWS)]
+        rows = rows[:: max(1, len(rows) // ROWS)]
         edges = np.quantile(rows, np.linspace(0.0, 1.0, _PIECES + 1), axis=0).T.astype(np.float32)  # (G, pieces + 1)
         column, piece = np.nonzero(np.diff(edges, axis=1) > 0)
         encoding = PiecewiseLinear(len(column))

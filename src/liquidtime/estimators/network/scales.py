@@ -6,6 +6,7 @@ import numpy as np
 
 from liquidtime._checks import check_choice
 from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.data.container.drawn_series import drawn
 
 SCALES = "scales"
 """The `bin_width` with which each member has a time scale of its own."""
@@ -35,10 +36,14 @@ def encoders_of(data: SeriesSet, bin_width: float | str | None, members: int) ->
         assert not isinstance(bin_width, str)
         return [SeriesEncoder(bin_width=bin_width).fit(data)]
     encoders = [SeriesEncoder().fit(data)]
-    several = data.lengths >= 2
-    if members == 1 or not several.any():
+    if members == 1:
         return encoders
-    span = float(np.median(data.times[data.offsets[1:][several] - 1] - data.times[data.offsets[:-1][several]]))
+    sample = drawn(data)
+    several = sample.lengths >= 2
+    if not several.any():
+        return encoders
+    first, last = (sample.times[place[several]] for place in (sample.offsets[:-1], sample.offsets[1:] - 1))
+    span = float(np.median(last - first))
     width = COARSER * encoders[0].time_scale_
     while len(encoders) < members and span >= LEAST_BINS * width:
         encoders.append(SeriesEncoder(bin_width=width).fit(data))

@@ -119,7 +119,7 @@ def _of_model(model: Any, data: SeriesSet, row: int) -> Circuit:
     activity = np.concatenate([np.tanh(inputs), after.numpy()], axis=1)
     drawn = _joined(list(encoder.channels_), _wiring_of(cell), by_channel, recurrent, words, outputs, names, activity)
     assert drawn.activity is not None
-    kept = Activity(str(data.ids[row]), series.encoded.times, drawn.activity.values, encoder.time_unit_)
+    kept = Activity(str(data.ids[row]), series.times, drawn.activity.values, encoder.time_unit_)
     return Circuit(drawn.neurons, drawn.links, drawn.meaning, kept)
 
 

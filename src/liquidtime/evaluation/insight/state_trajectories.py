@@ -91,11 +91,11 @@ def state_trajectories(
     described = known or units(model, data)
     series = networks.encode(data[[row]])
     prepared = series.prepared()
-    if not isinstance(layer, Recurrent) or described is None or len(prepared.encoded.times) == 0:
+    if not isinstance(layer, Recurrent) or described is None or len(prepared.times) == 0:
         return None
     sample = prepared.at([0])
     with torch.inference_mode():
         y, _ = layer(sample.x, dt=sample.dt, lengths=sample.lengths)
     mine = [unit for unit in described.units if unit.network == 0]
-    times, name = prepared.encoded.times, str(data.ids[row])
+    times, name = prepared.times, str(data.ids[row])
     return StateTrajectories(name, times, y[0].double().numpy(), mine, networks.encoder_.time_unit_)

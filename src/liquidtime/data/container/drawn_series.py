@@ -1,0 +1,40 @@
+"""The series that statistics are measured on, where there are too many to look at all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from liquidtime.data.container.series_set import SeriesSet
+
+MOST_SERIES = 20_000
+MOST_VALUES = 2**27
+"""Values of all channels that are looked at, observed or not: half a gigabyte."""
+_SEED = 20_000
+
+
+def drawn_rows(data: SeriesSet, most_values: int | None = None) -> npt.NDArray[np.int64]:
+    """Return the positions of the series to measure, sorted: all of them, or some drawn at random.
+
+    At most 20,000 series are drawn, and of those as many as have 2²⁷ values together, but at least one. The same set
+    always gives the same positions.
+
+    Args:
+        data: S series.
+        most_values: in place of 2²⁷.
+    """
+    S, C, most = len(data), max(1, len(data.channels)), most_values or MOST_VALUES
+    if S <= MOST_SERIES and int(data.offsets[-1]) * C <= most:
+        return np.arange(S)
+    rows = np.random.default_rng(_SEED).permutation(S)[:MOST_SERIES]
+    count = int(np.searchsorted(np.cumsum(data.lengths[rows]) * C, most, side="right"))
+    return np.sort(rows[: max(1, count)])
+
+
+def drawn(data: SeriesSet) -> SeriesSet:
+    """Return the set, or where it is large some of its series; see `drawn_rows`."""
+    rows = drawn_rows(data)
+    return data if len(rows) == len(data) else data[rows]

@@ -1,0 +1,7 @@
+"""Sets of series on disk: a sealed folder of arrays that are read a part at a time."""
+
+from liquidtime.data.stored.opening import is_stored, open_set
+from liquidtime.data.stored.stored_set import StoredSet
+from liquidtime.data.stored.writing import SetFacts, check_place, write_blocks, write_set
+
+__all__ = ["SetFacts", "StoredSet", "check_place", "is_stored", "open_set", "write_blocks", "write_set"]

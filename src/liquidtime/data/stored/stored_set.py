@@ -1,0 +1,249 @@
+"""A set of series whose samples stay on disk until some of them are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data.container import Series, SeriesSet, arranged, neighbours
+from liquidtime.data.container.series_set import BLOCK
+from liquidtime.data.stored.array_files import ArrayFile
+
+IN_MEMORY = 2**26
+"""Bytes of samples up to which a part of a stored set is read into memory; a larger one stays on disk."""
+
+Change = Callable[[SeriesSet], SeriesSet]
+"""What is done to every part that is read, such as another order of channels; it can be pickled."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The samples of a folder.
+
+    Args:
+        path: the folder.
+        offsets: (S + 1,) of its series.
+        times: (N,).
+        values: (N, C).
+        columns: what the columns of the table meant that it was read from; None where it was none.
+    """
+
+    path: Path
+    offsets: npt.NDArray[np.int64]
+    times: ArrayFile
+    values: ArrayFile
+    columns: Mapping[str, Any] | None = None
+
+    def read(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float32]]:
+        """Return the times and values of some series, one after the other; neighbours are read at once."""
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
+        ends = np.cumsum(lengths)
+        if not len(rows):
+            return np.empty(0), np.empty((0, *self.values.shape[1:]), dtype=np.float32)
+        total = int(ends[-1])
+        times, values = np.empty(total), np.empty((total, *self.values.shape[1:]), dtype=np.float32)
+        cuts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+        for first, last in zip(cuts, np.append(cuts[1:], len(rows)) - 1, strict=True):
+            place = slice(int(ends[first] - lengths[first]), int(ends[last]))
+            low = int(self.offsets[rows[first]])
+            self.times.read_into(low, times[place])
+            self.values.read_into(low, values[place])
+        return times, values
+
+
+class StoredSet(SeriesSet):
+    """A set of series in a folder, made by `SeriesSet.write` or `from_long(..., out=...)` and opened by `open_set`.
+
+    It is a `SeriesSet`: offsets, ids and static features are in memory, times and values on disk. A part of up to 64 MB
+    that is asked for by index is read and is a set in memory; a larger part is again a `StoredSet`. The arrays `times`
+    and `values` of the whole set are mapped into memory, those of a part are read; `blocks` reads some at a time.
+    """
+
+    _source: Source
+    _root: StoredSet
+    _rows: npt.NDArray[np.int64] | None
+    _changes: tuple[Change, ...]
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise TypeError("a StoredSet is opened with lt.open_set(folder); its .load() is a set in memory")
+
+    @staticmethod
+    def of(source: Source, **fields: Any) -> StoredSet:
+        """Return the set of a folder; `fields` are those of `SeriesSet` but for times and values, checked before."""
+        stored = object.__new__(StoredSet)
+        stored.__dict__.update(fields, offsets=source.offsets, _source=source, _rows=None, _changes=())
+        return stored
+
+    def _with(self, **fields: Any) -> StoredSet:
+        stored = object.__new__(StoredSet)
+        stored.__dict__.update(self.__dict__ | {"_root": self._of_folder} | fields)
+        return stored
+
+    @property
+    def _of_folder(self) -> StoredSet:
+        """The whole set as it is in the folder."""
+        root: StoredSet = self.__dict__.get("_root", self)
+        return root
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self._source.path
+
+    @property
+    def columns(self) -> Mapping[str, Any] | None:
+        """What the columns of the table meant that the set was read from, by argument of `from_long` or `from_wide`."""
+        return self._source.columns
+
+    @property
+    def times(self) -> npt.NDArray[np.float64]:
+        """(N,) times of all samples."""
+        if self._rows is None and not self._changes:
+            return self._source.times.mapped()
+        return np.concatenate([np.empty(0), *(part.times for _, part in self.blocks())])
+
+    @property
+    def values(self) -> npt.NDArray[np.float32]:
+        """(N, C) values of all samples."""
+        if self._rows is None and not self._changes:
+            return self._source.values.mapped()
+        whole = np.empty((int(self.offsets[-1]), len(self.channels)), dtype=np.float32)
+        for rows, part in self.blocks():
+            whole[self.offsets[rows.start] : self.offsets[rows.stop]] = part.values
+        return whole
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take, on disk and in memory."""
+        arrays = (self.offsets, self.ids, self.static, *(() if self.origins is None else (self.origins,)))
+        return int(self.offsets[-1]) * self._width + sum(int(array.nbytes) for array in arrays)
+
+    @property
+    def _width(self) -> int:
+        """Bytes of a sample."""
+        return 8 + 4 * len(self.channels)
+
+    def load(self) -> SeriesSet:
+        """Return the same set in memory."""
+        return self._in_memory({}, self._places(np.arange(len(self))))
+
+    def blocks(self, samples: int = BLOCK) -> Iterator[tuple[slice, SeriesSet]]:
+        """Yield all series in order, some neighbours at a time, read into memory; see `SeriesSet.blocks`."""
+        for rows in neighbours(self.offsets, samples):
+            chosen = np.arange(rows.start, rows.stop)
+            offsets = self.offsets[rows.start : rows.stop + 1] - self.offsets[rows.start]
+            yield rows, self._in_memory(self._fields(chosen, offsets), self._places(chosen))
+
+    def _one(self, position: int) -> Series:
+        S = len(self)
+        if not -S <= position < S:
+            return super()._one(position)
+        row = np.array([position % S])
+        offsets = np.array([0, self.offsets[row[0] + 1] - self.offsets[row[0]]])
+        return self._in_memory(self._fields(row, offsets), self._places(row))[0]
+
+    def _taken(self, rows: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> SeriesSet:
+        fields, places = self._fields(rows, offsets), self._places(rows)
+        if int(offsets[-1]) * self._width <= IN_MEMORY:
+            return self._in_memory(fields, places)
+        return self._with(**fields, _rows=places)
+
+    def _places(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return where some series stand in the folder."""
+        return rows if self._rows is None else self._rows[rows]
+
+    def _fields(self, rows: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> dict[str, Any]:
+        """Return the fields of some series, apart from times and values."""
+        origins = None if self.origins is None else self.origins[rows]
+        own = {"offsets": offsets, "ids": self.ids[rows], "static": self.static[rows], "origins": origins}
+        return own | {"notes": ()}
+
+    def _in_memory(self, fields: dict[str, Any], rows: npt.NDArray[np.int64]) -> SeriesSet:
+        """Return some series of the folder with all changes; `fields` are theirs, those of this set if left out."""
+        root, own = self._of_folder, {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        offsets = np.concatenate([[0], np.cumsum(self._source.offsets[rows + 1] - self._source.offsets[rows])])
+        part = object.__new__(SeriesSet)
+        part.__dict__.update({name: value for name, value in root.__dict__.items() if not name.startswith("_")})
+        part.__dict__.update(zip(("times", "values"), self._source.read(rows), strict=True))
+        part.__dict__.update(offsets=offsets.astype(np.int64), ids=root.ids[rows], static=root.static[rows])
+        for change in self._changes:
+            part = change(part)
+        part.__dict__.update(own | {"offsets": part.offsets} | fields)
+        return part
+
+    def arranged_as(
+        self, channels: Sequence[str], static_names: Sequence[str], categories: Mapping[str, Sequence[str]]
+    ) -> StoredSet:
+        """Return the set with other columns, as `SeriesSet.arranged_as`; they are arranged when a part is read."""
+        named = (*channels, *static_names)
+        kept = {name: tuple(labels) for name, labels in categories.items() if name in named}
+        same = (self.channels, self.static_names, dict(self.categories)) == (tuple(channels), tuple(static_names), kept)
+        change = Arrange(tuple(channels), tuple(static_names), {name: tuple(own) for name, own in categories.items()})
+        return (
+            self
+            if same
+            else self._with(
+                channels=tuple(channels),
+                static_names=tuple(static_names),
+                categories=kept,
+                static=arranged(self.static, self.static_names, self.categories, static_names, categories),
+                _changes=(*self._changes, change),
+            )
+        )
+
+    def in_unit(self, unit: str) -> SeriesSet:
+        """Return the set with its times in another unit, in which they are brought when a part is read."""
+        self[:0].in_unit(unit)  # refuses what cannot be
+        return self._with(time_unit=unit, _changes=(*self._changes, InUnit(unit)))
+
+    def head(self, counts: Any) -> SeriesSet:
+        """Return the first samples of each series, in memory; see `SeriesSet.head`."""
+        return self.load().head(counts)
+
+    def with_empty(self, ids: npt.NDArray[Any]) -> SeriesSet:
+        """Return the set, in memory, with further series; see `SeriesSet.with_empty`."""
+        return self.load().with_empty(ids) if len(ids) else self
+
+    def replace_unchecked(self, **fields: Any) -> SeriesSet:
+        """Return a copy with some fields replaced; in memory if they are of the samples."""
+        if fields.keys() & {"offsets", "times", "values", "channels", "static_names", "categories", "time_unit"}:
+            return self.load().replace_unchecked(**fields)
+        return self._with(**fields)
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.__dict__ | {"_root": self._of_folder if self._of_folder is not self else None},)
+
+
+@dataclass(frozen=True)
+class Arrange:
+    """The change that `StoredSet.arranged_as` makes; fields as its arguments."""
+
+    channels: tuple[str, ...]
+    static_names: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]]
+
+    def __call__(self, part: SeriesSet) -> SeriesSet:
+        """Return a part with the columns wanted."""
+        return part.arranged_as(self.channels, self.static_names, self.categories)
+
+
+@dataclass(frozen=True)
+class InUnit:
+    """The change that `StoredSet.in_unit` makes."""
+
+    unit: str
+
+    def __call__(self, part: SeriesSet) -> SeriesSet:
+        """Return a part with its times in the unit."""
+        return part.in_unit(self.unit)
+
+
+def _restored(fields: dict[str, Any]) -> StoredSet:
+    stored = object.__new__(StoredSet)
+    stored.__dict__.update({name: value for name, value in fields.items() if name != "_root" or value is not None})
+    return stored

@@ -1,0 +1,209 @@
+"""Stored sets written: some series at a time, to a temporary name, synced and renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data.container import Note, SeriesSet
+from liquidtime.data.stored.array_files import ArrayWriter
+from liquidtime.data.stored.opening import FACTS, FORMAT, is_stored, open_set
+from liquidtime.data.stored.stored_set import StoredSet
+from liquidtime.training.artifact import SaveFailed, json_to_bytes, remove_dead, sync_folder, temporary_of
+from liquidtime.training.sealed import MANIFEST, SealedFolder, manifest_text
+
+_NAMES = (*(f"{name}.npy" for name in ("offsets", "times", "values", "ids", "static", "origins")), FACTS, MANIFEST)
+
+
+@dataclass(frozen=True)
+class SetFacts:
+    """What is known of a set besides its samples, before they are written.
+
+    Args:
+        ids: (S,) whole numbers or texts.
+        lengths: (S,) samples of each series.
+        static: (S, F).
+        channels: C names.
+        static_names: F names.
+        time_unit: of the times.
+        categories: of categorical channels and static features.
+        origins: (S,) or None.
+        notes: of reading.
+        reading: how the table was written.
+        columns: what the columns of the table meant, by the names of the arguments of `from_long` or `from_wide`.
+    """
+
+    ids: npt.NDArray[Any]
+    lengths: npt.NDArray[np.int64]
+    static: npt.NDArray[np.float32]
+    channels: tuple[str, ...]
+    static_names: tuple[str, ...] = ()
+    time_unit: str | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    origins: npt.NDArray[Any] | None = None
+    notes: tuple[Note, ...] = ()
+    reading: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Any] | None = None
+
+    @staticmethod
+    def of(data: SeriesSet) -> SetFacts:
+        """Return the facts of a set."""
+        return SetFacts(
+            data.ids, data.lengths, data.static, data.channels, data.static_names, data.time_unit, data.categories,
+            data.origins, data.notes, data.reading,
+        )  # fmt: skip
+
+    def to_bytes(self) -> bytes:
+        """Return what the folder's JSON file holds."""
+        return json_to_bytes(
+            {
+                "format": FORMAT,
+                "series": len(self.ids),
+                "samples": int(self.lengths.sum()),
+                "channels": list(self.channels),
+                "static_names": list(self.static_names),
+                "time_unit": self.time_unit,
+                "categories": {name: list(labels) for name, labels in self.categories.items()},
+                "origins": None if self.origins is None else "stamps" if self.origins.dtype.kind == "M" else "whole",
+                "ids": "texts" if self.ids.dtype.kind == "U" else "whole",
+                "notes": [[note.kind, note.what, note.count, note.of, list(note.first)] for note in self.notes],
+                "reading": dict(self.reading),
+                "columns": None if self.columns is None else dict(self.columns),
+            },
+            indent=1,
+        )
+
+
+def write_set(data: SeriesSet, folder: str | os.PathLike[str], *, replace: bool = False) -> StoredSet:
+    """Write a set as a folder; see `SeriesSet.write`."""
+    return write_blocks(SetFacts.of(data), (part for _, part in data.blocks()), folder, replace=replace)
+
+
+def write_blocks(
+    facts: SetFacts, blocks: Iterable[SeriesSet], folder: str | os.PathLike[str], *, replace: bool = False
+) -> StoredSet:
+    """Write series as they come as one folder, whole or not at all, and open it.
+
+    Args:
+        facts: of all series, in their order.
+        blocks: the series in that order, some at a time, with the channels of `facts`; they were checked before.
+        folder: the folder to write.
+        replace: whether a stored set of that name may be replaced.
+
+    Raises:
+        FileExistsError: there is something of that name that may not be replaced.
+        SaveFailed: the disk is full or refuses; what was there before is as it was.
+
+    """
+    path = check_place(folder, replace=replace)
+    temporary = temporary_of(path)
+    try:
+        remove_dead(path, _NAMES)
+        _discard(temporary)
+        temporary.mkdir()
+        entries = dict(_written(temporary, facts, blocks))
+        (temporary / MANIFEST).write_text(manifest_text(entries))
+        for name in (FACTS, MANIFEST):
+            with open(temporary / name, "rb") as file:
+                os.fsync(file.fileno())
+        sync_folder(temporary)
+        old = path.with_name(f".{path.name}.{os.getpid()}.old.tmp")
+        if path.exists():
+            check_place(path, replace=replace)
+            path.rename(old)
+        temporary.rename(path)
+        sync_folder(path.parent)
+        _discard(old)
+    except OSError as error:
+        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is as before.") from error
+    finally:
+        _discard(temporary)
+    return open_set(path, verify=False)
+
+
+def check_place(folder: str | os.PathLike[str], *, replace: bool = False) -> Path:
+    """Return the folder that a set is to be written to, or refuse it before any work.
+
+    Raises:
+        FileNotFoundError: the folder that it is to lie in does not exist.
+        FileExistsError: there is something of that name, and it is no stored set or may not be replaced.
+
+    """
+    path = Path(folder).absolute()
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"`out` must lie in a folder that exists; there is no {path.parent}")
+    if not (path.exists() or path.is_symlink()):
+        return path
+    if path.is_symlink() or not path.is_dir() or not is_stored(path):
+        raise FileExistsError(f"{path} exists and is no stored set; choose another name")
+    if not replace:
+        raise FileExistsError(f"{path} exists; write it with replace=True, or choose another name")
+    foreign = sorted({item.name for item in path.iterdir()} - {*SealedFolder(path).entries, MANIFEST})
+    if foreign:
+        raise FileExistsError(f"{path} holds files that would be lost, e.g. {foreign[0]!r}; choose another name")
+    return path
+
+
+def _written(folder: Path, facts: SetFacts, blocks: Iterable[SeriesSet]) -> Iterator[tuple[str, tuple[int, str]]]:
+    """Write all files but the manifest; yield the size and sha256 of each by name."""
+    N, C = int(facts.lengths.sum()), len(facts.channels)
+    with contextlib.ExitStack() as stack:
+
+        def writer(name: str, dtype: Any, shape: tuple[int, ...]) -> ArrayWriter:
+            one = ArrayWriter(folder / f"{name}.npy", dtype, shape)
+            stack.callback(one.abandon)
+            return one
+
+        times, values = writer("times", "<f8", (N,)), writer("values", "<f4", (N, C))
+        for part in blocks:
+            times.add(part.times)
+            values.add(part.values)
+        yield "times.npy", times.close()
+        yield "values.npy", values.close()
+        offsets = np.concatenate([[0], np.cumsum(facts.lengths)])
+        arrays: dict[str, tuple[npt.NDArray[Any], str]] = {
+            "offsets": (offsets, "<i8"),
+            "ids": stored_ids(facts.ids),
+            "static": (facts.static, "<f4"),
+        }
+        if facts.origins is not None:
+            arrays["origins"] = (np.ascontiguousarray(facts.origins).view(np.int64), "<i8")
+        for name, (array, dtype) in arrays.items():
+            one = writer(name, dtype, array.shape)
+            one.add(array)
+            yield f"{name}.npy", one.close()
+    raw = facts.to_bytes()
+    (folder / FACTS).write_bytes(raw)
+    yield FACTS, (len(raw), hashlib.sha256(raw).hexdigest())
+
+
+def stored_ids(ids: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
+    """Return ids as they are stored, and their type: 64-bit whole numbers or texts.
+
+    Raises:
+        TypeError: they are neither.
+
+    """
+    if ids.dtype.kind == "O":
+        ids = ids.astype(np.str_)
+    if ids.dtype.kind == "U":
+        texts = ids if ids.dtype.itemsize else ids.astype("<U1")
+        return texts, texts.dtype.newbyteorder("<").str
+    if ids.dtype.kind in "iu" and (ids.dtype.kind == "i" or not len(ids) or int(ids.max()) <= np.iinfo(np.int64).max):
+        return ids, "<i8"
+    raise TypeError(f"`ids` must be whole numbers or texts to be stored; got {ids.dtype}")
+
+
+def _discard(folder: Path) -> None:
+    """Remove a folder that this process wrote."""
+    if folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
