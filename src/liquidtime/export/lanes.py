@@ -208,7 +208,8 @@ class _Lanes:
                 if not whole:
                     return alone
                 nothing = self._constant(torch.zeros(n, *shape[1:], dtype=first.dtype))
-                return self._add("add", [alone, nothing], (n, *shape[1:]), first.dtype)
+                kind = "or" if first.dtype == torch.bool else "add"
+                return self._add(kind, [alone, nothing], (n, *shape[1:]), first.dtype)
         if all(value.constant is not None for value in values):
             shape = (n, *[1] * (rank - 1 - len(first.shape)), *first.shape)
             return self._constant(torch.stack([_numbers(value) for value in values]).reshape(shape))

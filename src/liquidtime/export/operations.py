@@ -394,7 +394,8 @@ def _reshape(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None
 @_normal("expand")
 def _expand(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
     one = torch.zeros(result.shape[1:], dtype=result.dtype)
-    recorder.add("add", [recorder.value_of(args[0]), recorder.value_of(one)], result)
+    kind = "or" if result.dtype == torch.bool else "add"
+    recorder.add(kind, [recorder.value_of(args[0]), recorder.value_of(one)], result)
 
 
 @_normal("index")
