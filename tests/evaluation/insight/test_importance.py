@@ -8,6 +8,7 @@ import liquidtime as lt
 from estimators.small import TINY, series
 from evaluation.insight.known_models import KnownClassifier, count_of, last_of, span
 from liquidtime.evaluation.insight.donors import with_channel, with_presence, with_timing
+from liquidtime.training import ConfidenceInterval
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +125,14 @@ def test_refusals(data):
         lt.insight.importances(model, data[:1])
     with pytest.raises(TypeError, match="must be one of"):
         lt.insight.importances(object(), data)
+
+
+def test_the_label_of_the_axis_is_never_cut_off():
+    rows = [lt.insight.Importance("x", "channel", ConfidenceInterval(0.3, 0.1, 0.5))]
+    shown = lt.insight.Importances(rows, "absolute error in standard deviations", 0.4, 8, 1)
+    figure = shown.plot()
+    figure.canvas.draw()
+    label = figure.axes[0].xaxis.label.get_window_extent()
+    assert label.x0 >= 0
+    assert label.x1 <= figure.bbox.x1
+    assert label.y0 >= 0
