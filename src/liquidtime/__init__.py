@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import networks as networks
     from liquidtime import ops as ops
     from liquidtime import paper as paper
+    from liquidtime import serving as serving
     from liquidtime import solvers as solvers
     from liquidtime import tasks as tasks
     from liquidtime import theory as theory
@@ -87,6 +88,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "networks": (),
     "ops": (),
     "paper": (),
+    "serving": (),
     "solvers": (),
     "tasks": (),
     "theory": (),

@@ -264,7 +264,7 @@ def test_target_and_group_may_be_columns_of_the_static_table(home, monkeypatch, 
         )
     )
     words = [*COLUMNS, "--time-format", "%m/%d/%Y %H:%M", "--static-table", "wards.csv", "--static-id", "patient"]
-    asked = ["--target", "score", "--group", "ward", "--values", "x", *QUICK]
+    asked = ["--target", "score", "--group", "ward", *QUICK]
     code, _, err = lt("train", "us.csv", *words, *asked, "--out", tmp_path / "m", "--json")
     assert code == 0, err
     assert "4 groups kept together" in err

@@ -42,9 +42,9 @@ CASES = {
         ["nothere.csv", *WIDE, *REGRESS, "--network", "lstmm"],
         "got 'lstmm'; did you mean `lstm`?",
     ),
-    "a rate below 0, before the data is read": (
-        ["nothere.csv", *WIDE, *REGRESS, "--learning-rate", "-1"],
-        "error: --learning-rate must",
+    "no units, before the data is read": (
+        ["nothere.csv", *WIDE, *REGRESS, "--hidden-size", "0"],
+        "error: --hidden-size must be at least 1",
     ),
     "a misspelt tracker": (
         ["nothere.csv", *WIDE, *REGRESS, "--track", "mlfow"],
