@@ -311,12 +311,17 @@ def _read(job: Job, tables: _Tables) -> _Read:
 
     from liquidtime.cli.options import listed
     from liquidtime.cli.sample_targets import sample_target
-    from liquidtime.cli.series_facts import fact_of_series
+    from liquidtime.cli.series_facts import check_fact, fact_of_series
     from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading.columns import check_column
     from liquidtime.tasks import find_task
 
     frame, labels, columns, missing = tables.measurements.frame, tables.labels, tables.columns, tables.missing
+    asked = (("--group", job.group), ("--weight", job.weight), ("--order", job.order))
+    every = [frame, *([] if labels is None else [labels]), *([] if tables.static is None else [tables.static.frame])]
+    for option, name in asked:
+        if name is not None:
+            check_fact(option, name, every)
     how: dict[str, Any] = {"static_table": tables.static, "strict": job.strict}
     named = [name for name in (job.group, job.weight, job.order) if name is not None and name not in columns.static]
     table, id = frame, columns.id
@@ -349,8 +354,5 @@ def _read(job: Job, tables: _Tables) -> _Read:
     sources = [(frame, columns.id)] if labels is None else [(labels, id), (frame, columns.id)]
     if tables.static is not None:
         sources.append((tables.static.frame, job.reading.static_id or columns.id))
-    facts = {
-        option: None if name is None else fact_of_series(option, name, data, sources)
-        for option, name in (("--group", job.group), ("--weight", job.weight), ("--order", job.order))
-    }
+    facts = {option: None if name is None else fact_of_series(option, name, data, sources) for option, name in asked}
     return _Read(data, target, auxiliary, facts["--group"], facts["--weight"], facts["--order"])
