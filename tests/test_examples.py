@@ -19,8 +19,8 @@ BLOCKS = {
     "irregular-data.md": 13,
     "model-files.md": 4,
     "sequence.md": 1,
-    "theory.md": 6,
-    "training.md": 3,
+    "theory.md": 8,
+    "training.md": 4,
 }
 PRINTS = {"compiling.md": "midpoint", "training.md": r"test AUC 0\.9\d\d \[0\.\d+, [01]\.\d+\]"}
 SMALL = {"bit_stream_xor.py": ["--epochs", "1", "--size", "640"]}
