@@ -21,7 +21,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-READ = {"id": "record_id", "time": "minutes", "channel": "parameter", "value": "value", "time_unit": "min"}
+READ: dict[str, Any] = {
+    "id": "record_id",
+    "time": "minutes",
+    "channel": "parameter",
+    "value": "value",
+    "time_unit": "min",
+}
 
 
 def shards(scratch: Path, copies: int) -> dict[str, Any]:
@@ -45,8 +51,9 @@ def pack(scratch: Path, copies: int) -> dict[str, Any]:
     """Pack the shards."""
     from liquidtime.data import from_long
 
-    stored = from_long(scratch / f"shards-{copies}", **READ, out=scratch / f"set-{copies}", replace=True)
-    size = sum(file.stat().st_size for file in stored.path.iterdir())
+    folder = scratch / f"set-{copies}"
+    stored = from_long(scratch / f"shards-{copies}", **READ, out=folder, replace=True)
+    size = sum(file.stat().st_size for file in folder.iterdir())
     return {"series": len(stored), "samples": int(stored.offsets[-1]), "bytes": size}
 
 
@@ -127,16 +134,8 @@ def measure(scratch: Path, copies: int, also: tuple[int, ...] = (1, 4)) -> dict[
         done = scratch / f"{stage}-{k}.json"
         if not done.exists():
             environment = os.environ | {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
-            command = [
-                sys.executable,
-                "-m",
-                "benchmarks.stored_set",
-                str(scratch),
-                "--copies",
-                str(k),
-                "--stage",
-                stage,
-            ]
+            command = [sys.executable, "-m", "benchmarks.stored_set", str(scratch), "--copies", str(k)]
+            command += ["--stage", stage]
             subprocess.run(command, check=True, env=environment)
         figures[f"{stage} {k}x"] = json.loads(done.read_text())
         print(f"{stage} {k}x", figures[f"{stage} {k}x"], flush=True)
