@@ -22,12 +22,8 @@ from pathlib import Path
 from typing import Any
 
 READ: dict[str, Any] = {
-    "id": "record_id",
-    "time": "minutes",
-    "channel": "parameter",
-    "value": "value",
-    "time_unit": "min",
-}
+    "id": "record_id", "time": "minutes", "channel": "parameter", "value": "value", "time_unit": "min",
+}  # fmt: skip
 
 
 def shards(scratch: Path, copies: int) -> dict[str, Any]:
@@ -37,7 +33,7 @@ def shards(scratch: Path, copies: int) -> dict[str, Any]:
     source = Path(os.environ["LIQUIDTIME_DATA"]) / "physionet2012" / "records-a.parquet"
     rows, folder = pl.read_parquet(source), scratch / f"shards-{copies}"
     folder.mkdir(exist_ok=True)
-    span, last, total = int(rows["record_id"].max()) + 1, None, 0  # type: ignore[operator, arg-type]
+    span, last, total = int(rows["record_id"].max()) + 1, None, 0  # type: ignore[arg-type]
     for copy in range(copies):
         mine = rows.with_columns(record_id=(pl.col("record_id") + copy * span).cast(pl.Int64))
         cut = mine.height - 1000 if copy + 1 < copies else mine.height

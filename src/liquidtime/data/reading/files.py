@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from liquidtime.data.container import Note
+from liquidtime.data.container import Note, SeriesSet
 from liquidtime.data.reading.options import Reading
 from liquidtime.data.reading.separators import refuse_repeated
 from liquidtime.data.reading.sql import is_database, read_query
@@ -36,12 +36,14 @@ class Table:
         found: how it was written, as `SeriesSet.reading` keeps it; empty where its format says everything.
         notes: what was recognised and is not the usual, and what was repaired.
         added: columns that reading put there, which are no channels.
+        stored: the series themselves, where they were read before; the frame then has one row per series.
     """
 
     frame: polars.DataFrame
     found: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     added: tuple[str, ...] = ()
+    stored: SeriesSet | None = None
 
 
 def is_source(value: Any) -> bool:
