@@ -36,7 +36,7 @@ from liquidtime.estimators.live import (
 from liquidtime.estimators.network.budget import BUDGETS, QUICK, Choice, Trial
 from liquidtime.estimators.network.finite import finite
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS, ConvolutionalReader, takes_front_end
-from liquidtime.estimators.network.inputs import SeriesBatches, as_series, run_wide
+from liquidtime.estimators.network.inputs import SeriesBatches, as_series
 from liquidtime.estimators.network.members import PREDICT_BATCH, LossOf, Part, PartsOf, Rows, held_back, held_loss
 from liquidtime.estimators.network.network import SeriesNetwork, channel_dropout_of
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
@@ -330,7 +330,7 @@ class SeriesEstimator(SeriesModel):
             for place, members in self._readers():
                 for sample in SeriesBatches(series.prepared(place), PREDICT_BATCH):
                     for member in members:
-                        output = finish(run_wide(self.networks_[member], sample))
+                        output = finish(self.networks_[member](*sample[:5]))
                         if outputs is None:
                             outputs = output.new_empty(len(self.networks_), len(series), output.shape[1])
                         outputs[member, sample.rows] = output

@@ -11,7 +11,6 @@ from torch import Tensor
 from liquidtime.data import SeriesSet
 from liquidtime.estimators.live.step import ScaleStep
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
-from liquidtime.estimators.network.inputs import run_wide
 
 _SERIES = 1024  # taken side by side
 
@@ -29,7 +28,7 @@ def outputs_at_steps(prepared: Prepared, networks: Sequence[SeriesNetwork]) -> T
         inside = step < batch.lengths.unsqueeze(1)  # (B, T)
         steps = (batch.first.unsqueeze(1) + step)[inside]
         for member, network in enumerate(networks):
-            out[member, steps] = run_wide(network.prefixes, batch)[inside]
+            out[member, steps] = network.prefixes(*batch[:5])[inside]
     return out
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from liquidtime.data.encoding import BatchPlan
 from liquidtime.data.stored import StoredSet
 
 Rows = npt.NDArray[np.int64]
-_FEWEST = 4
 
 KEPT_ENCODED, KEPT_OF_STORED, VARIABLE = 1024, 128, "LIQUIDTIME_ENCODED_MB"
 """Megabytes of encoded series that are kept for the next epoch, of a set in memory and of one on disk, and the
@@ -250,22 +249,6 @@ class _Part(NamedTuple):
     offsets: Rows
     static: npt.NDArray[np.float32]
     history: npt.NDArray[np.float32]
-
-
-def run_wide(run: Callable[..., Tensor], batch: SeriesBatch) -> Tensor:
-    """Return what a network says of a batch, run with at least four series.
-
-    Products of fewer rows than four are computed in another order of sums, by which a series alone would differ in the
-    last bit from itself among others.
-
-    Args:
-        run: takes the first five fields of a batch, and returns a row for each series.
-        batch: B series.
-    """
-    B = len(batch.rows)
-    if B >= _FEWEST:
-        return run(*batch[:5])
-    return run(*(part.repeat_interleave(_FEWEST, dim=0) for part in batch[:5]))[::_FEWEST]
 
 
 class SeriesBatches:
