@@ -24,14 +24,14 @@ import numpy.typing as npt
 import torch
 
 from benchmarks import portfolio_forecast
-from benchmarks.portfolio_data import CLASSIFY, FORECAST, SETS, PortfolioSet, load
+from benchmarks.portfolio_data import FORECAST, REGRESS, SAMPLES, SETS, PortfolioSet, load
 from benchmarks.portfolio_models import MODELS, LeftOut, make
 from liquidtime._provenance import PACKAGES, commit, machine, versions
 from liquidtime.data import SeriesSet
 from liquidtime.training.metrics import METRICS
 
 OUT = Path("results/portfolio")
-FOLDS = 5
+FOLDS, RESAMPLES = 5, 300
 Floats = npt.NDArray[np.float64]
 
 
@@ -46,9 +46,11 @@ def split(one: PortfolioSet, seed: int) -> tuple[PortfolioSet, SeriesSet, npt.ND
         return replace(one, test=None), *one.test, [str(name) for name in one.test[0].ids]
     train, test = list(one.folds(FOLDS))[seed % FOLDS]
     groups = None if one.groups is None else one.groups[train]
-    part = replace(one, data=one.data[train], y=one.target[train], groups=groups, step_labels=None)
+    part = replace(one, data=one.data[train], y=one.target_of(train), groups=groups, step_labels=None)
     units = one.data.ids[test] if one.groups is None else one.groups[test]
-    return part, one.data[test], one.target[test], [str(unit) for unit in units]
+    if one.task == SAMPLES:
+        units = np.repeat(units, one.data.lengths[test])
+    return part, one.data[test], one.target_of(test), [str(unit) for unit in units]
 
 
 def scores(classes: npt.NDArray[Any] | None, y: npt.NDArray[Any], prediction: Floats) -> dict[str, list[Any]]:
@@ -88,7 +90,7 @@ def figures(table: dict[str, list[Any]]) -> dict[str, float]:
 def run(one: PortfolioSet, model: str, seed: int) -> dict[str, Any]:
     """Return the record of one model, fitted to the training part of a seed and tested on its test part."""
     train, test, y, units = split(one, seed)
-    classes = np.unique(train.target) if one.task == CLASSIFY else None
+    classes = None if one.task == REGRESS else np.unique(train.target)
     begun, cpu = time.perf_counter(), time.process_time()
     fitted = make(model, one.task, seed).fit(train)
     seconds = {"fit": round(time.perf_counter() - begun, 1), "fit_cpu": round(time.process_time() - cpu, 1)}
@@ -101,14 +103,25 @@ def run(one: PortfolioSet, model: str, seed: int) -> dict[str, Any]:
         name: {"weight": round(weight, 4), **figures(scores(classes, y, answer))}
         for name, (weight, answer) in fitted.parts(test).items()
     }
-    return {
+    record = {
         "metric": one.metric,
         "figures": figures(table),
         "parts": parts,
         "seconds": seconds,
         "sizes": {"train": len(train.data), "test": len(test)},
-        "series": {"unit": units, **table},
     }
+    if one.task == SAMPLES:  # too many to keep
+        return record | {"interval": interval(units, table)}
+    return record | {"series": {"unit": units, **table}}
+
+
+def interval(units: list[str], table: dict[str, list[Any]]) -> list[float]:
+    """Return the ends of the 95 % bootstrap interval of the area under the curve, over units of several samples."""
+    names, codes = np.unique(units, return_inverse=True)
+    draws = np.random.default_rng(0).multinomial(len(names), np.full(len(names), 1 / len(names)), RESAMPLES)
+    y, p = METRICS["auc"].prepare(np.array(table["truth"]), np.array(table["probability"]))
+    found = [float(METRICS["auc"].weighted(y, p, draw[None, codes].astype(np.float64))[0]) for draw in draws]
+    return [float(end) for end in np.quantile(found, [0.025, 0.975])]
 
 
 def write(out: Path, name: str, model: str, seed: int, record: dict[str, Any]) -> None:

@@ -20,9 +20,10 @@ import polars as pl
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, TimeSeriesSplit
 
 from liquidtime.data import SeriesSet, align_labels
+from liquidtime.data.container import flat_rows
 
-CLASSIFY, REGRESS, FORECAST = "classify", "regress", "forecast"
-SETS = ("P19", "CharacterTrajectories50", "PLAID", "ASAS", "cmapss", "beijing", "storms", "physionet2012")
+CLASSIFY, REGRESS, FORECAST, SAMPLES = "classify", "regress", "forecast", "classify-samples"
+SETS = ("P19", "P19-hours", "CharacterTrajectories50", "PLAID", "ASAS", "cmapss", "beijing", "storms", "physionet2012")
 PHYSIONET_STATIC = ("Age", "Gender", "Height", "ICUType")
 Fold = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -33,13 +34,13 @@ class PortfolioSet:
 
     Args:
         name: one of `SETS`.
-        task: "classify", "regress" or "forecast".
+        task: "classify", "regress", "forecast", or "classify-samples" for a class per sample.
         metric: what the set is judged by: "auc", "accuracy", "rmse" or "mse".
         data: S series.
         y: (S,) classes or values; None for a forecast, whose targets are later values of the series.
         groups: (S,) series of one group must not be split; None if there are none.
         order: (S,) when each series was taken, where folds must respect it; None elsewhere.
-        step_labels: (N,) a label per sample, NaN where there is none; None if the set has no such task.
+        step_labels: (N,) the classes of a task per sample, whose folds go by `y`; None for other tasks.
         test: further series and their targets that are judged only once, after everything is chosen.
     """
 
@@ -55,10 +56,17 @@ class PortfolioSet:
 
     @property
     def target(self) -> npt.NDArray[Any]:
-        """(S,) `y` of a set that has one."""
+        """(S,) `y` of a set that has one; (N,) of a task per sample."""
+        if self.step_labels is not None:
+            return self.step_labels
         if self.y is None:
             raise ValueError(f"{self.name} is a forecast: its targets are later values of the series")
         return self.y
+
+    def target_of(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return the targets of some series."""
+        chosen: npt.NDArray[Any] = self.target[flat_rows(self.data.offsets, rows) if self.task == SAMPLES else rows]
+        return chosen
 
     def folds(self, count: int = 5, seed: int = 0) -> Iterator[Fold]:
         """Yield (training rows, test rows): by time, by group, by class, or at random, in this order of preference."""
@@ -69,7 +77,7 @@ class PortfolioSet:
                 yield rows[np.isin(codes, past)], rows[np.isin(codes, future)]
         elif self.groups is not None:
             yield from GroupKFold(count, shuffle=True, random_state=seed).split(rows, groups=self.groups)
-        elif self.task == CLASSIFY:
+        elif self.task in (CLASSIFY, SAMPLES):
             yield from StratifiedKFold(count, shuffle=True, random_state=seed).split(rows, self.y)
         else:
             yield from KFold(count, shuffle=True, random_state=seed).split(rows)
@@ -90,15 +98,16 @@ def load(name: str, data_dir: str | Path | None = None) -> PortfolioSet:
         name: one of `SETS`.
         data_dir: the folder that holds `portfolio/` and `physionet2012/`; LIQUIDTIME_DATA if None.
     """
+    if name not in SETS:
+        raise SystemExit(f"unknown set {name!r}; the sets are {', '.join(SETS)}")
     root = data_folder(data_dir)
     if name == "physionet2012":
         data, y = _stays(root / name, "a")
         return PortfolioSet(name, CLASSIFY, "auc", data, y, test=_stays(root / name, "b"))
+    name, _, hours = name.partition("-")
     folder = root / "portfolio" / name
     if name == "cmapss":
         return _engines(folder)
-    if name not in SETS:
-        raise SystemExit(f"unknown set {name!r}; the sets are {', '.join(SETS)}")
     labels = pl.read_parquet(folder / "labels.parquet")
     table = folder / "static.parquet"
     static = {"static": pl.read_parquet(table)} if table.exists() else {}
@@ -110,15 +119,10 @@ def load(name: str, data_dir: str | Path | None = None) -> PortfolioSet:
         data, moments = align_labels(data, labels, id="id", target=order)
         return PortfolioSet(name, FORECAST, "mse", data, order=np.asarray(moments))
     data, y = align_labels(data, labels, id="id", target="y")
-    steps = folder / "steps.parquet"
-    return PortfolioSet(
-        name,
-        CLASSIFY,
-        "auc" if name == "P19" else "accuracy",
-        data,
-        np.asarray(y),
-        step_labels=_labels_of_steps(data, pl.read_parquet(steps)) if steps.exists() else None,
-    )
+    if hours:
+        labels_of_hours = _labels_of_steps(data, pl.read_parquet(folder / "steps.parquet"))
+        return PortfolioSet(f"{name}-{hours}", SAMPLES, "auc", data, np.asarray(y), step_labels=labels_of_hours)
+    return PortfolioSet(name, CLASSIFY, "auc" if name == "P19" else "accuracy", data, np.asarray(y))
 
 
 def _engines(folder: Path) -> PortfolioSet:

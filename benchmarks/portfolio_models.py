@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from benchmarks.portfolio_data import CLASSIFY, PortfolioSet
+from benchmarks.portfolio_data import CLASSIFY, SAMPLES, PortfolioSet
 from liquidtime.baselines.classical import Guess
-from liquidtime.baselines.features import RichFeatures
+from liquidtime.baselines.features import RichFeatures, RunningFeatures
 from liquidtime.baselines.features.resampling import RegularGrid, Resampled
 from liquidtime.data import SeriesSet
-from liquidtime.estimators import CfCClassifier, CfCRegressor, StackedClassifier, StackedRegressor
+from liquidtime.estimators import (
+    CfCClassifier,
+    CfCRegressor,
+    StackedClassifier,
+    StackedRegressor,
+    StackedStepClassifier,
+)
 
 Floats = npt.NDArray[np.float64]
 MOST_VALUES = 2e7
@@ -49,17 +56,19 @@ class _Native:
 
 
 class _OnFeatures:
-    """A learner on the rich features of each series."""
+    """A learner on the rich features of each series, or on the running features of each sample."""
 
-    def __init__(self, learner: Any, classify: bool) -> None:
-        self.learner, self.classify, self.features = learner, classify, RichFeatures()
+    def __init__(self, learner: Any, classify: bool, features: Any = None) -> None:
+        self.learner, self.classify, self.features = learner, classify, RichFeatures() if features is None else features
 
     def fit(self, train: PortfolioSet) -> _OnFeatures:
-        self.learner.fit(self.features.fit_transform(train.data), train.target)
+        table = self.features.fit_transform(train.data)
+        self.known = ~np.isnan(table).all(axis=0)  # scikit-learn's boosting cannot take a column without a number
+        self.learner.fit(table[:, self.known], train.target)
         return self
 
     def predict(self, data: SeriesSet) -> Floats:
-        table = self.features.transform(data)
+        table = self.features.transform(data)[:, self.known]
         answer: Floats = self.learner.predict_proba(table) if self.classify else self.learner.predict(table)
         return answer
 
@@ -164,6 +173,15 @@ MODELS: dict[str, Make] = {
     ),
 }
 """How each model is made of a seed and whether it is to classify, the cheapest first."""
+OF_SAMPLES: dict[str, Callable[[int], Any]] = {
+    "guess": lambda seed: _OnFeatures(DummyClassifier(strategy="prior"), True, RunningFeatures()),
+    "quick": lambda seed: _Native(CfCClassifier(per_step=True, budget="quick", random_state=seed), True),
+    "boosting": lambda seed: _OnFeatures(_boosting(seed, True), True, RunningFeatures()),
+    "lightgbm": lambda seed: _OnFeatures(_lightgbm(seed, True), True, RunningFeatures()),
+    "networks": lambda seed: _Native(CfCClassifier(per_step=True, random_state=seed), True),
+    "default": lambda seed: _Native(StackedStepClassifier(random_state=seed), True),
+}
+"""The same for a class per sample."""
 
 
 def _networks(seed: int, classify: bool, **settings: Any) -> Any:
@@ -175,9 +193,17 @@ def make(model: str, task: str, seed: int) -> Any:
 
     Args:
         model: one of `MODELS`.
-        task: "classify" or "regress".
+        task: "classify", "classify-samples" or "regress".
         seed: random seed.
+
+    Raises:
+        LeftOut: a model that does not take the task.
+
     """
+    if task == SAMPLES:
+        if model not in OF_SAMPLES:
+            raise LeftOut("it gives one class per series")
+        return OF_SAMPLES[model](seed)
     return MODELS[model](seed, task == CLASSIFY)
 
 

@@ -22,10 +22,17 @@ BLOCKS = {
 }
 PRINTS = {"compiling.md": "midpoint", "training.md": r"test AUC 0\.9\d\d \[0\.\d+, [01]\.\d+\]"}
 SMALL = {"bit_stream_xor.py": ["--epochs", "1", "--size", "640"]}
+ELSEWHERE = {"service_client.py": "serving/test_client.py"}
+
+
+def test_every_example_is_run():
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == {*SMALL, *ELSEWHERE}
+    for script, test in ELSEWHERE.items():
+        assert script in (ROOT / "tests" / test).read_text()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "examples").glob("*.py")))
+@pytest.mark.parametrize("script", SMALL)
 def test_example(script, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script, *SMALL[script]])
     result = runpy.run_path(str(ROOT / "examples" / script))["main"]()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import networks as networks
     from liquidtime import ops as ops
     from liquidtime import paper as paper
+    from liquidtime import serving as serving
     from liquidtime import solvers as solvers
     from liquidtime import tasks as tasks
     from liquidtime import theory as theory
@@ -42,6 +43,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.data import open_set as open_set
     from liquidtime.estimators import CfCClassifier as CfCClassifier
     from liquidtime.estimators import CfCForecaster as CfCForecaster
+    from liquidtime.estimators import CfCImputer as CfCImputer
     from liquidtime.estimators import CfCMultiLabelClassifier as CfCMultiLabelClassifier
     from liquidtime.estimators import CfCRegressor as CfCRegressor
     from liquidtime.estimators import StackedClassifier as StackedClassifier
@@ -70,6 +72,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "estimators": (
         "CfCClassifier",
         "CfCForecaster",
+        "CfCImputer",
         "CfCMultiLabelClassifier",
         "CfCRegressor",
         "StackedClassifier",
@@ -85,6 +88,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "networks": (),
     "ops": (),
     "paper": (),
+    "serving": (),
     "solvers": (),
     "tasks": (),
     "theory": (),

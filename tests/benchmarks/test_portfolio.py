@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmarks import portfolio
-from benchmarks.portfolio_data import CLASSIFY, REGRESS, PortfolioSet
-from benchmarks.portfolio_models import MODELS, common_length, make
+from benchmarks.portfolio_data import CLASSIFY, REGRESS, SAMPLES, PortfolioSet
+from benchmarks.portfolio_models import MODELS, OF_SAMPLES, LeftOut, common_length, make
 from estimators.small import series
 from liquidtime.baselines.features.resampling import Resampled
 from liquidtime.paper.pages.portfolio import TITLES, difference, portfolio_markdown, portfolio_rows
@@ -48,6 +48,24 @@ def test_a_record_becomes_a_line_of_the_table(sets, tmp_path):
     assert rows[0]["log_loss"] == pytest.approx(np.log(3), rel=0.02)
     assert rows[2]["log_loss"] is None
     assert "| two | auc | guess | 0.500 |" in portfolio_markdown(tmp_path)
+
+
+def test_samples_of_a_series_stay_on_one_side_and_their_interval_goes_by_series(sets):
+    data, y = sets["two"].data, sets["two"].y
+    hours = np.concatenate([np.arange(n) >= n // 2 for n in data.lengths]) & np.repeat(y == 1, data.lengths)
+    one = PortfolioSet("hours", SAMPLES, "auc", data, y, step_labels=hours.astype(int))
+    train, test, target, units = portfolio.split(one, 0)
+    assert len(train.target) == train.data.lengths.sum()
+    assert len(target) == len(units) == test.lengths.sum()
+    assert not set(units) & {str(name) for name in train.data.ids}
+    assert target.sum() == sum(hours[np.repeat(np.isin(data.ids, test.ids), data.lengths)])
+    record = portfolio.run(one, "boosting", 0)
+    low, high = record["interval"]
+    assert low < record["figures"]["auc"] < high
+    assert "series" not in record
+    assert set(OF_SAMPLES) < set(MODELS)
+    with pytest.raises(LeftOut):
+        make("multirocket-hydra", SAMPLES, 0)
 
 
 def stored(folder, model, seed, squared_errors, units, **more):

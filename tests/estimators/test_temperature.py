@@ -6,7 +6,7 @@ import torch
 
 import liquidtime as lt
 from estimators.small import TINY, series
-from liquidtime.baselines.features.temperature import LEAST_TRUST, Calibration
+from liquidtime.baselines.features.temperature import LEAST_TRUST, Calibration, fit_calibration
 from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
 
 SMALL = {"hidden_size": 8, "backbone_units": 8, "read_out_units": 16, "random_state": 0}
@@ -65,6 +65,16 @@ def test_held_out_series_say_how_sure_to_be():
         assert few.trust < found.trust
         assert none.temperature > 50
         assert none.trust == LEAST_TRUST
+
+
+def test_rows_that_all_went_well_leave_room_for_another():
+    for n in (10, 40, 1000):
+        codes = np.arange(n) % 2
+        scores, shares = 50.0 * np.eye(2)[codes], np.array([0.5, 0.5])
+        loss, calibration = fit_calibration(scores, codes, shares, [0.25, 1.0])
+        chances = calibration.apply(scores, shares)
+        assert chances.max() == pytest.approx(1 - 0.5 / (n + 1))
+        assert loss == pytest.approx(-np.log(chances.max()))
 
 
 def test_the_temperature_keeps_the_order_of_the_classes_and_little_trust_is_near_the_guess():

@@ -218,7 +218,7 @@ def test_what_is_refused(problem):
         ({"folds": 11, "groups": np.arange(40) // 4}, "11 folds of 10 groups"),
         ({"groups": [1, 2]}, r"`groups` must have one entry per series, \(40,\)"),
         ({"groups": [None] + ["a"] * 20 + ["b"] * 19}, "1 are not, the first at position 0"),
-        ({"sample_weight": -np.ones(40)}, "Negative values"),
+        ({"sample_weight": -np.ones(40)}, "0 or more for every series; 40 of 40"),
         ({"sample_weight": np.zeros(40)}, "at least one non-zero"),
     ]:
         with pytest.raises(ValueError, match=text):

@@ -48,6 +48,22 @@ def test_every_label_has_its_figures(problem, tmp_path):
     assert "auc_2" in folds.figures["CfC"]
 
 
+def test_labels_keep_the_names_of_their_columns(problem, tmp_path):
+    data, table = problem
+    frame = pl.DataFrame(table, schema=["rain", "hail", "fog"])
+    result = lt.train_and_test(data, frame, task="multi-label", folds=2, **SMALL)
+    assert {"auc_rain", "log_loss_fog"} <= set(result.figures["CfC"])
+    assert "probability_hail" in result.predictions.columns
+    alone = lt.CfCMultiLabelClassifier(**SMALL).fit(data, frame)
+    alone.save(tmp_path / "m")
+    assert lt.load(tmp_path / "m").classes_.tolist() == ["rain", "hail", "fog"]
+    with pytest.raises(ValueError, match="label fog has one"):
+        lt.CfCMultiLabelClassifier(**SMALL).fit(data, frame.with_columns(fog=pl.lit(1.0)))
+    for labels, text in ((["a", "a", "b"], "different names"), (["a"], "as many names"), ("abc", "different names")):
+        with pytest.raises(ValueError, match=text):
+            lt.CfCMultiLabelClassifier(labels=labels, **SMALL).fit(data, table)
+
+
 def test_labels_not_known_teach_nothing(problem):
     data, table = problem
     filled, holed = np.nan_to_num(table), table.copy()
@@ -79,12 +95,15 @@ def test_on_the_command_line(tmp_path):
     more = ["--values", "hr,temp", "--out", tmp_path / "m", "--json"]
     code, out, err = command("train", tmp_path / "wide.csv", *WIDE, *words, *more)
     assert code == 0, err
-    assert "log_loss_1" in json.loads(out)["test"]["CfC"]
+    assert {"auc_ill", "log_loss_grave"} <= set(json.loads(out)["test"]["CfC"])
     code, _, err = command("predict", tmp_path / "m", tmp_path / "wide.csv", "--out", tmp_path / "p.csv")
     assert code == 0, err
-    assert {"prediction_0", "probability_1"} <= set(pl.read_csv(tmp_path / "p.csv").columns)
+    assert {"prediction_ill", "probability_grave"} <= set(pl.read_csv(tmp_path / "p.csv").columns)
     code, out, err = command(
         "evaluate", tmp_path / "m", tmp_path / "wide.csv", "--labels", tmp_path / "two.csv", "--json"
     )
     assert code == 0, err
-    assert "log_loss_0" in json.loads(out)["figures"]
+    assert "log_loss_ill" in json.loads(out)["figures"]
+    words[words.index("ill,grave")] = "ill,state"
+    code, _, err = command("train", tmp_path / "wide.csv", *WIDE, *words, *more[:2], "--out", tmp_path / "n")
+    assert (code, "--target 'state' must be numbers" in err) == (2, True)

@@ -13,7 +13,9 @@ from torch.nn.modules import module as module_hooks
 from torch.nn.utils import parametrize
 
 _OF_MODULES = ("__call__", "_call_impl", "__getattr__")
-_HARMLESS = frozenset({"extra_repr", "__repr__", "__init_subclass__"})  # change no number
+_HARMLESS = frozenset(  # change no number
+    {"extra_repr", "__repr__", "__init_subclass__", "save_pretrained", "push_to_hub", "from_pretrained"}
+)
 _METHOD = (property, classmethod, staticmethod)
 
 

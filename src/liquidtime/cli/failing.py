@@ -68,19 +68,20 @@ def fail(error: Exception) -> NoReturn:
 
 
 def _code(error: Exception) -> int:
-    from liquidtime.training import FolderInUse, SaveFailed
-
-    if isinstance(error, SaveFailed):
-        return FAILED
-    bad = (
+    bad: tuple[type[Exception], ...] = (
         ValueError,
         TypeError,
         FileNotFoundError,
         FileExistsError,
         IsADirectoryError,
         NotADirectoryError,
-        FolderInUse,
     )
+    if "liquidtime.training" in sys.modules:  # else none of its errors was raised, and torch is not imported for them
+        from liquidtime.training import FolderInUse, SaveFailed
+
+        if isinstance(error, SaveFailed):
+            return FAILED
+        bad = (*bad, FolderInUse)
     names = isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP)
     return BAD_INPUT if names or isinstance(error, bad) else FAILED
 

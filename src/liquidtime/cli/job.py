@@ -131,9 +131,11 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     import sys
 
     import liquidtime as lt
+    from liquidtime.cli.options import listed
     from liquidtime.evaluation.job_record import REPORT
     from liquidtime.evaluation.model_place import check_place
     from liquidtime.integrations.trackers import find_trackers
+    from liquidtime.tasks import find_task
 
     started = time.monotonic()
     find_trackers(job.track, "--track")
@@ -180,6 +182,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         track=job.track,
         verbose=sys.stderr.isatty(),
         **job.settings,
+        **({"labels": listed([job.target])} if job.target and find_task(job.task).several_targets else {}),
     )
     report = job.out / REPORT
     if result.figures:
@@ -321,7 +324,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
         table = labels_of(frame, columns, names[0], names[1:], missing) if labels is None else labels
         id = columns.id if labels is None else job.labels_id or columns.id
         data = columns.read(tables.measurements, job.reading, leave=(*names, *named), strict=job.strict)
-        target = align_outcomes(data, table, id=id, columns=names, missing=missing)
+        target = align_outcomes(data, table, id=id, columns=names, missing=missing, argument="target")
     else:
         if labels is None:
             check_targets(tables.measurements, (job.target, *job.auxiliary))

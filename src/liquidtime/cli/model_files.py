@@ -157,5 +157,5 @@ def labelled(
     else:
         column = labels_id or (record and not other_ids and record.labels_id) or columns.id
     if several:
-        return series, align_outcomes(series, own, id=column, columns=names, missing=how.missing)
+        return series, align_outcomes(series, own, id=column, columns=names, missing=how.missing, argument="target")
     return align_labels(series, own, id=column, target=truth, strict=strict, missing=how.missing)

@@ -31,7 +31,12 @@ def predict(
         typer.Option("--intervals", help="Values and forecasts: share of truths that intervals hold (default: 0.9)."),
     ] = None,
     each_sample: Annotated[
-        bool, typer.Option("--each-sample", help="Write one row per sample: the prediction from the samples up to it.")
+        bool,
+        typer.Option(
+            "--each-sample",
+            help="Write one row per sample: the prediction from the samples up to it; of forecasts, how far each value "
+            "lies from the forecast that the samples before it make.",
+        ),
     ] = False,
     threshold: Annotated[
         float | None,
@@ -57,8 +62,10 @@ def predict(
     Writes one row per series with its id, the `time` of its last sample, `prediction`, for classes
     `probability_<class>`, and for values the ends of their intervals, `low` and `high`; with --each-sample, and for
     models of samples, one such row per sample; of forecasts one row per series, horizon and channel, with the ends of
-    its prediction interval. Samples at the end of a series that hold `--known` channels of training alone are its
-    future. The columns are those of training unless others are named.
+    its prediction interval. With --each-sample, forecasts have one row per value that was measured, with the forecast
+    of it, whether it lies `outside` of the interval of 99 % of usual values (--intervals), and its anomaly `score`: how
+    many times as large its error is as was to be expected. Samples at the end of a series that hold `--known` channels
+    of training alone are its future. The columns are those of training unless others are named.
     """
     from liquidtime.cli.model_files import columns_to_read, load, read_series
     from liquidtime.cli.prediction_files import prediction_slices, write_tables

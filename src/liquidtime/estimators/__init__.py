@@ -1,6 +1,12 @@
 """Estimators with scikit-learn's face: fit, predict, score, save."""
 
-from liquidtime.estimators.faces import CfCClassifier, CfCForecaster, CfCMultiLabelClassifier, CfCRegressor
+from liquidtime.estimators.faces import (
+    CfCClassifier,
+    CfCForecaster,
+    CfCImputer,
+    CfCMultiLabelClassifier,
+    CfCRegressor,
+)
 from liquidtime.estimators.files.model_config import ModelFolderError
 from liquidtime.estimators.files.model_folder import load
 from liquidtime.estimators.stacking import (
@@ -15,6 +21,7 @@ __all__ = [
     "NETWORKS",
     "CfCClassifier",
     "CfCForecaster",
+    "CfCImputer",
     "CfCMultiLabelClassifier",
     "CfCRegressor",
     "ModelFolderError",

@@ -17,6 +17,7 @@ from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.insight import Explanation, Neighbours, explain
 from liquidtime.evaluation.report import Curve, ReportData
 from liquidtime.tasks import Comparison, SeriesView, Task, task_of
+from liquidtime.tasks.per_sample import by_series
 
 _SERIES, _PRESENCE = 64, 6
 """Test series, and channels whose presence is asked for, that a report measures importances by."""
@@ -115,14 +116,18 @@ def _inside(
 ) -> Explanation | None:
     """Return what the model looks like inside, with the best and the worst series explained.
 
-    None where no series has a sample, and for models of every sample or of several labels, which are not explained.
+    None where no series has a sample, and for models that fill gaps, which are not explained.
     """
     task = task_of(model)
-    if not views or task.per_sample or task.several_targets:
+    if not views or not task.explained:
         return None
     target = None
     if task.has_target:
         target = comparison.target if not len(comparison.classes) else comparison.classes[comparison.target]
+    if task.per_sample:
+        known, target = target, np.full(len(test.times), None, dtype=object)
+        target[comparison.extras["place"]] = known
+        target = by_series(target, test)
     shown = list({view.kind: view.id for view in reversed(views)}.values())[::-1]
     limits = {"repeats": 1, "most_series": _SERIES, "most_presence": _PRESENCE}
     return explain(model, test, target, id=shown, neighbours=neighbours, seed=seed, **limits)

@@ -130,6 +130,8 @@ def train_and_test(
     trackers = find_trackers(track)
     if folder is not None:
         check_place(folder, resume=resume, restart=restart)
+    if getattr(task, "name", task) == "multi-label" and estimator is None and hasattr(target, "columns"):
+        settings.setdefault("labels", [str(column) for column in target.columns])
     data, inputs, held, groups, order = gathered(data, target, auxiliary, sample_weight, groups, order, test)
     request = SplitRequest(test_share, groups, held, test_after, folds, order)
     job = TrainingJob.planned(data, inputs, task, estimator, request, refit, seed, settings, quick)

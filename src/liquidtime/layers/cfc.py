@@ -6,6 +6,7 @@ from liquidtime._checks import check_choice, named_arguments
 from liquidtime.cells import VARIANTS, Cell, HeadedCell, WiredCfCCell
 from liquidtime.cells.mixed_memory import remembering
 from liquidtime.cells.own_parts import MakeBackbone, MakeHead
+from liquidtime.layers.arguments import remembered
 from liquidtime.layers.recurrent import Recurrent
 from liquidtime.wirings import Wiring, neurons_of
 
@@ -57,6 +58,7 @@ class CfC(Recurrent):
 
     """
 
+    @remembered
     @named_arguments
     def __init__(
         self,

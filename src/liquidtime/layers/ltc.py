@@ -3,6 +3,7 @@ from __future__ import annotations
 from liquidtime._checks import named_arguments
 from liquidtime.cells import Cell, LTCCell
 from liquidtime.cells.mixed_memory import remembering
+from liquidtime.layers.arguments import remembered
 from liquidtime.layers.recurrent import Recurrent
 from liquidtime.solvers import Solver
 from liquidtime.wirings import FullyConnected, Wiring, neurons_of
@@ -32,6 +33,7 @@ class LTC(Recurrent):
 
     """
 
+    @remembered
     @named_arguments
     def __init__(
         self,

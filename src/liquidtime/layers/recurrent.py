@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from liquidtime._checks import check_lengths, check_rate, check_size, check_width, named_arguments
+from liquidtime._published import Published
 from liquidtime._types import HiddenState, State
 from liquidtime.cells import Cell
 from liquidtime.cells.plain import note_methods
@@ -20,7 +21,7 @@ from liquidtime.layers.time import Interval, interval, intervals, reverse, rever
 from liquidtime.ops.storage import check_inputs_stored, check_module_stored
 
 
-class Recurrent(nn.Module):
+class Recurrent(Published, nn.Module):
     """Any cell over sequences whose samples arrive when they arrive, used like `nn.LSTM`, with time.
 
         y, h = layer(x, h0, dt=dt, lengths=lengths)

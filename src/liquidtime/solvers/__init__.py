@@ -6,6 +6,7 @@ from liquidtime.solvers.euler import Euler
 from liquidtime.solvers.flow import Flow
 from liquidtime.solvers.heun import Heun
 from liquidtime.solvers.hold import Hold
+from liquidtime.solvers.hyper import HyperSolver, learned_correction
 from liquidtime.solvers.midpoint import Midpoint
 from liquidtime.solvers.rk4 import RK4
 from liquidtime.solvers.semi_implicit import SemiImplicit
@@ -44,8 +45,10 @@ __all__ = [
     "Flow",
     "Heun",
     "Hold",
+    "HyperSolver",
     "Midpoint",
     "SemiImplicit",
     "Solver",
+    "learned_correction",
     "solver_of",
 ]

@@ -12,6 +12,7 @@ from liquidtime.errors import unknown_choice
 from liquidtime.tasks.classification import Classification
 from liquidtime.tasks.comparison import Comparison
 from liquidtime.tasks.forecasting import Forecasting
+from liquidtime.tasks.imputation import Imputation
 from liquidtime.tasks.multi_label import MultiLabel
 from liquidtime.tasks.regression import Regression
 from liquidtime.tasks.sample_classification import SampleClassification
@@ -26,6 +27,7 @@ TASKS: dict[str, Task] = {
         MultiLabel(),
         Regression(),
         Forecasting(),
+        Imputation(),
     )
 }
 """Every task by name, in the order in which `infer_task` asks them."""
@@ -89,6 +91,7 @@ __all__ = [
     "Classification",
     "Comparison",
     "Forecasting",
+    "Imputation",
     "MultiLabel",
     "Regression",
     "SampleClassification",

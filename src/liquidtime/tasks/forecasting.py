@@ -6,15 +6,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from liquidtime.data import SeriesSet
-from liquidtime.data.container import absolute_times
+from liquidtime.data.container import absolute_times, sample_times
 from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators import CfCForecaster, StackedForecaster
 from liquidtime.estimators.faces.forecast_test import INTERVAL, ChannelSkill, ForecastTest, forecast_test
 from liquidtime.tasks.comparison import ALONE, Comparison
 from liquidtime.tasks.prediction_table import Columns
+from liquidtime.tasks.row_times import told_times
 from liquidtime.tasks.series_view import SeriesView, extremes
 from liquidtime.tasks.task import Part, Task
 from liquidtime.training import mean_interval
+
+USUAL = 0.99
+"""Share of usual values that intervals hold where each sample is compared with its own forecast."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,11 +122,37 @@ class Forecasting(Task):
         past = series.data
         return {
             "": np.repeat(data.ids, Q * C),
-            "time": _told(past, np.repeat(absolute_times(past, last_times(past)[:, None] + ahead).reshape(-1), C)),
+            "time": told_times(past, np.repeat(absolute_times(past, last_times(past)[:, None] + ahead).reshape(-1), C)),
             "horizon": np.tile(np.repeat(ahead, C), S),
             "channel": list(model.channels_) * (S * Q),
             "prediction": values.reshape(-1),
             **ends,
+        }
+
+    def predict_each_sample(self, model: Any, data: SeriesSet, *, intervals: float = USUAL, **options: Any) -> Columns:
+        """Return one row for each value that was measured, beside its own forecast: how unusual it is.
+
+        Args:
+            model: fitted.
+            data: the series.
+            intervals: the share of usual values that the intervals are to hold.
+            **options: none; there are no horizons, as each sample is forecast from those before it.
+        """
+        if options:
+            raise ValueError("`horizons` are not for forecasts of each sample, which are made from the samples before")
+        found = model.anomaly_scores(data, level=intervals)
+        rows, channels = np.nonzero(~np.isnan(found.scores))
+        owners = np.repeat(np.arange(len(found.steps)), found.steps.lengths)[rows]
+        return {
+            "": found.steps.ids[owners],
+            "time": told_times(found.steps, sample_times(found.steps)[rows]),
+            "channel": np.array(found.channels, dtype=object)[channels],
+            "value": found.values[rows, channels],
+            "prediction": found.forecasts[rows, channels],
+            "low": found.low[rows, channels],
+            "high": found.high[rows, channels],
+            "outside": found.outside[rows, channels],
+            "score": found.scores[rows, channels],
         }
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:
@@ -138,7 +168,7 @@ class Forecasting(Task):
         ends = {"low": found.low, "high": found.high} if found.low else {}
         return {
             "": np.repeat(data.ids[owners], C).reshape(-1, C)[known],
-            "time": _told(data, np.repeat(stamps, C).reshape(-1, C)[known]),
+            "time": told_times(data, np.repeat(stamps, C).reshape(-1, C)[known]),
             "horizon": np.repeat(times - last_times(data)[owners], C).reshape(-1, C)[known],
             "channel": np.tile(np.array(model.channels_, dtype=object), (len(truth), 1))[known],
             "truth": truth[known],
@@ -174,12 +204,3 @@ class Forecasting(Task):
 def _label(key: str, name: str) -> str:
     """Return what tables call a forecast; `name` is that of the tested model."""
     return {"model": name, "networks_alone": ALONE}.get(key, key.replace("_", " "))
-
-
-def _told(data: SeriesSet, times: Any) -> Any:
-    """Return times of a table as those of the series were told: time stamps with a time zone where these had one."""
-    if times.dtype.kind != "M" or data.reading.get("time_zone") != "UTC":
-        return times
-    import polars
-
-    return polars.Series(times).dt.replace_time_zone("UTC")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,21 @@ from liquidtime.tasks.task import Part, Task
 from liquidtime.training import ConfidenceInterval
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelComparison(Comparison):
+    """What several models say of the labels of one test part.
+
+    Args:
+        labels: the names of the K labels.
+    """
+
+    labels: tuple[str, ...] = ()
+
+    def plain(self) -> LabelComparison:
+        """Return the figures and predictions alone, without the series."""
+        return replace(self, series=None)
 
 
 class MultiLabel(Task):
@@ -51,23 +67,25 @@ class MultiLabel(Task):
         if train is not None:
             for rival, make in ((BOOSTING, lambda: SummaryBoosting("classify", seed)), ("guess (share)", Guess)):
                 predictions[rival] = _columnwise(make, train, data)
-        return _compared(np.asarray(y, dtype=np.float64), predictions, series, seed, self.metrics)
+        names = tuple(map(str, model.classes_))
+        return _compared(np.asarray(y, dtype=np.float64), names, predictions, series, seed, self.metrics)
 
     def pool(self, comparisons: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:  # noqa: D102
-        target = np.concatenate([part.target for part in comparisons])
-        names = comparisons[0].predictions
-        predictions = {name: np.concatenate([part.predictions[name] for part in comparisons]) for name in names}
-        return _compared(target, predictions, None, seed, self.metrics, clusters)
+        target, first = np.concatenate([part.target for part in comparisons]), comparisons[0]
+        assert isinstance(first, LabelComparison)
+        models = first.predictions
+        predictions = {name: np.concatenate([part.predictions[name] for part in comparisons]) for name in models}
+        return _compared(target, first.labels, predictions, None, seed, self.metrics, clusters)
 
     def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
         """Return for each label 1 or 0, and its probability."""
-        return {"": data.ids, **_columns(model.predict_proba(data))}
+        return {"": data.ids, **_columns(model.predict_proba(data), model.classes_)}
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
         assert comparison.series is not None
-        truth = {f"truth_{place}": column for place, column in enumerate(comparison.target.T)}
+        truth = {f"truth_{name}": column for name, column in zip(model.classes_, comparison.target.T, strict=True)}
         own = comparison.predictions[comparison.name]
-        return {"": comparison.series.data.ids, **truth, **_columns(own)}
+        return {"": comparison.series.data.ids, **truth, **_columns(own, model.classes_)}
 
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
         """Return series with the probability of every label over time."""
@@ -80,42 +98,45 @@ class MultiLabel(Task):
         for place, (kind, row) in enumerate(zip(kinds, rows, strict=True)):
             assert evolution is not None
             one, steps = data[row], slice(evolution.offsets[place], evolution.offsets[place + 1])
-            has = ", ".join(str(label) for label in np.flatnonzero(target[row] == 1)) or "none"
+            has = ", ".join(str(label) for label in model.classes_[target[row] == 1]) or "none"
             views.append(
                 SeriesView(
                     kind, str(one.id), f"labels: {has}", one.times, one.values, data.channels, evolution.times[steps],
-                    evolution.outputs[steps], labels=tuple(f"label {k}" for k in range(target.shape[1])),
+                    evolution.outputs[steps], labels=tuple(f"label {name}" for name in model.classes_),
                     bounds=(0.0, 1.0),
                 )
             )  # fmt: skip
         return views
 
 
-def _columns(chances: Floats) -> dict[str, npt.NDArray[Any]]:
-    said = {f"prediction_{place}": (column >= 0.5).astype(np.int64) for place, column in enumerate(chances.T)}
-    return {**said, **{f"probability_{place}": column for place, column in enumerate(chances.T)}}
+def _columns(chances: Floats, names: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+    said = {
+        f"prediction_{name}": (column >= 0.5).astype(np.int64) for name, column in zip(names, chances.T, strict=True)
+    }
+    return {**said, **{f"probability_{name}": column for name, column in zip(names, chances.T, strict=True)}}
 
 
 def _compared(
     target: Floats,
+    labels: tuple[str, ...],
     predictions: Mapping[str, Floats],
     series: Any,
     seed: int,
     metrics: Sequence[str],
     clusters: npt.NDArray[Any] | None = None,
-) -> Comparison:
+) -> LabelComparison:
     """Return the comparison with the figures of every label, over the series where it is known."""
     figures: dict[str, dict[str, ConfidenceInterval]] = {}
     for name, chances in predictions.items():
         figures[name] = {}
-        for label, (truth, chance) in enumerate(zip(target.T, chances.T, strict=True)):
+        for label, truth, chance in zip(labels, target.T, chances.T, strict=True):
             known = ~np.isnan(truth)
             owners = None if clusters is None else clusters[known]
             both = np.stack([1.0 - chance[known], chance[known]], axis=1)
             if known.any():
                 found = scores(metrics, truth[known].astype(np.int64), both, seed, owners)
                 figures[name] |= {f"{metric}_{label}": figure for metric, figure in found.items()}
-    return Comparison(target, predictions, figures, series=series, clusters=clusters)
+    return LabelComparison(target, predictions, figures, series=series, clusters=clusters, labels=labels)
 
 
 def _columnwise(make: Any, train: Part, data: SeriesSet) -> Floats:

@@ -38,3 +38,12 @@ def rows_of_samples(data: SeriesSet, evolution: Any) -> Columns:
         return {"": data.ids[owners], "time": evolution.times}
     clocks = data.replace_unchecked(origins=data.origins[owners])  # one per row, without copies of the samples
     return {"": data.ids[owners], "time": absolute_times(clocks, evolution.times[:, None])[:, 0]}
+
+
+def told_times(data: SeriesSet, times: Any) -> Any:
+    """Return times of a table as those of the series were told: time stamps with a time zone where these had one."""
+    if times.dtype.kind != "M" or data.reading.get("time_zone") != "UTC":
+        return times
+    import polars
+
+    return polars.Series(times).dt.replace_time_zone("UTC")

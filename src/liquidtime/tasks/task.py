@@ -55,6 +55,8 @@ class Task(ABC):
     """Whether the target is several columns of a table, one for each label."""
     per_sample: ClassVar[bool] = False
     """Whether the target has one entry for every sample, kept as one array per series."""
+    explained: ClassVar[bool] = True
+    """Whether `lt.explain` and reports look inside its models."""
     in_time: ClassVar[bool] = False
     """Whether a series may be trained on up to some time and tested on after it; such tests have no folds."""
 

@@ -92,3 +92,37 @@ def test_temperature_finds_how_sure_probabilities_may_be():
     np.testing.assert_allclose(tempered(log_scores(too_sure), temperature)[0], truth, atol=0.02)
     assert loss < -np.log(too_sure[np.arange(len(y)), y]).mean()
     assert np.isfinite(np.log(tempered(log_scores(np.array([[0.0, 1.0]])), 1.0))).all()
+
+
+def test_rows_that_stand_for_others_give_the_probabilities_of_all():
+    X, signal = table(n=600)
+    y = (signal > 1.2).astype(int)
+    every = np.arange(600)
+    folds, counts = [], []
+    for train, held in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        common = train[y[train] == 0]
+        rows = np.sort(np.concatenate([train[y[train] == 1], common[:100]]))
+        folds.append((rows, held))
+        counts.append(np.where(y[rows] == 1, 1.0, len(common) / 100))
+    model = Trees(careful=True).fit(X.astype(np.float32), y, folds, counts=counts)
+    plain = Trees(careful=True).fit(X, y, folds)
+    assert model.out_of_fold_[:, 1].mean() == pytest.approx(y.mean(), abs=0.05)
+    assert plain.out_of_fold_[:, 1].mean() > model.out_of_fold_[:, 1].mean() + 0.03
+    assert np.isfinite(model.predict_proba(X[every])).all()
+
+
+def test_trees_are_small_where_one_class_has_few_rows():
+    model = Trees()
+    model.classes_ = np.arange(2)
+    leaves = [
+        model._model(10_000, model._told(codes), 50, 0).max_leaf_nodes
+        for codes in (np.arange(10_000) % 2, (np.arange(10_000) % 50 == 0).astype(int))
+    ]
+    assert leaves == [16, 8]
+
+
+def test_forests_of_large_tables_have_fewer_trees():
+    model = Trees("extra trees")
+    model.classes_ = np.arange(2)
+    trees = [model._model(n, n, 1000, 0).n_estimators for n in (100, 4_000, 8_000, 10**6)]
+    assert trees == [300, 200, 100, 50]

@@ -22,8 +22,8 @@ def small_parts():
 
         grow = Trees._model
 
-        def small(self, n, p, number):
-            model = grow(self, n, p, number)
+        def small(self, *sizes):
+            model = grow(self, *sizes)
             return model.set_params(n_estimators=12) if self.kind == "extra trees" else model
 
         patch.setattr(StackedEstimator, "_networks", networks)

@@ -124,7 +124,3 @@ def test_refusals(data):
         lt.insight.importances(model, data[:1])
     with pytest.raises(TypeError, match="must be one of"):
         lt.insight.importances(object(), data)
-    labels = series(60, empty=False)[1]
-    stepwise = lt.CfCRegressor(per_step=True, **TINY | {"epochs": 1}).fit(data[:9], np.zeros(len(data[:9].times)))
-    with pytest.raises(ValueError, match="predicts every sample"):
-        lt.insight.importances(stepwise, data, labels)

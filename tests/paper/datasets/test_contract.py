@@ -56,7 +56,9 @@ def test_parts(name, protocol, root):
 @pytest.mark.parametrize("name", DATASETS)
 def test_honest_has_a_validation_part_and_published_only_where_the_reference_has(name, root):
     assert load(name, root).validation is not None
-    assert (load(name, root, protocol="published").validation is None) == (name in ("xor", "physionet2012", "imdb"))
+    assert (load(name, root, protocol="published").validation is None) == (
+        name in ("xor", "recall", "physionet2012", "imdb")
+    )
 
 
 def contents(split):

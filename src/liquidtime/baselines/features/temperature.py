@@ -92,7 +92,9 @@ def fit_calibration(
     The temperature is that of least loss. Few rows may flatter the model by chance: with the mean gain over the guess g
     and its standard error e,
 
-        trust = g² / (g² + e²)    where g > 0, at least 0.1
+        trust = g² / (g² + e²)    where g > 0, at least 0.1 and at most n / (n + 1)
+
+    so that n rows, however well they went, leave room for the next one to go otherwise.
 
     Args:
         scores: (n, K) held out, finite.
@@ -107,6 +109,7 @@ def fit_calibration(
     gains = counts * _losses(np.broadcast_to(shares, scores.shape), codes) - own
     gain, variance = float(gains.mean()), float(gains.var()) / len(gains)
     trust = max(LEAST_TRUST, gain**2 / (gain**2 + variance)) if gain > 0 else LEAST_TRUST
+    trust = min(trust, len(codes) / (len(codes) + 1))
     calibration = Calibration(temperature, trust)
     loss = float((counts * _losses(calibration.apply(scores, shares), codes)).mean())
     return loss, calibration

@@ -23,7 +23,11 @@ from liquidtime.baselines.features.temperature import best_temperature, log_scor
 Folds = Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 KINDS = ("boosting", "extra trees")
 SMALL = 2000
-"""Rows below which trees are kept small or grown fully, by their kind."""
+"""Rows below which trees are kept small or grown fully, by their kind; of classes, twice those not of the largest."""
+MOST_COLUMNS = 60
+"""Columns that are looked at in a node of boosting, about, where there are many: the others tell much the same."""
+MOST_CELLS = 4e6
+"""Rows times columns up to which a forest has all its trees; larger tables take fewer, so that the work has a bound."""
 TEMPERATURES = tuple(np.geomspace(0.25, 4.0, 33).tolist())
 """Temperatures to choose from."""
 CHECKPOINTS = 25
@@ -40,6 +44,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         kind: "boosting" or "extra trees".
         task: "classify" or "regress".
         random_state: seed of the trees.
+        careful: slower boosting of smaller trees, for many rows that tell nearly the same, as samples of a series do.
 
     Attributes:
         classes_: (K,) the classes, for "classify".
@@ -48,12 +53,22 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         rounds_: boosting rounds chosen.
     """
 
-    def __init__(self, kind: str = "boosting", task: str = "classify", random_state: int = 0) -> None:
+    def __init__(
+        self, kind: str = "boosting", task: str = "classify", random_state: int = 0, careful: bool = False
+    ) -> None:
         self.kind = kind
         self.task = task
         self.random_state = random_state
+        self.careful = careful
 
-    def fit(self, X: Floats, y: Any, folds: Folds, weights: Floats | None = None) -> Trees:
+    def fit(
+        self,
+        X: npt.NDArray[np.floating[Any]],
+        y: Any,
+        folds: Folds,
+        weights: Floats | None = None,
+        counts: Sequence[Floats] | None = None,
+    ) -> Trees:
         """Fit one member per fold.
 
         Args:
@@ -61,6 +76,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
             y: (n,) classes or values.
             folds: (training rows, held-out rows); each row is held out at most once.
             weights: (n,) how much each row counts; None for all alike.
+            counts: how much the training rows of each fold count when trees are grown; None for as `weights` say.
         """
         check_choice("kind", self.kind, KINDS)
         check_choice("task", self.task, ("classify", "regress"))
@@ -71,11 +87,12 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         else:
             codes = target.astype(np.float64)
         self.members_: list[tuple[Integers, Any]] = []
-        self.filling_ = _filling(X)
+        self.filling_ = _filling(X) if self.kind == "extra trees" else np.empty(0)
         for number, (rows, _) in enumerate(folds):
             columns = np.flatnonzero(~np.isnan(X[rows]).all(axis=0))  # the trees cannot take a column without a number
-            model = self._model(len(rows), len(columns), number)
-            model.fit(self._table(X[rows], columns), codes[rows], None if weights is None else weights[rows])
+            model = self._model(len(rows), self._told(codes[rows]), len(columns), number)
+            each = None if weights is None else weights[rows]
+            model.fit(self._table(X[rows], columns), codes[rows], each if counts is None else counts[number])
             self.members_.append((columns, model))
         paths = np.full((self._checkpoints(len(X)).size, len(X), self._width()), np.nan)
         for member, (_, held_out) in zip(self.members_, folds, strict=True):
@@ -119,7 +136,9 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         mean: Floats = np.mean(parts, axis=0)
         return mean
 
-    def _path(self, member: tuple[Integers, Any], X: Floats, checkpoints: Integers) -> Iterator[Floats]:
+    def _path(
+        self, member: tuple[Integers, Any], X: npt.NDArray[np.floating[Any]], checkpoints: Integers
+    ) -> Iterator[Floats]:
         """Yield (n, K) predictions of one member after each number of rounds."""
         columns, model = member
         table = self._table(X, columns)
@@ -141,7 +160,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         whole[:, model.classes_] = prediction
         return whole
 
-    def _table(self, X: Floats, columns: Integers) -> Floats:
+    def _table(self, X: npt.NDArray[Any], columns: Integers) -> npt.NDArray[Any]:
         table = X[:, columns]
         return table if self.kind == "boosting" else np.where(np.isnan(table), self.filling_[columns], table)
 
@@ -155,24 +174,32 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         """Return the rounds at most; many classes grow many trees per round and need fewer rounds."""
         return 300 if self._width() <= 2 else 120
 
-    def _model(self, n: int, p: int, number: int) -> Any:
+    def _told(self, codes: npt.NDArray[Any]) -> int:
+        """Return how many rows training rows are worth: few of a rare class tell little beside many others."""
+        if self.task == "regress":
+            return len(codes)
+        return 2 * (len(codes) - int(np.bincount(codes).max()))
+
+    def _model(self, n: int, told: int, p: int, number: int) -> Any:
         seed = self.random_state * 1000 + number
-        classify, small = self.task == "classify", n < SMALL
+        classify, few = self.task == "classify", n < SMALL
         if self.kind == "extra trees":
             forest = ExtraTreesClassifier if classify else ExtraTreesRegressor
+            share = min(1.0, MOST_CELLS / max(n * p, 1))
             return forest(
-                300 if small else 200,
+                300 if few else max(50, round(200 * share)),
                 max_features=min(0.3, 100 / max(p, 1)),
-                min_samples_leaf=1 if small else 3,
+                min_samples_leaf=1 if few else 3,
                 random_state=seed,
             )
         boosting = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
+        rate = 0.05 if self._width() <= 2 else 0.1
         return boosting(
             max_iter=self._rounds(),
-            learning_rate=0.05 if self._width() <= 2 else 0.1,
-            max_features=min(1.0, max(0.2, 16 / max(p, 1))),
-            max_leaf_nodes=8 if small else 16,
-            min_samples_leaf=5 if small else 20,
+            learning_rate=0.6 * rate if self.careful else rate,
+            max_features=min(1.0, max(16 / max(p, 1), min(0.2, MOST_COLUMNS / max(p, 1)))),
+            max_leaf_nodes=8 if self.careful or min(n, told) < SMALL else 16,
+            min_samples_leaf=50 if self.careful else 5 if few else 20,
             early_stopping=False,
             random_state=seed,
         )
@@ -183,7 +210,7 @@ def filled(X: Floats) -> Floats:
     return np.where(np.isnan(X), _filling(X), X)
 
 
-def _filling(X: Floats) -> Floats:
+def _filling(X: npt.NDArray[np.floating[Any]]) -> Floats:
     """Return (p,) what stands for NaN where trees cannot take it: below all known values, by their range."""
     known = ~np.isnan(X)
     low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)

@@ -14,6 +14,7 @@ from liquidtime.data.container import Note, SeriesSet, first_words
 from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.bins import bin_counts, bin_series
 from liquidtime.data.encoding.carry import last_observed, since_feature
+from liquidtime.data.encoding.encoded_frames import DEFAULT, OUTPUTS, encoded_frame
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.data.encoding.observed import Observed
 from liquidtime.data.encoding.scaling import Scaling, fit_scaling, scaling_of
@@ -108,6 +109,7 @@ class SeriesEncoder:
         self.clip = clip
         self.log = log if isinstance(log, bool) else tuple(log)
         self.bin_width = None if bin_width is None else float(bin_width)
+        self._output: str = getattr(self, "_output", DEFAULT)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings by name, as scikit-learn asks for them."""
@@ -119,7 +121,23 @@ class SeriesEncoder:
         return self
 
     def __sklearn_clone__(self) -> SeriesEncoder:
-        return SeriesEncoder(**self.get_params())
+        return SeriesEncoder(**self.get_params()).set_output(transform=self._output)
+
+    def set_output(self, *, transform: str | None = None) -> SeriesEncoder:
+        """Choose what `transform` returns.
+
+        Args:
+            transform: "default", an `Encoded`; "pandas" or "polars", a frame with one row per step, the pandas one
+                indexed by series and time, as estimators take it. None changes nothing.
+        """
+        if transform is not None:
+            check_choice("transform", transform, OUTPUTS)
+            self._output = transform
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Return (D + F,) the names of the encoded inputs and static features; `input_features` is not read."""
+        return np.array([*self.layout_.inputs, *self.layout_.statics], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "channels_")
@@ -158,8 +176,8 @@ class SeriesEncoder:
         self._settle()
         return self
 
-    def fit_transform(self, data: SeriesSet, y: Any = None) -> Encoded:
-        """Fit and encode one set; `y` is not looked at."""
+    def fit_transform(self, data: SeriesSet, y: Any = None) -> Any:
+        """Fit and encode one set, as `transform` does; `y` is not looked at."""
         return self.fit(data).transform(data)
 
     def _settle(self) -> None:
@@ -192,8 +210,8 @@ class SeriesEncoder:
         """F, the width of the encoded static features."""
         return len(self.layout_.statics)
 
-    def transform(self, data: SeriesSet) -> Encoded:
-        """Encode a set with the statistics of the training part.
+    def transform(self, data: SeriesSet) -> Any:
+        """Encode a set with the statistics of the training part: an `Encoded`, or a frame after `set_output`.
 
         Channels that were not there in training are left out, those that are missing count as never observed, and
         unknown categories are none of the known ones; each with a warning that names them.
@@ -203,7 +221,10 @@ class SeriesEncoder:
 
         """
         self._check_fitted()
-        return self.encode(self.binned(aligned(data, *self._training)))
+        encoded = self.encode(self.binned(aligned(data, *self._training)))
+        if self._output == DEFAULT:
+            return encoded
+        return encoded_frame(encoded, self.get_feature_names_out().tolist(), self._output)
 
     def steps(self, data: SeriesSet) -> SeriesSet:
         """Return the set with the channels of training, gathered in bins if the encoder has them.

@@ -92,7 +92,13 @@ def align_labels(
 
 
 def align_outcomes(
-    data: SeriesSet, table: Any, *, id: str, columns: Sequence[str], missing: Sequence[float | str] = ()
+    data: SeriesSet,
+    table: Any,
+    *,
+    id: str,
+    columns: Sequence[str],
+    missing: Sequence[float | str] = (),
+    argument: str = "auxiliary",
 ) -> npt.NDArray[np.float64]:
     """Return (S, K) auxiliary targets of the series, in their order, NaN where the table has none.
 
@@ -102,6 +108,7 @@ def align_outcomes(
         id: its column of ids.
         columns: its K columns of numbers.
         missing: numbers that mean "not known"; words are none of the numbers anyway.
+        argument: what errors call the columns.
 
     Raises:
         ValueError: a missing column, one of texts, or an id with two rows.
@@ -114,9 +121,9 @@ def align_outcomes(
     rows = positions(data.ids, names)  # (S,)
     matrix = np.full((len(data), len(columns)), np.nan)
     for k, name in enumerate(columns):
-        column = frame[check_column(frame, "auxiliary", name)]
+        column = frame[check_column(frame, argument, name)]
         if not is_number(column):
-            raise ValueError(f"`auxiliary` {name!r} must be numbers; got {column.dtype}. Make 0 and 1 of a category.")
+            raise ValueError(f"`{argument}` {name!r} must be numbers; got {column.dtype}. Make 0 and 1 of a category.")
         values = np.empty(len(names))
         values[codes] = numbers(column)
         unknown = [number for number in as_missing(missing) if isinstance(number, float)]

@@ -37,7 +37,13 @@ from liquidtime.estimators.forecast import (
     known_from,
     lesson_of,
 )
-from liquidtime.estimators.forecast.answers import Answers, network_and_naive, said_of_contexts, said_of_series
+from liquidtime.estimators.forecast.answers import (
+    Answers,
+    contexts_after,
+    network_and_naive,
+    said_of_contexts,
+    said_of_series,
+)
 from liquidtime.estimators.forecast.calibration import usual_horizon, windows
 from liquidtime.estimators.forecast.carried import CarriedAnswers
 from liquidtime.estimators.forecast.stored import read_learned, stored_learned
@@ -50,6 +56,7 @@ from liquidtime.networks import Network, reads_whole_series
 from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
 _CUTS, _QUESTIONS = 32, 4
 """Most cuts of a series in a training step, and later samples that each asks for."""
 _FARTHEST = 10.0
@@ -330,6 +337,26 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         """Return (S, Q, C, J) what the `PARTS` say of scaled gaps (S, Q), and time since the last values."""
         anchors, asked = seen.asked(self._scene, gaps)
         return network_and_naive(said_of_series(self.networks_, series.prepared(), anchors, asked), anchors, asked)
+
+    def _answers_after(self, data: SeriesSet, series: Rows, steps: Rows, times: Values) -> Answers:
+        return Answers(*self._said_after(data, series, steps, times)[:2], PARTS, self.blend_, self._scene.standard)
+
+    def _said_after(
+        self, data: SeriesSet, series: Rows, steps: Rows, times: Values
+    ) -> tuple[Values, Values, Seen, Values]:
+        """Return (R, 1, C, J) what the `PARTS` say at times after steps, time since the last values, the past, gaps."""
+        grid = self.encoder_.steps(data)
+        past, now = Observations.of(grid, self._watched).up_to(series, steps), grid.times[steps]
+        static, starts = self.encoder_.encode_static(grid.static)[series], self._starts(data)[series]
+        later = Observations.of(data, self._known).at_ends(data).select(series)
+        known_at = later.at if self._known else lambda times: np.zeros((*times.shape, 0))
+        seen = self._as_seen(past, now, starts, static, known_at(now[:, None])[:, 0], known_at)
+        gaps = np.maximum(times - now, 0.0)[:, None] / self._scene.time_scale
+        prepared = Prepared.of(self.encoder_, data, every_step=True)
+        anchors, asked = seen.asked(self._scene, gaps)
+        contexts = contexts_after(self.networks_, prepared, series, steps - grid.offsets[series])
+        said = said_of_contexts(self.networks_, contexts, anchors, asked)
+        return *network_and_naive(said, anchors, asked), seen, gaps
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> None:
         """Take one sample of the live series `id`; `forecast` then starts from it. Arguments as in the classifier."""

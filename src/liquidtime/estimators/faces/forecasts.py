@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.data import SeriesEncoder
+from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.future_times import gaps_to
 from liquidtime.estimators.faces.forecast_series import ForecastSeries
 from liquidtime.estimators.faces.forecast_test import SHARE, Skill, forecast_test
-from liquidtime.estimators.forecast.answers import Answers, Forecast, check_level
+from liquidtime.estimators.forecast.answers import Answers, AnswersInBlocks, Forecast, check_level
 from liquidtime.estimators.forecast.carried import CarriedAnswers
 from liquidtime.estimators.forecast.network import PARTS
 from liquidtime.estimators.network.inputs import as_series
 
+if TYPE_CHECKING:
+    from liquidtime.estimators.faces.anomalies import AnomalyScores
+
 Values = npt.NDArray[np.float64]
+_CELLS = 1 << 20
+"""Values that are forecast at once: those of more series are forecast some series at a time."""
 
 
 class Forecasts:
@@ -44,6 +50,19 @@ class Forecasts:
     @abstractmethod
     def _answers(self, series: ForecastSeries, gaps: Values, sizes: list[int] | None) -> Answers | CarriedAnswers:
         """Return what is said of scaled gaps (S, Q) after the ends of series."""
+
+    @abstractmethod
+    def _answers_after(
+        self, data: SeriesSet, series: npt.NDArray[np.int64], steps: npt.NDArray[np.int64], times: Values
+    ) -> Answers:
+        """Return what is said of one later time after each of some steps, from what was seen up to them.
+
+        Args:
+            data: series with the channels of training.
+            series: (R,) positions of series, in rising order.
+            steps: (R,) positions among all their steps.
+            times: (R,) on their clocks.
+        """
 
     @abstractmethod
     def _live_answers(self, id: Any, gaps: Values, known: Mapping[str, Any] | None) -> Answers | CarriedAnswers:
@@ -89,9 +108,21 @@ class Forecasts:
         """Return what the networks alone forecast; arguments as in `predict`."""
         return self._asked(X, times, horizons).part(PARTS[0])
 
-    def _asked(self, X: Any, times: Any, horizons: Any) -> Answers | CarriedAnswers:
+    def _asked(self, X: Any, times: Any, horizons: Any) -> Answers | CarriedAnswers | AnswersInBlocks:
         series = self.encode(X)
-        return self._answers(series, *gaps_to(series.data, self.encoder_, times, horizons))
+        gaps, sizes = gaps_to(series.data, self.encoder_, times, horizons)
+        S, Q = gaps.shape
+        rows = max(1, _CELLS // max(Q * len(self.channels_), 1))
+        if rows >= S:
+            return self._answers(series, gaps, sizes)
+
+        def block(some: npt.NDArray[np.int64]) -> Answers | CarriedAnswers:
+            own = None if sizes is None else [sizes[row] for row in some.tolist()]
+            return self._answers(series[some], gaps[some, : None if own is None else max(own)], own)
+
+        return AnswersInBlocks(
+            [functools.partial(block, np.arange(begin, min(begin + rows, S))) for begin in range(0, S, rows)]
+        )
 
     def forecast(
         self,
@@ -119,6 +150,23 @@ class Forecasts:
             raise ValueError(f"`horizons` must be (Q,) finite times of at least 0; got {horizons!r}")
         answer = self._live_answers(id, ahead[None] / self.encoder_.time_scale_, known).mixture(intervals)
         return answer[0] if intervals is None else Forecast(*(each[0] for each in answer))
+
+    def anomaly_scores(self, X: Any, *, level: float = 0.99) -> AnomalyScores:
+        """Return how far each sample lies from its own forecast, which the samples before it make.
+
+        Args:
+            X: the series.
+            level: share of usual values between the bounds, in (0, 1).
+
+        Returns:
+            scores by sample and channel, with forecasts and bounds: how many times as large an error is as was to be
+            expected there.
+
+        """
+        from liquidtime.estimators.faces.anomalies import anomaly_scores
+
+        check_level(level)
+        return anomaly_scores(self, as_series(self, X, reset=False), level)
 
     def compare(self, X: Any, share: float = SHARE) -> dict[str, Skill]:
         """Cut each series after a share of its samples, forecast the rest, and compare with naive forecasts.

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,9 +15,11 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from liquidtime.data import SeriesEncoder
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.network.budget import QUICK
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
 from liquidtime.estimators.network.members import Part, groups_of, order_of
 from liquidtime.estimators.network.weights import weight_tensor
+from liquidtime.networks import Network
 from liquidtime.training import Loss
 
 Values = npt.NDArray[np.float64]
@@ -29,10 +31,15 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         model = CfCMultiLabelClassifier().fit(data, y)       y (S, K) of 0, 1 and NaN where not known
         model.predict_proba(new)                             (S, K), the probability of each label
 
-    The settings are those of `CfCClassifier`; the budget is the quick one unless `budget="search"`.
+    The settings are those of `CfCClassifier`, without those of single classes; the budget is the quick one unless
+    `budget="search"`.
+
+    Args:
+        labels: names of the K labels; None: those of the columns of `y` where it is a data frame, else 0…K - 1.
 
     Attributes:
         n_labels_: K.
+        classes_: (K,) the names of the labels.
         encoder_: the fitted `SeriesEncoder` of the first network.
         networks_: the trained networks.
         seed_: the seed that everything random followed from.
@@ -46,6 +53,46 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         return tags
+
+    def __init__(
+        self,
+        network: Network = "cfc",
+        hidden_size: int = 32,
+        backbone_units: int = 64,
+        num_layers: int = 1,
+        read_out_units: int = 128,
+        dropout: float = 0.5,
+        channel_dropout: float | None = None,
+        bin_width: float | str | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float = 1e-2,
+        validation_fraction: float = 0.0,
+        patience: int = 0,
+        n_estimators: int = 1,
+        budget: str = QUICK,
+        front_end: str | None = None,
+        labels: Sequence[str] | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            network=network, hidden_size=hidden_size, backbone_units=backbone_units, num_layers=num_layers,
+            read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
+            epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
+            validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
+            budget=budget, front_end=front_end, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.labels = labels
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        if self.labels is None:
+            return
+        names = list(self.labels) if not isinstance(self.labels, str) else []
+        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise ValueError(f"`labels` must be different names, one per label; got {self.labels!r}")
 
     def fit(
         self,
@@ -75,11 +122,11 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         """
         data = as_series(self, X, reset=True)
         table = checked_label_table(y, len(data))
-        for place, column in enumerate(table.T):
+        self._check_settings()
+        self._take_names(table.shape[1], getattr(y, "columns", None))
+        for name, column in zip(self.classes_, table.T, strict=True):
             if len(np.unique(column[~np.isnan(column)])) < 2:
-                raise ValueError(f"`y` must have both 0 and 1 for every label; label {place} has one of them alone")
-        self.n_labels_ = table.shape[1]
-        self.classes_ = np.arange(self.n_labels_)
+                raise ValueError(f"`y` must have both 0 and 1 for every label; label {name} has one of them alone")
         rows = weight_tensor(sample_weight, len(data))
         several = groups_of(groups, len(data)), order_of(order, len(data))
         train, back = self._hold_back(len(data), None, *several, False)
@@ -109,6 +156,14 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         self._fit_members(parts, self.n_labels_, loss_of, None, run, None, *several)
         return self
 
+    def _take_names(self, K: int, columns: Any = None) -> None:
+        """Set the number of labels and their names: those of the settings, or of columns, or numbers."""
+        names = columns if self.labels is None else self.labels
+        if self.labels is not None and len(self.labels) != K:
+            raise ValueError(f"`labels` must be as many names as `y` has columns, {K}; got {len(self.labels)}")
+        self.n_labels_ = K
+        self.classes_ = np.arange(K) if names is None else np.array([str(name) for name in names])
+
     def predict_proba(self, X: Any) -> Values:
         """Return (S, K) the probability of each label, the mean over the networks."""
         return self._outputs(self.encode(X), torch.sigmoid)
@@ -127,13 +182,17 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         return chances
 
     def _learned(self) -> dict[str, Any]:
-        return {"labels": self.n_labels_}
+        names = {} if self.classes_.dtype.kind == "i" else {"names": self.classes_.tolist()}
+        return {"labels": self.n_labels_, **names}
 
     def _relearn(self, learned: Mapping[str, Any]) -> int:
         K = learned["labels"]
         if type(K) is not int or K < 1:
             raise ValueError(f"`labels` must be a whole number of at least 1; got {K!r}")
-        self.n_labels_, self.classes_ = K, np.arange(K)
+        names = learned.get("names")
+        if names is not None and (not isinstance(names, list) or len(set(map(str, names))) != K):
+            raise ValueError(f"`names` of labels must be {K} different ones; got {names!r}")
+        self._take_names(K, names)
         return K
 
 
@@ -149,6 +208,6 @@ def checked_label_table(y: Any, S: int) -> Values:
         row, column = (int(place[0]) for place in np.nonzero(strange))
         raise ValueError(
             f"`y` must be 0 or 1, or NaN where not known; {int(strange.sum())} are others, the first is "
-            f"{table[row, column]:g} of label {column} in row {row}"
+            f"{table[row, column]:g} of label {getattr(y, 'columns', range(table.shape[1]))[column]} in row {row}"
         )
     return table

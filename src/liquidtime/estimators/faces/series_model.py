@@ -8,10 +8,11 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
+from liquidtime._published import Published
 from liquidtime.estimators.faces.show import facts_html
 
 
-class SeriesModel(BaseEstimator):  # type: ignore[misc]
+class SeriesModel(Published, BaseEstimator):  # type: ignore[misc]
     """An estimator whose inputs are series, with gaps, and which a seed makes repeatable."""
 
     def __sklearn_tags__(self) -> Tags:

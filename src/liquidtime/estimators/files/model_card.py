@@ -6,6 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+FRONT_MATTER = "---\nlibrary_name: liquidtime\ntags:\n- time-series\n- irregular-sampling\n---\n\n"
+"""What the Hugging Face hub reads of a card."""
+_USE = """import liquidtime as lt
+
+model = lt.load("this folder")
+model = lt.{kind}.from_pretrained("owner/name")  # from the Hugging Face hub"""
 _MARKUP = re.compile(r"[&<>\[\]()!|`*~#\\]")
 
 
@@ -21,7 +27,9 @@ def model_card(
         parts: of a stacked model with their weights, in words; none for networks alone.
         seed: that was given to a stacked model; None for that of the networks.
     """
-    encoder, params = config["encoders"][0], config["params"]
+    encoder, params, kind = config["encoders"][0], config["params"], config["kind"]
+    if parts:
+        kind = kind.replace("CfC", "StackedStep" if params.get("per_step") else "Stacked")
     name = params["network"] if isinstance(params["network"], str) else params["network"]["callable"]
     classes = config["learned"].get("classes")
     facts = [
@@ -38,9 +46,9 @@ def model_card(
     settings = [f"| {_plain(key)} | {_plain(value)} |" for key, value in sorted(params.items())]
     made_with = ", ".join(f"{package} {number}" for package, number in config["versions"].items())
     parts = [
-        f"# A {config['kind']}",
+        FRONT_MATTER + f"# A {kind}",
         f"This model {purpose}.",
-        '```python\nimport liquidtime as lt\n\nmodel = lt.load("this folder")\n```',
+        f"```python\n{_USE.format(kind=kind)}\n```",
         "\n".join(f"- {fact}" for fact in facts if fact),
         "## Figures\n\n" + ("| figure | value |\n|---|---|\n" + "\n".join(figures) if figures else "None were stored."),
         "## Settings\n\n| setting | value |\n|---|---|\n" + "\n".join(settings),

@@ -20,7 +20,7 @@ FORMAT = 3
 1 and 2 had fewer parameters: see `ADDED`."""
 ADDED: dict[str, Any] = {"budget": "quick", "front_end": None, "targets": None}
 """Parameters that came with format 3, and what models of earlier formats were made with."""
-LATER: dict[str, Any] = {"known": None, "per_step": False, "threshold": None, "intervals": False}
+LATER: dict[str, Any] = {"known": None, "per_step": False, "threshold": None, "intervals": False, "labels": None}
 """Parameters that came later and are left out by models of any format that were made before."""
 STACKED_FORMAT = 4
 """Format 3 for the networks of a stacked model: versions that know no stacks refuse it."""

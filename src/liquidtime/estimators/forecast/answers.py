@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -67,6 +67,10 @@ class Answers:
         ends = (self._own(mixed + self._blend.error(self._parts, self._since, level)) for level in levels)
         return Forecast(self._own(mixed), *ends)
 
+    def sizes(self) -> Values:
+        """Return (R, Q, C) how large errors are expected to be, in the channels' own units; over 0."""
+        return np.maximum(self._blend.size(self._parts, self._since), 1e-9) * self._standard.scale
+
     def parts(self) -> dict[str, tuple[Any, Any]]:
         """Return by part what it says, and its weight."""
         shares = self._blend.shares(self._since)
@@ -82,6 +86,38 @@ class Answers:
 
     def _own(self, standard: Values) -> Any:
         return split_rows(finite(self._standard.back(standard)), self._sizes)
+
+
+class AnswersInBlocks:
+    """Answers to questions about many series, some series at a time, so that memory does not grow with their number.
+
+    Args:
+        blocks: each makes the answers of some series, in order; one with ragged times says how many each has.
+    """
+
+    def __init__(self, blocks: Sequence[Callable[[], Any]]) -> None:
+        self._blocks = blocks
+
+    def mixture(self, intervals: float | None) -> Any:
+        """Return the forecasts, or with a share of values to hold a `Forecast`."""
+        found = [block().mixture(intervals) for block in self._blocks]
+        return _joined(found) if intervals is None else Forecast(*map(_joined, zip(*found, strict=True)))
+
+    def parts(self) -> dict[str, tuple[Any, Any]]:
+        """Return by part what it says, and its weight."""
+        found = [block().parts() for block in self._blocks]
+        return {
+            name: (_joined([one[name][0] for one in found]), _joined([one[name][1] for one in found]))
+            for name in found[0]
+        }
+
+    def part(self, name: str) -> Any:
+        """Return what one part says, shaped as the mixture."""
+        return _joined([block().part(name) for block in self._blocks])
+
+
+def _joined(blocks: Sequence[Any]) -> Any:
+    return [row for block in blocks for row in block] if isinstance(blocks[0], list) else np.concatenate(blocks)
 
 
 def network_and_naive(said: Tensor, anchors: Anchors, asked: Questions) -> tuple[Values, Values]:
@@ -100,6 +136,38 @@ def said_of_series(networks: Sequence[SeriesNetwork], prepared: Prepared, anchor
             contexts = torch.stack([network(*sample[:5]) for network in networks])
             said[sample.rows] = said_of_contexts(networks, contexts, seen, question)
     return said
+
+
+def contexts_after(
+    networks: Sequence[SeriesNetwork],
+    prepared: Prepared,
+    series: npt.NDArray[np.int64],
+    places: npt.NDArray[np.int64],
+) -> Tensor:
+    """Return (M, R, K) the contexts of members after some steps of series.
+
+    Args:
+        networks: M members.
+        prepared: the series, with the history after every step.
+        series: (R,) positions of the series, in rising order.
+        places: (R,) positions of the steps within their series.
+    """
+    first = networks[0]
+    assert isinstance(first, ForecastNetwork)
+    contexts = torch.empty(len(networks), len(series), first.read_out.out_features)
+    begins = np.searchsorted(series, np.arange(len(prepared) + 1))
+    counts = np.diff(begins)
+    with torch.inference_mode():
+        for sample in SeriesBatches(prepared, PREDICT_BATCH, np.flatnonzero(counts)):
+            rows = sample.rows.numpy()
+            column = np.arange(counts[rows].max())
+            inside = column < counts[rows][:, None]  # (B, k)
+            asked = np.minimum(begins[rows][:, None] + column, begins[rows + 1][:, None] - 1)
+            at, mask = torch.from_numpy(places[asked]), torch.from_numpy(inside)
+            for member, network in enumerate(networks):
+                each = cast(ForecastNetwork, network).contexts(*sample[:5], at)
+                contexts[member, torch.from_numpy(asked)[mask]] = each[mask]
+    return contexts
 
 
 def said_of_contexts(networks: Sequence[SeriesNetwork], contexts: Tensor, anchors: Anchors, asked: Questions) -> Tensor:

@@ -24,6 +24,8 @@ _SPANS = (3.0, 12.0, 48.0)
 """Median intervals that running statistics look back."""
 _TURNS = 7
 """Periods that the mean of one phase looks back."""
+_LINES = 16
+"""Channels up to which every target sees where all of them would be by straight lines: more would drown the rest."""
 _DIGITS = 5
 """To which features are rounded, so that what is equal but for the order of a sum is equal."""
 
@@ -62,7 +64,13 @@ class LagFeatures:
         """Return how many features a table has with so many static ones, and how many are the target's own."""
         season, phases = 3 if self.seasons.period is not None else 0, self.seasons.size
         own = 3 + len(_SLOPES) + 3 * len(_SPANS) + 2 + len(_SLOPES) + season + phases + len(self.known)
-        return own + phases + static + len(self.known) + 2 * len(self.places), own
+        channels = len(self.places) * (3 if self.lines else 2)
+        return own + phases + static + len(self.known) + channels, own
+
+    @property
+    def lines(self) -> bool:
+        """Whether targets see where other channels are going."""
+        return len(self.places) <= _LINES
 
     def at_ends(self, seen: Seen) -> Cuts:
         """Return the ends of series as cuts."""
@@ -197,5 +205,9 @@ class Cuts:
         ahead = np.concatenate(
             [np.stack(asked, axis=1), seasons.phases(times[:, None], self.starts[rows])[:, 0], known], axis=1
         )
-        whole = np.concatenate([seen, ahead, self._everywhere[rows]], axis=1)
+        beside = [self._everywhere[rows]]
+        if features.lines:
+            ages = gap[:, None] + self._since[rows]
+            beside.append(self._last[rows] + np.clip(self._slopes[-1][rows] * ages, -STEEPEST, STEEPEST))
+        whole = np.concatenate([seen, ahead, *beside], axis=1)
         return np.round(whole, _DIGITS), seen.shape[1] + ahead.shape[1]

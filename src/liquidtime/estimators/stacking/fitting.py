@@ -23,7 +23,7 @@ RUNNING_BOOSTING = "boosting on running features"
 NETWORKS = "CfC networks"
 TABLES = {"boosting": RICH, "extra trees": RICH, "convolutions": CONVOLUTIONS, RUNNING_BOOSTING: RUNNING}
 """Every part that reads features, and the table it reads."""
-_MOST_TREES = 2e6
+_MOST_TREES = 2e7
 """Series times features up to which extra trees are grown; beyond, boosting alone is worth its time."""
 _SEEDS = 4_000_000
 """Different seeds of trees, which number their folds by a factor of 1000 within 32 bits."""

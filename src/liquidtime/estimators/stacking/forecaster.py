@@ -222,6 +222,12 @@ class StackedForecaster(Forecasts, SeriesModel):
         seen = self.cfc_._seen(series)
         return self._mixed(*self.cfc_._said(series, seen, gaps), seen, gaps, sizes)
 
+    def _answers_after(
+        self, data: SeriesSet, series: npt.NDArray[np.int64], steps: npt.NDArray[np.int64], times: Values
+    ) -> Answers:
+        parts, since, seen, gaps = self.cfc_._said_after(data, series, steps, times)
+        return self._mixed(parts, since, seen, gaps, None)
+
     def _live_answers(self, id: Any, gaps: Values, known: Mapping[str, Any] | None) -> Answers:
         check_is_fitted(self, "cfc_")
         seen = self.cfc_._seen_live(id, gaps.shape[1], known)

@@ -28,8 +28,8 @@ from liquidtime.estimators.stacking.tree_part import TreePart
 from liquidtime.training.seeds import derive_seed
 
 _FOLDS = 3
-_MOST_ROWS = 60_000
-"""Samples that the trees of one fold are grown on; neighbouring ones tell nearly the same."""
+_MOST_ROWS = 40_000
+"""Samples of one class that the trees of one fold are grown on; neighbouring ones tell nearly the same."""
 _MANY = 400
 """Series from which on networks are judged by one fold instead of all."""
 
@@ -190,19 +190,21 @@ class StackedStepClassifier(StackedClassifier):
         folds: Folds,
         weights: Floats | None,
     ) -> Trees:
-        """Return boosting fitted to the samples of each fold's training series, or to as many of them as are enough."""
+        """Return boosting fitted to the samples of each fold's training series, of a frequent class to some of them.
+
+        Those that are taken count for those that are not, so that probabilities are of all samples.
+        """
         known = codes >= 0
         place = np.cumsum(known) - 1
         rng = np.random.default_rng(derive_seed(self.seed_, 100))
-        cut = []
+        cut, counts = [], []
         for train, held in folds:
             rows, judged = (flat_rows(data.offsets, side) for side in (train, held))
-            rows, judged = rows[known[rows]], judged[known[judged]]
-            if len(rows) > _MOST_ROWS:
-                rows = np.sort(rng.choice(rows, _MOST_ROWS, replace=False))
-            cut.append((place[rows], place[judged]))
-        seed = self.seed_ % 4_000_000
-        return Trees("boosting", "classify", seed).fit(table[known].astype(np.float64), codes[known], cut, weights)
+            rows, each = _thinned(rows[known[rows]], codes, rng)
+            cut.append((place[rows], place[judged[known[judged]]]))
+            counts.append(each if weights is None else each * weights[place[rows]])
+        trees = Trees("boosting", "classify", self.seed_ % 4_000_000, careful=True)
+        return trees.fit(table if known.all() else table[known], codes[known], cut, weights, counts)
 
     def _networks_held_out(
         self, data: SeriesSet, codes: npt.NDArray[np.int64], each: Mapping[str, Any], folds: Folds
@@ -233,3 +235,17 @@ class StackedStepClassifier(StackedClassifier):
         series = self.encode(X)
         labels, known = sample_labels(y, series.data)
         return float(np.mean(self.predict(series)[known].astype(str) == labels[known].astype(str)))
+
+
+def _thinned(
+    rows: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], rng: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return rows of which no class has too many, and how many rows each of them stands for."""
+    chosen, counts = [], []
+    for code in np.unique(codes[rows]):
+        own = rows[codes[rows] == code]
+        taken = own if len(own) <= _MOST_ROWS else np.sort(rng.choice(own, _MOST_ROWS, replace=False))
+        chosen.append(taken)
+        counts.append(np.full(len(taken), len(own) / len(taken)))
+    order = np.argsort(np.concatenate(chosen))
+    return np.concatenate(chosen)[order], np.concatenate(counts)[order]

@@ -40,7 +40,7 @@ def explain(
     Args:
         model: a fitted estimator of any task, or the path of a model folder.
         data: series that the model was not fitted to.
-        target: (S,) or (S, K) their truth; None for forecasts, or where it is not known.
+        target: (S,) or (S, K) their truth, or one class per sample; None for forecasts, or where it is not known.
         id: which series is explained, or a list of several; None for the one that is predicted worst, or without the
             truth for the first one that has a sample.
         neighbours: training series to find similar ones in; None for those that the model folder keeps, if any.

@@ -15,6 +15,7 @@ from liquidtime.data import SeriesSet
 from liquidtime.evaluation.insight.donors import is_always_alike, with_channel, with_presence, with_static, with_timing
 from liquidtime.evaluation.insight.question import Question, question_of
 from liquidtime.evaluation.insight.shown import Shown, Sketch
+from liquidtime.tasks.per_sample import by_series
 from liquidtime.training.bootstrap import ConfidenceInterval, mean_interval
 
 if TYPE_CHECKING:
@@ -169,8 +170,8 @@ def importances(
     Args:
         model: fitted; an estimator of any task.
         data: series that the model was not fitted to.
-        target: (S,) or (S, K) their truth; None for forecasts, or where it is not known: then the change of the
-            prediction is measured.
+        target: (S,) or (S, K) their truth, or one class per sample; None for forecasts, or where it is not known: then
+            the change of the prediction is measured.
         repeats: how often each thing is exchanged, with other partners.
         most_series: at most so many series are used, drawn at random.
         seed: random seed of partners and resamples.
@@ -186,6 +187,7 @@ def importances(
     if len(data) < 2:
         raise ValueError(f"`data` must have at least two series, which exchange their channels; got {len(data)}")
     rng = np.random.default_rng(seed)
+    target = by_series(target, data)
     if len(data) > most_series:
         rows = np.sort(rng.choice(len(data), most_series, replace=False))
         data, target = data[rows], None if target is None else np.asarray(target)[rows]
@@ -204,7 +206,7 @@ def _changes(
     said = question.answers(data)
 
     def moved(changed: SeriesSet) -> Floats:
-        away = np.abs(question.answers(changed) - said)
+        away = np.nan_to_num(np.abs(question.answers(changed) - said))
         distance: Floats = away.max(axis=1)
         return distance
 

@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from liquidtime.data import SeriesSet
 from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.faces.base import SeriesEstimator
+from liquidtime.estimators.faces.class_labels import sample_labels
 from liquidtime.estimators.faces.forecast_test import forecast_test
 from liquidtime.tasks import task_of
 from liquidtime.tasks.classification import codes_of
+from liquidtime.tasks.per_sample import by_series, of_samples
 
 Floats = npt.NDArray[np.float64]
 _TINY = 1e-15
@@ -93,6 +95,57 @@ class ClassQuestion(Question):
         return 1 if len(answers) == 2 else int(answers.argmax())
 
 
+class LabelQuestion(Question):
+    """Asks for the probability of each label of several that a series may have."""
+
+    measure = "log loss"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels."""
+        return tuple(f"label {place}" for place in range(self.model.n_labels_))
+
+    def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
+        """Return (S, K) probabilities."""
+        chances: Floats = self.model.predict_proba(data)
+        return chances
+
+    def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
+        """Return the series, and (S, K) which labels they have, NaN where not known."""
+        return data, task_of(self.model).check_target(target, len(data))
+
+    def losses(self, data: SeriesSet, truth: Any) -> Floats:
+        """Return the mean over the labels that are known of the negative logarithm of what was true."""
+        chances = self.answers(data)
+        known = ~np.isnan(truth)
+        surprise = -np.log(np.clip(np.where(truth == 1, chances, 1.0 - chances), _TINY, 1.0))
+        means: Floats = np.where(known, surprise, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+        return means
+
+
+class SampleQuestion(ClassQuestion):
+    """Asks for the class of the last sample of a series; the loss is that of all samples whose class is known."""
+
+    measure = "log loss of the samples"
+
+    def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
+        """Return (S, C) the probabilities of the last sample; NaN for a series without any."""
+        return _last_rows(data, self.model.predict_proba(data), len(self.model.classes_))
+
+    def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
+        """Return the series, and (N,) the position of each sample's class, -1 where it is not known."""
+        labels, known = sample_labels(by_series(target, data), data)
+        codes = np.full(len(known), -1, dtype=np.int64)
+        codes[known] = codes_of(labels[known], self.model.classes_)
+        return data, codes
+
+    def losses(self, data: SeriesSet, truth: Any) -> Floats:
+        """Return the mean over the samples of each series; 0 where no class is known."""
+        known = truth >= 0
+        chances = self.model.predict_proba(data)[known, truth[known]]
+        return _means(data, known, -np.log(np.clip(chances, _TINY, 1.0)))
+
+
 class ValueQuestion(Question):
     """Asks for values."""
 
@@ -123,6 +176,35 @@ class ValueQuestion(Question):
     def focus(self, answers: Floats) -> int:
         """Return the first output."""
         return 0
+
+
+class SampleValueQuestion(ValueQuestion):
+    """Asks for the values of the last sample of a series; the loss is that of all samples whose value is known."""
+
+    measure = "absolute error of the samples"
+
+    def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
+        """Return (S, K) the values of the last sample; NaN for a series without any."""
+        return _last_rows(data, self._samples(data), len(self.names))
+
+    def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
+        """Return the series, and (N, K) the values of every sample, NaN where not known."""
+        parts = by_series(target, data)
+        flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts]) if of_samples(parts) else target
+        truth = np.asarray(flat, dtype=np.float64).reshape(-1, len(self.names))
+        if len(truth) != len(data.times):
+            raise ValueError(f"`target` must have one row per sample, N = {len(data.times)}; got {len(truth)}")
+        return data, truth
+
+    def losses(self, data: SeriesSet, truth: Any) -> Floats:
+        """Return the mean over the samples of each series; 0 where no value is known."""
+        away = np.abs(self._samples(data) - truth)
+        known = ~np.isnan(away).all(axis=1)
+        return _means(data, known, np.nanmean(away[known], axis=1))
+
+    def _samples(self, data: SeriesSet) -> Floats:
+        values: Floats = np.asarray(self.model.predict(data), dtype=np.float64).reshape(len(data.times), -1)
+        return values
 
 
 class ForecastQuestion(Question):
@@ -165,21 +247,42 @@ class ForecastQuestion(Question):
         return 0
 
 
+def _last_rows(data: SeriesSet, rows: Floats, width: int) -> Floats:
+    """Return (S, W) the row of each series' last sample, of (N, W); NaN for a series without any."""
+    said = np.full((len(data), width), np.nan)
+    some = data.lengths > 0
+    said[some] = rows[data.offsets[1:][some] - 1]
+    return said
+
+
+def _means(data: SeriesSet, known: npt.NDArray[np.bool_], losses: Floats) -> Floats:
+    """Return (S,) the mean loss of each series over its samples that are known (N,); 0 where none is."""
+    owners = np.repeat(np.arange(len(data)), data.lengths)[known]
+    means: Floats = np.bincount(owners, losses, len(data)) / np.maximum(np.bincount(owners, minlength=len(data)), 1)
+    return means
+
+
 def question_of(model: Any) -> Question:
     """Return what a fitted model is asked.
 
     Raises:
         NotFittedError: it is not fitted.
         TypeError: an estimator of no task.
-        ValueError: a model of one target per sample.
+        ValueError: a model of a task whose models are not explained.
 
     """
     task = task_of(model)
     check_is_fitted(model)
-    if getattr(model, "per_step", False):
-        raise ValueError("`model` predicts every sample (`per_step`); only models of whole series are explained")
+    if not task.explained:
+        raise ValueError(f"`model` is of the task {task.name!r}, whose models are not explained")
+    if task.per_sample:
+        return SampleQuestion(model)
+    if task.several_targets:
+        return LabelQuestion(model)
     if hasattr(model, "predict_proba"):
         return ClassQuestion(model)
+    if getattr(model, "per_step", False):
+        return SampleValueQuestion(model)
     return ValueQuestion(model) if task.has_target else ForecastQuestion(model)
 
 

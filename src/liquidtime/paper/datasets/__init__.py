@@ -6,6 +6,7 @@ from liquidtime.paper.datasets.driving import driving
 from liquidtime.paper.datasets.files import DataNotFound
 from liquidtime.paper.datasets.imdb import imdb
 from liquidtime.paper.datasets.physionet2012 import physionet2012
+from liquidtime.paper.datasets.recall import recall_split
 from liquidtime.paper.datasets.sequences import Sequences, Split
 from liquidtime.paper.datasets.walker2d import walker2d
 from liquidtime.paper.datasets.xor import xor, xor_split
@@ -16,6 +17,7 @@ DATASETS: dict[str, Callable[..., Split]] = {
     "imdb": imdb,
     "walker2d": walker2d,
     "driving": driving,
+    "recall": recall_split,
 }
 """Every data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files."""
 
@@ -27,6 +29,7 @@ __all__ = [
     "driving",
     "imdb",
     "physionet2012",
+    "recall_split",
     "walker2d",
     "xor",
     "xor_split",

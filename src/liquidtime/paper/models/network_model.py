@@ -80,6 +80,10 @@ class NetworkModel:
         """Train and judge the network."""
         if settings is None:
             raise ValueError(f"`settings` must be given for {self.title}; it has none of its own.")
+        return self.train(trial, settings)[1]
+
+    def train(self, trial: Trial, settings: Settings) -> tuple[SequenceNetwork, Outcome]:
+        """Train and judge the network, and return it with what came of it."""
         task, split, held = trial.task, trial.split, trial.held
         network = self.network(trial, settings)
         loop = train_settings(settings, task, trial.seed, penalised=self.penalised)
@@ -104,7 +108,7 @@ class NetworkModel:
             loop, spent = dataclasses.replace(loop, epochs=settings.epochs, patience=task.patience), False
             training = fit_network(network, trial, batches, loop, **options)
         penalty = training.history[-1].get("penalty") if training.history else None
-        return Outcome(
+        return network, Outcome(
             prediction=predict(network, task, split.test),
             weights=count_weights(network),
             train_settings=loop.to_dict(),

@@ -17,8 +17,9 @@ LEGEND = """\
 Measured: cost ∝ size^e, fitted over the larger half of the sizes, one thread, no gradients; n samples, k hidden units,
 K solver steps. A network's products are of k × k matrices, so its exponent of k goes from 0, where calls cost more than
 arithmetic, to 2; the paper counts one multiplication a unit. *p*: what a step costs in parts of Euler's. *order*: of
-the error over whole intervals in the length of a step, one less than the local error's. Hypersolvers were not
-measured."""
+the error over whole intervals in the length of a step, one less than the local error's. Hypersolvers: Euler and Heun
+with a learned correction, `make bench CASE=hypersolvers`, means over three vector fields; δ is the error of the
+correction relative to the residuals that it has learned from."""
 ORDERED = ("euler", "rk4")
 """Whose order the compiler's benchmark has measured; its midpoint is another method."""
 
@@ -48,7 +49,13 @@ def complexity_rows(out: Path) -> list[dict[str, Any]]:
         "CfC": ["CfC"],
     }
     rows: list[dict[str, Any]] = []
+    hyper = _hypersolvers(out)
     for line in SOLVER_STEPS:
+        if line.model in hyper:
+            rows.append(
+                {"table": "solver steps", "model": line.model, "paper": [line.first, line.second], **hyper[line.model]}
+            )
+            continue
         names = steps.get(line.model, [])
         rows.append(
             {
@@ -90,7 +97,7 @@ def complexity_markdown(out: Path) -> str:
                     _listed({name: _power("K", value) for name, value in row["exponents"].items()}, many),
                     _listed({name: f"{value:.2f}" for name, value in row["step"].items()}, many),
                     row["paper"][1],
-                    _listed({name: f"{value:.2f}" for name, value in row["orders"].items()}, many),
+                    _listed(_orders_and_deltas(row), many),
                 )
             )
     text += ["", *head("model", "a sequence", "measured", "one more sample", "measured")]
@@ -123,8 +130,33 @@ def _orders(out: Path) -> dict[str, float]:
     return {name: fmean(run["orders"][name] for run in runs) for name in ORDERED}
 
 
+def _hypersolvers(out: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """Return exponents, costs, orders and δ of both hypersolvers by the paper's name; empty where none was measured."""
+    path = out / "bench" / "hypersolvers.json"
+    if not path.exists():
+        return {}
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+    found = {}
+    for line, name in (("Euler hypersolver", "hyper euler"), ("p-th order hypersolver", "hyper heun")):
+        found[line] = {
+            "exponents": {name: fmean(run[name]["exponent"] for run in runs)},
+            "step": {name: fmean(run[name]["seconds"][-1] / run["euler"]["seconds"][-1] for run in runs)},
+            "orders": {name: fmean(run[name]["order"] for run in runs)},
+            "deltas": {name: fmean(run["deltas"][name] for run in runs)},
+        }
+    return found
+
+
 def _power(base: str, exponent: float | None) -> str:
     return f"{base}^?" if exponent is None else f"{base}^{exponent:.2f}"
+
+
+def _orders_and_deltas(row: dict[str, Any]) -> dict[str, str]:
+    deltas = row.get("deltas", {})
+    return {
+        name: f"{value:.2f}, δ = {deltas[name]:.2f}" if name in deltas else f"{value:.2f}"
+        for name, value in row["orders"].items()
+    }
 
 
 def _listed(values: dict[str, str], named: bool) -> str:

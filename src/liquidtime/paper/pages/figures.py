@@ -1,4 +1,4 @@
-"""The paper's two figures of lane keeping: where networks look, and how close the closed form is."""
+"""The figures: where lane-keeping networks look, how close the closed form is, what gradients do over time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from liquidtime.paper.models.lane.attention import INPUT, read_tiles, tiles_file
 from liquidtime.paper.models.lane.convolution import SIZE
 from liquidtime.paper.models.lane.networks import LANE_MODELS
 from liquidtime.paper.models.lane.tightness import FINE, Course, TightnessModel, course, traces
+from liquidtime.paper.pages.gradients import draw_gradients, gradient_rows
+from liquidtime.paper.pages.theory_figures import draw_architecture, draw_neuron, draw_two_neurons
 from liquidtime.paper.runner import Key
 from liquidtime.solvers import RK4
 
@@ -108,7 +110,45 @@ def tightness_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
     return canvas
 
 
-FIGURES: dict[str, Callable[..., Any]] = {"attention": attention_figure, "tightness": tightness_figure}
+def gradients_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
+    """Return what is left of a change of the first state after T samples, before and after training."""
+    rows = gradient_rows(out)
+    if not rows:
+        raise ValueError("there are no results of `gradients`. Run: liquidtime paper run gradients --model cfc_40")
+    canvas = _canvas(10.5, 6.4)
+    draw_gradients(canvas.subplots(2, 3, sharex=True, sharey=True), rows)
+    return canvas
+
+
+def neuron_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
+    """Return one neuron and its synapse: input, synapse and state by the equation, its symmetric form and the lemma."""
+    canvas = _canvas(8.0, 5.6)
+    draw_neuron(canvas.subplots(3, 1, sharex=True))
+    return canvas
+
+
+def two_neurons_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
+    """Return two neurons with five synapses, by their differential equation and in closed form."""
+    canvas = _canvas(8.0, 5.6)
+    draw_two_neurons(canvas.subplots(3, 1, sharex=True))
+    return canvas
+
+
+def architecture_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
+    """Return the parts of a CfC, and the gates of a real one over time."""
+    canvas = _canvas(10.0, 3.8)
+    draw_architecture(canvas.subplots(1, 2))
+    return canvas
+
+
+FIGURES: dict[str, Callable[..., Any]] = {
+    "neuron": neuron_figure,
+    "two-neurons": two_neurons_figure,
+    "architecture": architecture_figure,
+    "attention": attention_figure,
+    "tightness": tightness_figure,
+    "gradients": gradients_figure,
+}
 
 
 def _canvas(width: float, height: float) -> Figure:

@@ -9,6 +9,7 @@ from typing import Any
 
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.pages.complexity import complexity_markdown, complexity_rows
+from liquidtime.paper.pages.gradients import gradient_markdown, gradient_rows
 from liquidtime.paper.pages.lane import lane_markdown, lane_rows, tightness_markdown, tightness_rows
 from liquidtime.paper.pages.portfolio import portfolio_markdown, portfolio_rows
 
@@ -43,6 +44,12 @@ SECTIONS: dict[str, Section] = {
         "liquidtime paper run tightness --model METHOD; liquidtime paper figure tightness",
         tightness_rows,
         tightness_markdown,
+    ),
+    "gradients": Section(
+        EXPERIMENTS["gradients"].title,
+        "liquidtime paper run gradients --model MODEL_DELAY --seeds 3; liquidtime paper figure gradients",
+        gradient_rows,
+        gradient_markdown,
     ),
     "complexity": Section(
         "Complexity", "make bench CASE=scaling ARGS='--out results/bench'", complexity_rows, complexity_markdown

@@ -1,0 +1,96 @@
+"""How far samples lie from what was forecast of them just before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.data import SeriesSet
+from liquidtime.data.encoding.alignment import aligned
+from liquidtime.data.encoding.observations import Observations
+
+if TYPE_CHECKING:
+    from liquidtime.estimators.faces.forecasts import Forecasts
+
+Values = npt.NDArray[np.float64]
+_STEPS = 1 << 16
+"""Steps that are forecast at once, of whole series."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnomalyScores:
+    """Each step of series beside its own forecast; NaN where a channel was not measured, or never before.
+
+        score = |value - forecast| / size of the errors to be expected at this gap, level and disagreement of the parts
+
+    Args:
+        steps: S series; their samples, or their bins for a model of bins.
+        channels: C names of what is forecast.
+        values: (N, C) what was measured.
+        forecasts: (N, C) what the samples before said of it.
+        low: (N, C) lower ends of the intervals that hold usual values.
+        high: (N, C) upper ends.
+        scores: (N, C) at least 0; 1 is an error of usual size.
+        level: share of usual values that the intervals hold.
+    """
+
+    steps: SeriesSet
+    channels: tuple[str, ...]
+    values: Values
+    forecasts: Values
+    low: Values
+    high: Values
+    scores: Values
+    level: float
+
+    @property
+    def outside(self) -> npt.NDArray[np.bool_]:
+        """(N, C) whether a value lies outside of its interval."""
+        return (self.values < self.low) | (self.values > self.high)
+
+    @property
+    def per_sample(self) -> Values:
+        """(N,) the largest score of each step's channels, NaN where none has one."""
+        some = ~np.isnan(self.scores).all(axis=1)
+        largest = np.full(len(self.scores), np.nan)
+        largest[some] = np.nanmax(self.scores[some], axis=1)
+        return largest
+
+
+def anomaly_scores(model: Forecasts, data: SeriesSet, level: float) -> AnomalyScores:
+    """Return the scores of all steps of series; arguments as `Forecasts.anomaly_scores` takes them.
+
+    Raises:
+        ValueError: a model of an earlier version, which has no intervals.
+
+    """
+    if not model.has_intervals:
+        raise ValueError("the model was saved by an earlier version and knows no errors to expect; fit it again")
+    encoder = model.encoder_
+    data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
+    steps = encoder.steps(data)
+    places = [encoder.channels_.index(channel) for channel in model.channels_]
+    N, C = len(steps.times), len(places)
+    values = steps.values[:, places].astype(np.float64)
+    forecasts, low, high, scores = (np.full((N, C), np.nan) for _ in range(4))
+    begin = 0
+    while begin < len(data):
+        room = np.searchsorted(steps.offsets, steps.offsets[begin] + _STEPS, side="right") - 1
+        end = min(max(int(room), begin + 1), len(data))
+        rows = slice(int(steps.offsets[begin]), int(steps.offsets[end]))
+        later = np.flatnonzero(np.isin(np.arange(rows.start, rows.stop), steps.offsets[begin:end], invert=True))
+        if len(later):
+            part = steps[np.arange(begin, end)]
+            series = np.searchsorted(part.offsets, later, side="right") - 1
+            answers = model._answers_after(data[np.arange(begin, end)], series, later - 1, part.times[later])
+            answer, sizes = answers.mixture(level), answers.sizes()[:, 0]
+            known = Observations.of(part, places).up_to(series, later - 1).known
+            at = later + rows.start
+            for column, found in ((forecasts, answer.value), (low, answer.low), (high, answer.high)):
+                column[at] = np.where(known & ~np.isnan(values[at]), found[:, 0], np.nan)
+            scores[at] = np.abs(values[at] - forecasts[at]) / sizes
+        begin = end
+    return AnomalyScores(steps, model.channels_, values, forecasts, low, high, scores, level)

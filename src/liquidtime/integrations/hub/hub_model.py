@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+from huggingface_hub import ModelHubMixin, hf_hub_download
+
+from liquidtime.estimators import load
+from liquidtime.estimators.faces.series_model import SeriesModel
+from liquidtime.estimators.files.model_config import ModelFolderError
+from liquidtime.integrations.hub.layer_folder import is_layer_folder, load_layer, save_layer
+from liquidtime.layers import Recurrent
+from liquidtime.training.artifact import write_file
+from liquidtime.training.bounded import DamagedFolder
+from liquidtime.training.sealed import MANIFEST, SealedFolder, check_name, manifest_text
+
+_CARD = "README.md"
+_MOST_FILES = 64
+
+
+class HubModel(ModelHubMixin, library_name="liquidtime", tags=["time-series"]):
+    """Any model of this library, as the Hugging Face hub's mixin knows models.
+
+        HubModel(model).push_to_hub("me/my-model")
+        model = HubModel.from_pretrained("me/my-model").model
+
+    What is written is a model folder: `lt.load` reads one of an estimator. The card may be edited on the hub; every
+    other file must be as it was written.
+
+    Args:
+        model: a fitted estimator, or a layer `lt.CfC` or `lt.LTC`.
+
+    Raises:
+        TypeError: something else.
+
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, SeriesModel | Recurrent):
+            raise TypeError(
+                f"`model` must be an estimator or a layer of liquidtime; got {type(model).__name__}. Of a network of "
+                "your own, publish the layers, or use huggingface_hub.PyTorchModelHubMixin."
+            )
+        self.model = model
+
+    def save_pretrained(
+        self,
+        save_directory: str | Path,
+        *,
+        config: Any = None,
+        repo_id: str | None = None,
+        push_to_hub: bool = False,
+        model_card_kwargs: Any = None,
+        **push_to_hub_kwargs: Any,
+    ) -> str | None:
+        """Write the model folder, whole or not at all; as `Published.save_pretrained`.
+
+        Args:
+            save_directory: the folder.
+            config: None; the folder has its own.
+            repo_id: where to push to; the folder's name if None.
+            push_to_hub: whether to upload it as well.
+            model_card_kwargs: None; the folder has its own card.
+            **push_to_hub_kwargs: of `push_to_hub`.
+        """
+        if config is not None or model_card_kwargs is not None:
+            raise ValueError("`config` and `model_card_kwargs` are the model's own; leave them out")
+        home = Path(save_directory)
+        self._save_pretrained(home)
+        if not push_to_hub:
+            return None
+        address: str = self.push_to_hub(repo_id or home.absolute().name, **push_to_hub_kwargs)
+        return address
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        if isinstance(self.model, Recurrent):
+            save_layer(self.model, save_directory)
+        else:
+            self.model.save(save_directory)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        *,
+        force_download: bool = False,
+        token: str | bool | None = None,
+        cache_dir: str | Path | None = None,
+        local_files_only: bool = False,
+        revision: str | None = None,
+        **model_kwargs: Any,
+    ) -> Self:
+        """Return a model from a folder or from the hub; as `Published.from_pretrained`.
+
+        Args:
+            pretrained_model_name_or_path: the folder, or such as "me/my-model".
+            force_download: whether to download it again.
+            token: of the account.
+            cache_dir: where downloads are kept.
+            local_files_only: whether to take what was downloaded before, without asking the hub.
+            revision: branch, tag or commit.
+            **model_kwargs: none.
+        """
+        if model_kwargs:
+            raise TypeError(f"from_pretrained has no argument `{next(iter(model_kwargs))}`")
+        home = Path(pretrained_model_name_or_path)
+        how: dict[str, Any] = {"token": token, "cache_dir": cache_dir, "revision": revision}
+        how |= {"force_download": force_download, "local_files_only": local_files_only}
+        with tempfile.TemporaryDirectory(prefix="liquidtime-hub-") as place:
+            copy = Path(place) / "model"
+            copy.mkdir()
+            if home.is_dir():
+                _copy_sealed(lambda name: home / name, copy)
+            else:
+                _copy_sealed(lambda name: Path(str(hf_hub_download(str(home), name, **how))), copy)
+            return cls(load_layer(copy) if is_layer_folder(copy) else load(copy))
+
+
+def _copy_sealed(find: Any, copy: Path) -> None:
+    """Copy the files that a manifest lists, without the card, which anybody may edit on the hub.
+
+    The hub keeps downloads as links, which a model folder may not have; so files are copied, and each is compared with
+    the manifest when it is read.
+
+    Args:
+        find: returns where a file of this name is.
+        copy: an empty folder.
+    """
+    write_file(copy / MANIFEST, find(MANIFEST).resolve().read_bytes())
+    try:
+        entries = SealedFolder(copy).entries
+    except DamagedFolder as error:
+        raise ModelFolderError(f"{error}; it is no model of this library") from error
+    if len(entries) > _MOST_FILES:
+        raise ModelFolderError(f"{MANIFEST} lists {len(entries)} files; at most {_MOST_FILES} are read")
+    entries.pop(_CARD, None)
+    for name, (size, _) in entries.items():
+        check_name(name)
+        source = find(name).resolve()
+        if not source.is_file() or source.stat().st_size != size:
+            raise ModelFolderError(f"{name} is missing, or has another size than {MANIFEST} says")
+        write_file(copy / name, source.read_bytes())
+    write_file(copy / MANIFEST, manifest_text(entries).encode())

@@ -1,0 +1,77 @@
+"""The folder that `liquidtime export --to onnx` wrote, read without torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+FORMATS = (1,)
+FILES = ("step.onnx", "series.onnx", "model.json")
+_LARGEST = {"manifest.json": 1 << 16, "model.json": 1 << 26, "step.onnx": 1 << 31, "series.onnx": 1 << 31}
+_ABOUT_THE_FILES = ("made_by", "target", "times", "bound", "test_vectors")
+"""What a description says of its folder, not of the model."""
+
+
+def is_exported(folder: Path) -> bool:
+    """Return whether a folder is an exported one, by the names of its files."""
+    return all((folder / name).is_file() for name in FILES)
+
+
+def read_exported(folder: Path) -> dict[str, bytes]:
+    """Return the files of an exported folder by name, each compared with the folder's manifest.
+
+    Raises:
+        ValueError: a file is missing, was changed, or is larger than any such file.
+
+    """
+    try:
+        sealed = json.loads(_read(folder / "manifest.json"))["files"]
+        files = {name: _read(folder / name) for name in FILES}
+        for name, content in files.items():
+            if hashlib.sha256(content).hexdigest() != sealed[name]["sha256"]:
+                raise ValueError(f"{folder / name} has another sha256 than manifest.json says; export the model again")
+    except (KeyError, TypeError, RecursionError, json.JSONDecodeError, OSError) as error:
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__} {error}"
+        raise ValueError(f"{folder} is not a whole folder of `liquidtime export --to onnx`: {reason}") from error
+    return files
+
+
+def read_description(content: bytes, folder: Path) -> dict[str, Any]:
+    """Return what model.json says, or refuse what this version cannot serve.
+
+    Raises:
+        ValueError: another format, or no description of a model.
+
+    """
+    try:
+        described = json.loads(content)
+        version = described["format"]
+        if version not in FORMATS:
+            raise ValueError(
+                f"{folder} is of format {version}, this version serves {', '.join(map(str, FORMATS))}; export it again"
+            )
+        if not isinstance(described.get("model"), str):
+            raise ValueError(
+                f"{folder} was exported by an older version, which did not name the model; export it again"
+            )
+        if described["task"] not in ("classification", "multi-label", "regression"):
+            raise ValueError(f"{folder} holds a model for {described['task']}, which cannot be served")
+    except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
+        raise ValueError(f"{folder / 'model.json'} does not describe a model: {error}") from error
+    assert isinstance(described, dict)
+    return described
+
+
+def identity_of(described: dict[str, Any]) -> str:
+    """Return a text that only this model has, whenever and wherever it was exported."""
+    facts = {name: fact for name, fact in described.items() if name not in _ABOUT_THE_FILES}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _read(path: Path) -> bytes:
+    size, largest = path.stat().st_size, _LARGEST[path.name]
+    if size > largest:
+        raise ValueError(f"{path} has {size:,} bytes; at most {largest:,} are read")
+    return path.read_bytes()

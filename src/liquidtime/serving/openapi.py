@@ -1,0 +1,91 @@
+"""The OpenAPI document, made from the table of operations and the types of their bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from liquidtime._version import __version__
+from liquidtime.serving.messages import Problem
+from liquidtime.serving.operations import Operation
+
+REASONS = {
+    400: "Not JSON, or not HTTP as it should be.",
+    401: "The token is missing or wrong.",
+    403: "The request names another host than this machine.",
+    404: "There is no such series or model.",
+    408: "The body did not arrive in time.",
+    409: "A late sample, another value of a known one, another clock, or other static features.",
+    413: "The body is too large.",
+    415: "The body is not application/json.",
+    422: "A body, query or path that does not fit; the text says where and what is needed.",
+    429: "As many series are kept as may be.",
+    500: "A fault of the service.",
+    503: "The state cannot be reached now.",
+}
+LONGEST_ID, PATTERN = 200, "^[^\\x00-\\x1f\\x7f]+$"
+ID = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID, "pattern": PATTERN}
+_ALWAYS = (403, 500, 503)
+
+
+def openapi(operations: Sequence[Operation], token: bool) -> dict[str, Any]:
+    """Return the document.
+
+    Args:
+        operations: of the service.
+        token: whether requests must bear one.
+    """
+    types = [kind for each in operations for kind in (each.answer, each.body) if kind is not None]
+    _, schemas = msgspec.json.schema_components([*types, Problem], ref_template="#/components/schemas/{name}")
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, token)
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "liquidtime",
+            "version": __version__,
+            "description": "Predictions for time series, as their samples arrive and for whole series.",
+        },
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+    if token:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    return document
+
+
+def _operation(operation: Operation, token: bool) -> dict[str, Any]:
+    secured = token and not operation.open
+    success = {"description": "Done."} if operation.answer is None else _content("Done.", operation.answer)
+    answers = {"204" if operation.answer is None else "200": success}
+    for status in sorted({*operation.refusals, *_ALWAYS, *((401,) if secured else ())}):
+        answers[str(status)] = _content(REASONS[status], Problem)
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "tags": [operation.tag],
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": ID}
+            for name in re.findall(r"{(\w+)}", operation.path)
+        ],
+        "responses": answers,
+    }
+    if operation.query is not None:
+        schema, parts = msgspec.json.schema_components([operation.query])
+        fields = parts[schema[0]["$ref"].rsplit("/", 1)[-1]]["properties"]
+        described["parameters"] += [{"name": name, "in": "query", "schema": field} for name, field in fields.items()]
+    if operation.body is not None:
+        described["requestBody"] = {"required": True} | _content("", operation.body)
+    if secured:
+        described["security"] = [{"token": []}]
+    return described
+
+
+def _content(description: str, kind: type) -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{kind.__name__}"}
+    described = {"description": description} if description else {}
+    return described | {"content": {"application/json": {"schema": schema}}}

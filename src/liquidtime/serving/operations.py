@@ -1,0 +1,143 @@
+"""The table of everything that can be asked of the service; routes and the OpenAPI document are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from liquidtime.serving import messages as m
+from liquidtime.serving import open_inference as oip
+from liquidtime.serving.service import Service
+
+
+class ListQuery(Struct, frozen=True):
+    """Which series to list."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Series in the answer.")] = 50
+    path: Annotated[int, Meta(ge=0, le=1000, description="Points of the path of each.")] = 0
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One thing that can be asked.
+
+    Args:
+        name: of the operation in OpenAPI and in the metrics.
+        method: of HTTP.
+        path: with parameters in braces.
+        run: from the service, the parameters of the path, and body or query, to an answer.
+        summary: in a line.
+        answer: type of the answer; None where there is none.
+        body: type of the body; None where there is none.
+        query: type of the query; None where there is none.
+        refusals: statuses of answers that are no success, besides those that every operation has.
+        open: whether it needs no token.
+        long: whether it may take long, so that it must not keep others waiting.
+        tag: of the group in the documentation.
+    """
+
+    name: str
+    method: str
+    path: str
+    run: Callable[[Service, Mapping[str, str], Any], Any]
+    summary: str
+    answer: type | None = None
+    body: type | None = None
+    query: type | None = None
+    refusals: tuple[int, ...] = ()
+    open: bool = False
+    long: bool = False
+    tag: str = "series"
+
+
+def _infer(service: Service, path: Mapping[str, str], body: m.InferenceRequest) -> m.InferenceAnswer:
+    oip.check_name(service.model, **path)
+    return oip.infer(service, body)
+
+
+def _model_facts(service: Service, path: Mapping[str, str], _: None) -> m.ModelFacts:
+    oip.check_name(service.model, **path)
+    return oip.model_facts(service.model)
+
+
+def _model_ready(service: Service, path: Mapping[str, str], _: None) -> m.ModelReady:
+    oip.check_name(service.model, **path)
+    service.health()
+    return m.ModelReady(service.model.name, ready=True)
+
+
+def _ready(service: Service, path: Mapping[str, str], _: None) -> m.Ready:
+    service.health()
+    return m.Ready(ready=True)
+
+
+_CHANGED = (400, 408, 413, 415, 422)
+_V2 = "/v2/models/{name}"
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation(
+        "take_samples", "POST", "/series/{id}/samples", lambda service, path, body: service.take(path["id"], body),
+        "Take one or many samples of a live series, all or none, and return its prediction now.",
+        m.LiveAnswer, m.NewSamples, refusals=(*_CHANGED, 409, 429),
+    ),
+    Operation(
+        "get_series", "GET", "/series/{id}", lambda service, path, _: service.get(path["id"]),
+        "Return where a live series stands, with the path of its predictions.", m.SeriesAnswer, refusals=(404, 422),
+    ),
+    Operation(
+        "delete_series", "DELETE", "/series/{id}", lambda service, path, _: service.delete(path["id"]),
+        "Forget a live series.", refusals=(404, 422),
+    ),
+    Operation(
+        "list_series", "GET", "/series", lambda service, _, query: service.newest(query.limit, query.path),
+        "Return the live series with the newest samples.", m.SeriesList, query=ListQuery, refusals=(422,),
+    ),
+    Operation(
+        "predict", "POST", "/predict", lambda service, _, body: service.predict(body),
+        "Return predictions for whole series, of which nothing is kept.",
+        m.Predictions, m.PredictionRequest, refusals=_CHANGED, long=True, tag="whole series",
+    ),
+    Operation(
+        "describe_model", "GET", "/model", lambda service, _, __: service.facts(),
+        "Return what the model takes and says.", m.ModelAnswer, tag="service",
+    ),
+    Operation(
+        "health", "GET", "/health", lambda service, _, __: service.health(),
+        "Return whether the model and its state can be used.", m.Health, open=True, tag="service",
+    ),
+    Operation(
+        "v2_server", "GET", "/v2", lambda *_: oip.server_facts(),
+        "Return what the server is.", m.ServerFacts, tag="Open Inference Protocol",
+    ),
+    Operation(
+        "v2_live", "GET", "/v2/health/live", lambda *_: m.Live(live=True),
+        "Return whether the process answers.", m.Live, open=True, tag="Open Inference Protocol",
+    ),
+    Operation(
+        "v2_ready", "GET", "/v2/health/ready", _ready,
+        "Return whether the model and its state can be used.", m.Ready, open=True, tag="Open Inference Protocol",
+    ),
+    *(
+        operation
+        for version, path in (("", _V2), ("_version", f"{_V2}/versions/{{version}}"))
+        for operation in (
+            Operation(
+                f"v2_model{version}", "GET", path, _model_facts, "Return which tensors the model takes and gives.",
+                m.ModelFacts, refusals=(404, 422), tag="Open Inference Protocol",
+            ),
+            Operation(
+                f"v2_model_ready{version}", "GET", f"{path}/ready", _model_ready,
+                "Return whether the model can be used.",
+                m.ModelReady, refusals=(404, 422), open=True, tag="Open Inference Protocol",
+            ),
+            Operation(
+                f"v2_infer{version}", "POST", f"{path}/infer", _infer,
+                "Return predictions for whole series as tensors.", m.InferenceAnswer, m.InferenceRequest,
+                refusals=(404, *_CHANGED), long=True, tag="Open Inference Protocol",
+            ),
+        )
+    ),
+)  # fmt: skip

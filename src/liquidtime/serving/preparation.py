@@ -1,0 +1,90 @@
+"""From what a user names to the exported folder that is served; whatever needs torch runs in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from liquidtime._version import __version__
+from liquidtime.errors import nearest
+from liquidtime.serving.exported import is_exported, read_description, read_exported
+from liquidtime.serving.stores import sqlite_file
+
+_SEAL = "manifest.json"
+
+
+def default_state() -> str:
+    """Return the file in which state is kept if nothing else was said."""
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return str(folder / "liquidtime" / "serve.sqlite")
+
+
+def cache_of(state: str) -> Path:
+    """Return the folder for exported models: beside a file of state, else in the user's cache."""
+    file = sqlite_file(state)
+    if file is not None:
+        return file.absolute().with_name(f"{file.name}.models")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "liquidtime" / "served"
+
+
+def served_folder(model: Path, cache: Path, part: str = "all") -> Path:
+    """Return the exported folder of a model: itself, or one in the cache, into which it is exported once.
+
+    Args:
+        model: a model folder, or a folder of `liquidtime export --to onnx`.
+        cache: for what is exported here; made if needed.
+        part: of a stack "networks", which can be exported alone.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        ValueError: it is neither, or its model cannot be exported; with the reason.
+
+    """
+    if not model.is_dir():
+        siblings = [item.name for item in model.parent.iterdir() if item.is_dir()] if model.parent.is_dir() else []
+        raise FileNotFoundError(f"there is no model folder {str(model)!r}{nearest(model.name, siblings)}")
+    if is_exported(model):
+        if part != "all":
+            raise ValueError("--part is for a model folder; this one was exported already, with the part it has")
+        return model
+    seal = model / _SEAL
+    if not seal.is_file() or not (model / "config.json").is_file():
+        raise ValueError(f"{model} is neither a model folder nor one that `liquidtime export --to onnx` wrote")
+    with open(seal, "rb") as file:
+        digest = hashlib.sha256(f"{__version__} {part} ".encode() + file.read(1 << 16)).hexdigest()[:32]
+    exported = cache / digest
+    if not _is_good(exported):
+        cache.mkdir(parents=True, exist_ok=True)
+        _export(model, exported, part)
+    return exported
+
+
+def _is_good(exported: Path) -> bool:
+    """Return whether a folder of the cache can be served."""
+    try:
+        read_description(read_exported(exported)["model.json"], exported)
+    except ValueError:
+        return False
+    return True
+
+
+def _export(model: Path, exported: Path, part: str) -> None:
+    """Export a model under a name of its own, then give it its place unless another process was faster."""
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=exported.parent) as own:
+        words = ["export", str(model.absolute()), "--to", "onnx", "--out", str(Path(own) / "model"), "--part", part]
+        done = subprocess.run([sys.executable, "-m", "liquidtime", *words], capture_output=True, text=True)
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+            reason = lines[-1].removeprefix("error: ") if lines else done.stderr.strip()[-2000:]
+            raise ValueError(f"{model} cannot be served, because it cannot be exported: {reason}")
+        with contextlib.suppress(OSError):  # another process has put the same there
+            if exported.exists() and not _is_good(exported):
+                exported.rename(Path(own) / "damaged")
+            (Path(own) / "model").rename(exported)
+    if not _is_good(exported):
+        raise ValueError(f"{exported} cannot be used as the place of the exported model; remove it")
