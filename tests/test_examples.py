@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pictures import blank_pictures as blank_pictures
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # How many blocks of code a page has, and what they print, where that is worth holding it to.

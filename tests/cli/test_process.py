@@ -29,7 +29,7 @@ def words_of(home, out, *more):
         "--out",
         str(out),
         "--epochs",
-        "40",
+        "15",
         *more,
     ]
 
@@ -74,7 +74,7 @@ def test_a_stopped_run_goes_on_to_the_same_model(tmp_path):
 def test_json_is_all_there_is_on_standard_output(tmp_path):
     write_tables(tmp_path, S=12)
     words = words_of(tmp_path, tmp_path / "m", "--json")
-    words[words.index("40")] = "1"
+    words[words.index("15")] = "1"
     code, out, err = processes.run("-c", MAIN, *words)
     assert code == 0, err
     assert json.loads(out)["model"] == str(tmp_path / "m")

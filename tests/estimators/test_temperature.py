@@ -6,7 +6,13 @@ import torch
 
 import liquidtime as lt
 from estimators.small import TINY, series
-from liquidtime.baselines.features.temperature import LEAST_TRUST, Calibration, fit_calibration
+from liquidtime.baselines.features.temperature import (
+    LEAST_TRUST,
+    Calibration,
+    best_temperature,
+    fit_calibration,
+    tempered,
+)
 from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
 
 SMALL = {"hidden_size": 8, "backbone_units": 8, "read_out_units": 16, "random_state": 0}
@@ -65,6 +71,19 @@ def test_held_out_series_say_how_sure_to_be():
         assert few.trust < found.trust
         assert none.temperature > 50
         assert none.trust == LEAST_TRUST
+
+
+def test_some_of_many_rows_tell_the_temperature(monkeypatch):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 6000)
+    scores = 3.0 * (rng.normal(size=(6000, 3)) + np.eye(3)[codes])
+    grid, weights = np.geomspace(0.25, 8.0, 17).tolist(), rng.uniform(0.5, 2.0, 6000)
+    whole = best_temperature(scores, codes, grid, weights)
+    monkeypatch.setattr("liquidtime.baselines.features.temperature._ENOUGH", 1000)
+    loss, temperature = best_temperature(scores, codes, grid, weights)
+    assert temperature in grid[grid.index(whole[1]) - 1 : grid.index(whole[1]) + 2]
+    own = tempered(scores, temperature)[np.arange(6000), codes]
+    assert loss == pytest.approx(-np.average(np.log(own), weights=weights)) == pytest.approx(whole[0], rel=0.01)
 
 
 def test_rows_that_all_went_well_leave_room_for_another():

@@ -95,28 +95,6 @@ def test_a_cell_that_is_not_itself_any_more_runs_the_plain_loop(meddle):
     assert len(seen) == (10 if meddle == "hook" else 0)
 
 
-@pytest.mark.slow
-@needs_kernel
-def test_compile_and_export_take_a_layer_whole():
-    torch.manual_seed(0)
-    layer = lt.CfC(3, 5, backbone_units=7, mixed_memory=True)
-    x, dt, lengths = torch.randn(4, 6, 3), torch.rand(4, 6), torch.tensor([6, 2, 0, 4])
-    with using_backend("native"):
-        expected, _ = layer(x, dt=dt, lengths=lengths)
-        expected.square().sum().backward()
-        grads = [p.grad.clone() for p in layer.parameters()]
-        layer.zero_grad()
-        compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
-        y, _ = compiled(x, dt=dt, lengths=lengths)
-        y.square().sum().backward()
-        assert torch.equal(y, expected)
-        for p, grad in zip(layer.parameters(), grads, strict=True):
-            torch.testing.assert_close(p.grad, grad)
-        program = torch.export.export(layer, (x,), {"dt": dt, "lengths": lengths})
-        assert "liquidtime.cfc_scan" in str(program.graph)
-        assert torch.equal(program.module()(x, dt=dt, lengths=lengths)[0], expected)
-
-
 @needs_kernel
 def test_autocast_keeps_the_kernel_in_its_own_type():
     torch.manual_seed(0)

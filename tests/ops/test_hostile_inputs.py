@@ -37,13 +37,18 @@ def _native():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(LAYERS))
-def test_bad_numbers_are_refused_when_a_compiled_layer_runs(name):
+def test_tracers_take_a_layer_whole_and_bad_numbers_are_refused_when_it_runs(name):
     torch.manual_seed(0)
     layer = LAYERS[name]()
     x, dt, good = torch.randn(2, 5, 3), torch.rand(2, 5), torch.tensor([5, 2])
     compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
-    program = torch.export.export(layer, (x,), {"dt": dt, "lengths": good}).module()
+    exported = torch.export.export(layer, (x,), {"dt": dt, "lengths": good})
+    assert str(exported.graph).count("torch.ops.liquidtime.") == 1
+    program, parameters = exported.module(), list(layer.parameters())
     expected, _ = layer(x, dt=dt, lengths=good)
+    grads = torch.autograd.grad(expected.square().sum(), parameters)
+    own = torch.autograd.grad(compiled(x, dt=dt, lengths=good)[0].square().sum(), parameters)
+    torch.testing.assert_close(own, grads)
     for way in (compiled, program):
         torch.testing.assert_close(way(x, dt=dt, lengths=good)[0], expected)
         for lengths, value in BAD.values():

@@ -142,23 +142,6 @@ def test_a_state_dict_brings_its_own_synapses():
     assert torch.equal(*ys)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mapped", ["compile", "export"])
-def test_tracers_take_a_layer_whole(mapped):
-    torch.manual_seed(0)
-    layer = lt.LTC(2, 5)
-    x, dt = torch.randn(3, 4, 2), torch.rand(3, 4)
-    with using_backend("native"):
-        expected, _ = layer(x, dt=dt)
-        if mapped == "compile":
-            y, _ = torch.compile(layer, fullgraph=True, backend="aot_eager")(x, dt=dt)
-            y.sum().backward()
-            assert all(p.grad is not None for p in layer.parameters())
-        else:
-            y, _ = torch.export.export(layer, (x,), {"dt": dt}).module()(x, dt=dt)
-    torch.testing.assert_close(y, expected)
-
-
 def problem_of(solver: str, wiring: lt.wirings.Wiring | None = None, unfolds: int = 6) -> Problem:
     """What a layer hands to the kernel."""
     seen: list[Problem] = []

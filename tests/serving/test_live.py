@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+import liquidtime as lt
 from liquidtime.serving.launch import service_of
 from liquidtime.serving.live import take
 from liquidtime.serving.messages import NewSamples, Sample
@@ -185,3 +186,24 @@ def test_old_series_are_forgotten_and_the_number_of_series_is_bounded(exported, 
     assert {each.id for each in service.newest(10, 0).series} == {"a", "c"}
     service.take("d", NewSamples([Sample(1.0, {"a": 1.0})]))
     service.store.close()
+
+
+def test_a_model_of_several_labels_says_each(tmp_path):
+    from estimators.small import TINY
+    from oracles.series import random_set
+
+    data = random_set(0, [20, 12, 9, 15, 18, 11])
+    model = lt.CfCMultiLabelClassifier(**TINY | {"epochs": 1}).fit(data, np.arange(18).reshape(6, 3) % 2)
+    lt.export.onnx(model, tmp_path / "labels")
+    served = ServedModel(tmp_path / "labels")
+    record = taken(served, None, [(1.0, {"a": 1.0})]).record
+    wanted = np.ravel(model.update("x", 1.0, {"a": 1.0}))
+    said = served.in_words(last(record))
+    np.testing.assert_allclose(list(said.probabilities.values()), wanted, atol=5e-6)
+    assert said.labels == (wanted >= 0.5).tolist()
+
+
+def test_the_threshold_of_the_model_decides(served, monkeypatch):
+    assert served.in_words(np.array([0.7, 0.3])).label == 0
+    monkeypatch.setitem(served.description, "threshold", 0.25)
+    assert served.in_words(np.array([0.7, 0.3])).label == 1

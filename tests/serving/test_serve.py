@@ -118,12 +118,21 @@ def test_what_cannot_be_served_is_refused_with_the_reason(exported, folder, tmp_
         ((exported, *state, "--max-body", "1TB"), "100 bytes to 1 GB"),
         ((exported, *state, "--token-file", tmp_path / "secret"), "it is empty"),
         ((exported, *state, "--host", "256.1.1.1"), "cannot listen"),
+        ((exported, *state, "--part", "networks"), "--part is for a model folder"),
     ]:
         code, said = refused(*words)
         assert code == (1 if "redis" in str(words) else 2), said
         assert text in said
         assert said.startswith("error: ")
         assert len(said.splitlines()) == 1
+
+
+def test_a_missing_package_is_said_before_anything_is_done(exported, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    code, said = refused(exported, "--state", tmp_path / "s.db", "--port", 0)
+    assert code == 1
+    assert "pip install 'liquidtime[serve]'" in said
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_port_in_use_is_said(exported, tmp_path):

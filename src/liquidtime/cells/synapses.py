@@ -66,6 +66,8 @@ class Synapses(nn.Module):
     def listed(self, positive: Callable[[Tensor], Tensor] = F.softplus) -> list[Tensor]:
         """Return w as `conductances` gives it, γ, μ and E of the synapses in `graph`, each (n,)."""
         values = (self.conductances(positive), self.gamma, self.mu, self.E)
+        if len(self.pre) == self.mask.numel():  # all of them, in the order of `graph`
+            return [value.t().reshape(-1) for value in values]
         return [value[self.pre, self.post] for value in values]
 
     def activity(self, v: Tensor) -> Tensor:

@@ -86,7 +86,9 @@ def serve(
     from liquidtime.cli.printing import Printer
 
     try:
-        from liquidtime.serving import launch, preparation
+        import uvicorn  # noqa: F401
+
+        from liquidtime.serving import app, launch, preparation  # noqa: F401
         from liquidtime.serving.stores import sqlite_file
     except ModuleNotFoundError as error:
         raise ImportError(f"`serve` needs the package {error.name!r}: pip install 'liquidtime[serve]'") from error

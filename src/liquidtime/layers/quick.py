@@ -27,6 +27,7 @@ from liquidtime.cells.plain import (
 )
 from liquidtime.ops import cfc_stepper
 from liquidtime.ops.cfc_scan import Stepper
+from liquidtime.ops.dispatch import runs_unwatched
 from liquidtime.ops.native.objects import Watch
 from liquidtime.ops.storage import check_module_stored, check_stored
 
@@ -193,7 +194,7 @@ class Quick:
             dt: as `Recurrent.step` takes it.
 
         """
-        if type(x) is not Tensor or x.dim() != 2 or torch.compiler.is_compiling():
+        if not runs_unwatched() or type(x) is not Tensor or x.dim() != 2:
             return None
         plan = self._plan_of(layer)
         if plan is None:

@@ -54,7 +54,7 @@ class _Http:
         by_path: dict[str, dict[str, Operation]] = {}
         for operation in OPERATIONS:
             by_path.setdefault(operation.path, {})[operation.method] = operation
-        document = msgspec.json.encode(openapi(OPERATIONS, bool(service.settings.token)))
+        document = msgspec.json.encode(openapi(OPERATIONS, service.model, bool(service.settings.token)))
         routes = [self._route(path, list(methods), self._operations(methods)) for path, methods in by_path.items()]
         routes += [
             self._route("/metrics", ["GET"], self._metrics),

@@ -14,7 +14,7 @@ Time: TypeAlias = Annotated[
         examples=[3.5, "2026-03-01T08:30:00Z"],
     ),
 ]
-Value: TypeAlias = int | float | str | bool | None
+Value: TypeAlias = int | float | str | None
 Values: TypeAlias = Annotated[
     dict[str, Value],
     Meta(

@@ -19,7 +19,7 @@ from liquidtime.serving.refusal import Refused
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
-_FLOAT_MOST = float(np.finfo(np.float32).max)
+LARGEST_VALUE = float(np.finfo(np.float32).max)
 _AT_ONCE, _MOST = 1 << 20, 1 << 26
 """Values (B, T, C) in one call of the model, and in one series."""
 
@@ -53,7 +53,7 @@ class ServedModel:
         self.time_unit: str | None = described["time_unit"]
         nanoseconds = described["nanoseconds_per_time_unit"]
         self.nanoseconds = None if nanoseconds is None else round(nanoseconds)
-        self.channels, self.static = _Columns(described["channels"]), _Columns(described["static"])
+        self.channels, self.static = Columns(described["channels"]), Columns(described["static"])
         sizes = described["state"]
         self.start = (np.zeros(sizes["doubles"]), np.zeros(sizes["floats"], dtype=np.float32))
         self._step, self._series = (_session(files[name], folder / name, described) for name in _MODELS)
@@ -148,7 +148,7 @@ def _session(content: bytes, path: Path, described: dict[str, Any]) -> Any:
     return session
 
 
-class _Columns:
+class Columns:
     """Channels or static features: their names, and for categorical ones the categories."""
 
     def __init__(self, described: Sequence[Mapping[str, Any]]) -> None:
@@ -196,7 +196,7 @@ class _Columns:
                     )
                     raise Refused(422, "bad_value", text, place)
 
-    def _number(self, at: int, value: int | float | str | bool, place: str) -> float:
+    def _number(self, at: int, value: int | float | str, place: str) -> float:
         categories = self.categories[at]
         if categories is not None:
             label = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
@@ -210,6 +210,6 @@ class _Columns:
             number = float(value)
         except OverflowError:
             number = math.inf
-        if not abs(number) <= _FLOAT_MOST:
+        if not abs(number) <= LARGEST_VALUE:
             raise Refused(422, "bad_value", f"{self.names[at]!r} must be finite and fit in float32", place)
         return number

@@ -10,6 +10,8 @@ import msgspec
 
 from liquidtime._version import __version__
 from liquidtime.serving.messages import Problem
+from liquidtime.serving.model import LARGEST_VALUE, Columns, ServedModel
+from liquidtime.serving.open_inference import VERSION
 from liquidtime.serving.operations import Operation
 
 REASONS = {
@@ -31,18 +33,26 @@ ID = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID, "pattern": PATT
 _ALWAYS = (403, 500, 503)
 
 
-def openapi(operations: Sequence[Operation], token: bool) -> dict[str, Any]:
+def openapi(operations: Sequence[Operation], model: ServedModel, token: bool) -> dict[str, Any]:
     """Return the document.
 
     Args:
         operations: of the service.
+        model: that serves, whose channels and static features it names.
         token: whether requests must bear one.
     """
     types = [kind for each in operations for kind in (each.answer, each.body) if kind is not None]
     _, schemas = msgspec.json.schema_components([*types, Problem], ref_template="#/components/schemas/{name}")
+    schemas["Sample"]["properties"]["values"] |= _columns(model.channels) | {"default": {}}
+    for name in ("NewSamples", "WholeSeries"):
+        whole = schemas[name]["properties"]["static"]
+        whole["anyOf"] = [{"type": "null"}, _columns(model.static)]
+    for name in ("NewSamples", "PredictionRequest"):
+        unit = schemas[name]["properties"]["time_unit"]
+        unit["anyOf"] = [{"type": "null"}] + ([{"const": model.time_unit}] if model.time_unit else [])
     paths: dict[str, Any] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, token)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, model, token)
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
@@ -58,7 +68,20 @@ def openapi(operations: Sequence[Operation], token: bool) -> dict[str, Any]:
     return document
 
 
-def _operation(operation: Operation, token: bool) -> dict[str, Any]:
+def _columns(columns: Columns) -> dict[str, Any]:
+    """Return the schema of values by name."""
+    number = {"type": ["number", "null"], "minimum": -LARGEST_VALUE, "maximum": LARGEST_VALUE}
+    properties = {
+        name: number if categories is None else {"type": ["string", "number", "null"], "examples": categories[:1]}
+        for name, categories in zip(columns.names, columns.categories, strict=True)
+    }
+    shown = {name: 1.0 for name, each in properties.items() if each is number}
+    few = dict(list(shown.items())[:2])
+    return {"type": "object", "properties": properties, "additionalProperties": False, "examples": [few]}
+
+
+def _operation(operation: Operation, model: ServedModel, token: bool) -> dict[str, Any]:
+    known = {"name": {"const": model.name}, "version": {"const": VERSION}}
     secured = token and not operation.open
     success = {"description": "Done."} if operation.answer is None else _content("Done.", operation.answer)
     answers = {"204" if operation.answer is None else "200": success}
@@ -69,7 +92,7 @@ def _operation(operation: Operation, token: bool) -> dict[str, Any]:
         "summary": operation.summary,
         "tags": [operation.tag],
         "parameters": [
-            {"name": name, "in": "path", "required": True, "schema": ID}
+            {"name": name, "in": "path", "required": True, "schema": known.get(name, ID)}
             for name in re.findall(r"{(\w+)}", operation.path)
         ],
         "responses": answers,

@@ -1,19 +1,21 @@
 """Stacks whose parts are small, so that a test fits one in a second."""
 
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 import liquidtime as lt
 from estimators.small import TINY
-from liquidtime.baselines.features import Trees
+from liquidtime.baselines.features import ConvolutionFeatures, Trees
 from liquidtime.baselines.features import trees as trees_module
+from liquidtime.estimators.stacking import fitting
 from liquidtime.estimators.stacking.base import StackedEstimator
 
 
 @contextmanager
 def small_parts():
-    """Networks of a few units, boosting of few rounds, forests of few trees."""
+    """Networks of a few units, boosting of few rounds, forests of few trees, few convolutions."""
     with pytest.MonkeyPatch.context() as patch:
 
         def networks(self, seed):
@@ -30,6 +32,7 @@ def small_parts():
         patch.setattr(Trees, "_rounds", lambda self: 12)
         patch.setattr(Trees, "_model", small)
         patch.setattr(trees_module, "CHECKPOINTS", 3)
+        patch.setattr(fitting, "ConvolutionFeatures", partial(ConvolutionFeatures, thresholds=500))
         yield
 
 

@@ -208,3 +208,30 @@ def test_the_width_of_a_table_is_as_told(fitted):
     rows = np.zeros(2, dtype=np.int64)
     table, own = cuts.table(1, rows, cuts.now[rows] + 1.0, np.zeros((2, 0)))
     assert (table.shape[1], own) == features.widths(fitted.encoder_.static_size_)
+
+
+def test_many_series_are_forecast_some_at_a_time(fitted, monkeypatch):
+    data = swings(7, 5)
+    ends = data.times[data.offsets[1:] - 1]
+    ragged = [end + 0.5 * np.arange(1, 2 + place % 3) for place, end in enumerate(ends)]
+    whole = (
+        fitted.predict(data, horizons=[0.5, 3.0], intervals=0.8),
+        fitted.predict(data, ragged),
+        fitted.parts(data, ragged),
+    )
+    monkeypatch.setattr("liquidtime.estimators.faces.forecasts._CELLS", 12)
+    again = (
+        fitted.predict(data, horizons=[0.5, 3.0], intervals=0.8),
+        fitted.predict(data, ragged),
+        fitted.parts(data, ragged),
+    )
+    for mine, its in zip(whole[0], again[0], strict=True):
+        np.testing.assert_allclose(its, mine, atol=1e-4)
+    for mine, its in zip(whole[1], again[1], strict=True):
+        np.testing.assert_allclose(its, mine, atol=1e-4)
+    for name, (said, weights) in whole[2].items():
+        for row in range(7):
+            np.testing.assert_allclose(again[2][name][0][row], said[row], atol=1e-4)
+            np.testing.assert_allclose(again[2][name][1][row], weights[row], atol=1e-6)
+    alone = fitted.networks_alone(data, horizons=[1.0])
+    np.testing.assert_allclose(alone[:3], fitted.networks_alone(data[:3], horizons=[1.0]), atol=1e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
 from sklearn.base import clone
@@ -22,34 +24,33 @@ _MOST_EPOCHS, _MOST_SAMPLES = 100, 1_500_000
 _SHARED = ("encoders_", "encoder_", "n_series_", "channels_", "horizon_", "period_", "_places", "_known", "_scene")
 
 
-def search(model: CfCForecaster, fold: Fold) -> tuple[list[Trial], Judged]:
-    """Return the budgets that were tried, and what the network of the best said of what the fold holds out.
+def search(model: CfCForecaster, folds: Sequence[Fold]) -> tuple[list[Trial], list[Judged]]:
+    """Return the budgets that were tried, and what networks of the best said of what each fold holds out.
 
     Args:
         model: prepared; its settings say what there is to choose.
-        fold: what is learned from, and what judges.
+        folds: what is learned from, and what judges; the last is the largest to learn from.
     """
-    seen = windows(fold.seen)
+    seen = windows(folds[-1].seen)
     quick = model.epochs or quick_epochs(len(seen), model.batch_size or batch_size_of(len(seen)))
     samples = weighed(len(seen.times), model.encoder_.input_size_)
     rate = model._learning_rate if model.learning_rate is None else model.learning_rate
     trials: list[Trial] = []
-    best: Judged | None = None
+    best: list[Judged] = []
     for times in _LONGER if model.budget == SEARCH and model.epochs is None else _LONGER[:1]:
         choice = Choice(min(times * quick, max(quick, _MOST_EPOCHS)), rate)
         if times > 1 and (choice.epochs == trials[-1].choice.epochs or choice.epochs * samples > _MOST_SAMPLES):
             break
         try:
-            judged = probed(model, fold, choice, 0)
+            judged = [probed(model, fold, choice, place) for place, fold in enumerate(folds)]
         except TrainingDiverged:
-            if best is None:
+            if not best:
                 raise
             break
-        trials.append(Trial(choice, judged.network_loss))
-        if best is not None and not trials[-1].loss < trials[-2].loss:
+        trials.append(Trial(choice, fmean(one.network_loss for one in judged)))
+        if best and not trials[-1].loss < trials[-2].loss:
             break
         best = judged
-    assert best is not None
     return trials, best
 
 

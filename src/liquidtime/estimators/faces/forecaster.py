@@ -57,8 +57,9 @@ from liquidtime.training import Loss, squared_error
 
 Values = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
-_CUTS, _QUESTIONS = 32, 4
-"""Most cuts of a series in a training step, and later samples that each asks for."""
+_CUTS, _FEWEST_CUTS, _COLUMNS, _QUESTIONS = 32, 8, 4096, 4
+"""Most and fewest cuts of a series in a training step, columns that the read-out may see at all of them together, and
+later samples that each asks for."""
 _FARTHEST = 10.0
 """Where a target is cut in training, in standard deviations: one outlier is not to drown the rest."""
 
@@ -221,11 +222,11 @@ class CfCForecaster(Forecasts, SeriesEstimator):
             groups, order = (None if each is None else each[train] for each in (groups, order))
         self._prepare(data)
         fold = forecast_folds(data, 1, self.seed_, groups, order)[0]
-        self._tried, judged = search(self, fold)
+        self._tried, (judged,) = search(self, [fold])
         self._train(data, held, {"folder": folder, "resume": resume})
         C, J = judged.parts.shape[2:]
         parts, truth, since = judged.parts.reshape(-1, C, J), judged.truth.reshape(-1, C), judged.since.reshape(-1, C)
-        self.blend_ = fit_blend(parts, truth, since, len(fold.held) * (1 if fold.start == 0.0 else 50))
+        self.blend_ = fit_blend(parts, truth, since, fold.units)
         return self
 
     def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
@@ -298,7 +299,9 @@ class CfCForecaster(Forecasts, SeriesEstimator):
     def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         """Cut each series at many steps, ask for later ones, and compare; at random in training, at fixed ones else."""
         assert isinstance(network, ForecastNetwork)
-        draw = Draw.of(sample, _CUTS, _QUESTIONS, self.horizon_ / self._scene.time_scale, network.training)
+        columns = sample.x.shape[2] + sample.history.shape[-1]
+        cuts = max(_FEWEST_CUTS, min(_CUTS, _COLUMNS // columns))  # the more channels, the dearer is a cut
+        draw = Draw.of(sample, cuts, _QUESTIONS, self.horizon_ / self._scene.time_scale, network.training)
         anchors, asked, truth, counts = answers_of(draw, sample, target, self._scene)
         context = network.contexts(*sample[:5], draw.cut).flatten(0, 1)
         return squared_error(network.decode(context, anchors, asked), truth.clamp(-_FARTHEST, _FARTHEST), counts)

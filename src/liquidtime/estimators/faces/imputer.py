@@ -117,7 +117,7 @@ class CfCImputer(CfCForecaster):
         series = np.repeat(np.arange(len(held)), held.lengths)[rows]
         parts, near = self._parts_at(held.replace_unchecked(values=values), series, held.times[rows])
         truth = np.where(gone[rows], self._scene.standard.to(held.values[rows][:, self._places]), np.nan)
-        self.gap_blend_ = fit_blend(parts, truth, near, len(fold.held), NAMES)
+        self.gap_blend_ = fit_blend(parts, truth, near, fold.units, NAMES)
         known = ~np.isnan(truth)
         said = {name: parts[..., j] for j, name in enumerate((BOTH, NEAREST, BETWEEN, WHOLE))}
         said["mixture"] = self.gap_blend_.mix(parts, near)

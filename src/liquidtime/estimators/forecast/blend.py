@@ -93,7 +93,8 @@ def fit_blend(parts: Values, truth: Values, s: Values, series: int, names: Seque
         parts: (n, C, J) forecasts in standard deviations.
         truth: (n, C), NaN = not measured.
         s: (n, C) scaled time since each channel's last value.
-        series: how many series these are of; the fewer, the more is left to the last value.
+        series: how many series, or groups of them, these are of, which have nothing to do with each other; the fewer,
+            the more is left to the last value, and the wider are intervals.
         names: the J parts, those of `PARTS` among them.
     """
     known = ~np.isnan(truth)
@@ -123,7 +124,8 @@ def fit_blend(parts: Values, truth: Values, s: Values, series: int, names: Seque
     for c in range(C):
         rows = known[:, c]
         _yield_to_naive(weights[c], hats(knots, s[rows, c]), parts[rows, c], truth[rows, c], naive, free, clearly)
-    return _with_errors(Blend(knots, weights, np.zeros((C, K + 3)), np.zeros((C, K, len(LEVELS)))), parts, truth, s)
+    blend = Blend(knots, weights, np.zeros((C, K + 3)), np.zeros((C, K, len(LEVELS))))
+    return _with_errors(blend, parts, truth, s, series)
 
 
 def _yield_to_naive(
@@ -165,7 +167,7 @@ def _signs(near: Values, parts: Values, mixed: Values) -> Values:
     return np.concatenate([near, np.stack([apart, *levels], axis=-1)], axis=-1)
 
 
-def _with_errors(blend: Blend, parts: Values, truth: Values, s: Values) -> Blend:
+def _with_errors(blend: Blend, parts: Values, truth: Values, s: Values, series: int) -> Blend:
     """Return the blend with sizes and quantiles of the errors that it made."""
     known = ~np.isnan(truth)
     C, K = blend.weights.shape[:2]
@@ -181,14 +183,14 @@ def _with_errors(blend: Blend, parts: Values, truth: Values, s: Values) -> Blend
             sizes[c] = _sizes(_signs(near[rows, c], parts[rows, c], mixed[rows, c]), np.abs(off[rows, c]))
     blend = Blend(blend.knots, blend.weights, sizes, blend.errors)
     ratio = off / blend.size(parts, s)
-    pooled = _quantiles(ratio[known], np.ones(int(known.sum())))
+    pooled = _quantiles(ratio[known], np.ones(int(known.sum())), series)
     errors = np.empty((C, K, len(LEVELS)))
     for c in range(C):
         rows = known[:, c]
-        each = _quantiles(ratio[rows, c], np.ones(int(rows.sum()))) if rows.sum() >= _ENOUGH else pooled
+        each = _quantiles(ratio[rows, c], np.ones(int(rows.sum())), series) if rows.sum() >= _ENOUGH else pooled
         for k in range(K):
             weight = near[rows, c, k]
-            errors[c, k] = _quantiles(ratio[rows, c], weight) if weight.sum() >= _ENOUGH else each
+            errors[c, k] = _quantiles(ratio[rows, c], weight, series) if weight.sum() >= _ENOUGH else each
     return Blend(blend.knots, blend.weights, sizes, errors)
 
 
@@ -228,15 +230,21 @@ def _simplex(gram: Values, side: Values, prior: Values, free: npt.NDArray[np.boo
     return shares
 
 
-def _quantiles(errors: Values, weights: Values) -> Values:
-    """Return (L,) quantiles of weighted errors, each a little further out: for one error more, yet unknown."""
+def _quantiles(errors: Values, weights: Values, series: int) -> Values:
+    """Return (L,) quantiles of weighted errors, each a little further out: for one series more, yet unknown.
+
+    Args:
+        errors: (n,).
+        weights: (n,) how much each counts.
+        series: how many series they are of; errors of one series resemble each other, so that only these count.
+    """
     if len(errors) == 0:
         return np.zeros(len(LEVELS))
     order = np.argsort(errors)
     total = np.cumsum(weights[order])
-    n = total[-1]
+    n = max(min(total[-1], float(series)), 1e-9)
     levels = np.array(LEVELS)
     levels = np.clip(np.where(levels > 0.5, levels * (n + 1) / n, 1 - (1 - levels) * (n + 1) / n), 0.0, 1.0)
     levels[LEVELS.index(0.5)] = 0.5
-    quantiles: Values = np.interp(levels, (total - 0.5 * weights[order]) / n, errors[order])
+    quantiles: Values = np.interp(levels, (total - 0.5 * weights[order]) / total[-1], errors[order])
     return quantiles

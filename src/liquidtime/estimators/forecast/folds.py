@@ -18,6 +18,8 @@ _FEWEST = 10
 """Series of which whole ones are held out; of fewer, each is cut in time."""
 _HELD = 5
 """A single fold holds out one series of so many."""
+_STRETCHES = 50
+"""Stretches of the end of a series that count as having nothing to do with each other."""
 _HEAD = 0.7
 """The share of each series that a single fold in time may learn from; several start at half."""
 
@@ -32,6 +34,7 @@ class Fold:
         held: (H,) positions of the series that are forecast.
         upto: (H,) how many samples of them there are.
         start: the share of those before the first cut: 0 for series of which nothing was learned.
+        units: how many of the series forecast have nothing to do with each other: groups, or moments.
     """
 
     data: SeriesSet
@@ -39,6 +42,7 @@ class Fold:
     held: Rows
     upto: Rows
     start: float
+    units: int
 
     @property
     def seen(self) -> SeriesSet:
@@ -101,10 +105,12 @@ def beside_each_other(first: Values, last: Values) -> bool:
     return bool(np.median(last - first) > 0.5 * (last.max() - first.min()))
 
 
-def _whole(data: SeriesSet, train: Rows, held: Rows) -> Fold:
+def _whole(data: SeriesSet, train: Rows, held: Rows, codes: npt.NDArray[Any] | None = None) -> Fold:
+    """Return a fold of whole series; those of one code, such as of one group, have something in common."""
     until = np.zeros(len(data), dtype=np.int64)
     until[train] = data.lengths[train]
-    return Fold(data, until, held, data.lengths[held], 0.0)
+    units = len(held) if codes is None else len(np.unique(codes[held]))
+    return Fold(data, until, held, data.lengths[held], 0.0, units)
 
 
 def _grouped(data: SeriesSet, some: Rows, codes: Rows, count: int, seed: int) -> list[Fold]:
@@ -113,7 +119,7 @@ def _grouped(data: SeriesSet, some: Rows, codes: Rows, count: int, seed: int) ->
         raise ValueError("`groups` must have at least two different groups; got one")
     splits = min(_HELD if count == 1 else max(count, 2), number)
     cuts = GroupKFold(splits, shuffle=True, random_state=seed % 2**32).split(some, groups=codes[some])
-    return [_whole(data, some[train], some[held]) for train, held in list(cuts)[:count]]
+    return [_whole(data, some[train], some[held], codes) for train, held in list(cuts)[:count]]
 
 
 def _later(data: SeriesSet, some: Rows, first: npt.NDArray[Any], last: npt.NDArray[Any], count: int) -> list[Fold]:
@@ -126,7 +132,7 @@ def _later(data: SeriesSet, some: Rows, first: npt.NDArray[Any], last: npt.NDArr
         held = order[low:high]
         if len(held):
             train = some[last[some] < first[held].min()]
-            folds += [_whole(data, train, np.sort(held))] if len(train) else []
+            folds += [_whole(data, train, np.sort(held), first)] if len(train) else []
     return folds or _ends(data, count)
 
 
@@ -140,11 +146,11 @@ def _ends(data: SeriesSet, count: int) -> list[Fold]:
         held = np.flatnonzero(upto - until >= 1)
         if len(held) and (until >= 2).any():
             start = float(np.max(until[held] / np.maximum(upto[held] - 1, 1)))
-            folds.append(Fold(data, until, held, upto[held], min(start, 1.0)))
+            folds.append(Fold(data, until, held, upto[held], min(start, 1.0), _STRETCHES * len(held)))
     if folds:
         return folds
     some = np.flatnonzero(data.lengths >= 2)  # nothing can be held out: what was learned is all there is
-    return [Fold(data, data.lengths, some, data.lengths[some], 0.0)]
+    return [Fold(data, data.lengths, some, data.lengths[some], 0.0, len(some))]
 
 
 def _codes(name: str, values: Any, data: SeriesSet) -> Rows:

@@ -9,6 +9,7 @@ from torch.nn.functional import batch_norm, pad, silu
 
 from liquidtime.data.container.drawn_series import drawn_blocks
 from liquidtime.data.encoding.encoder_layout import Layout
+from liquidtime.estimators.network import shape_statistics
 from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.estimators.network.reader import WholeSeriesReader
 from liquidtime.networks import Network, entry_of, recurrent_layer
@@ -20,17 +21,20 @@ _KERNEL, _LAYERS = 9, 3
 _STRIDE = 2**_LAYERS
 _LEAST_LENGTH, _LEAST_OBSERVED = 48, 0.5
 _LEAST_DEVIATION = 1e-3
+_MOST_SUMMARY = 4.0
+"""Deviations beyond which a statistic of a series says no more."""
 
 
 class ConvolutionalReader(WholeSeriesReader):
     """Three strided convolutions, 8 samples per step in all, and a recurrent layer in both directions of time.
 
         u_0 = [ values ; masks ; log(1 + dt) ],   u_i = silu(norm(convolution(u_{i-1}))), every second place
-        y = [ →layer(u_3) ; ←layer(u_3) ],   each step an eighth of the time since the one before
+        y = [ →layer(u_3) ; ←layer(u_3) ; norm(statistics) ],   each step an eighth of the time since the one before
 
     What lies past the end of a series is 0 before every convolution, so that no output depends on the other series of
     a batch. In the form "convolution-own" each channel of each series is brought to mean 0 and deviation 1 first; the
-    read-out knows both from the history.
+    read-out knows both from the history. Statistics of the whole series (`shape_statistics`), the same at every step,
+    tell the read-out what averages over steps do not.
 
     Args:
         network: of the recurrent layer, one that takes single steps.
@@ -72,7 +76,8 @@ class ConvolutionalReader(WholeSeriesReader):
             self.norms.append(nn.LayerNorm(channels) if form == OWN else _BatchNorm(channels))
             width = channels
         self.layer = recurrent_layer(network, channels, hidden_size, backbone_units, num_layers, bidirectional=True)
-        self.output_size = self.layer.output_size
+        self.summary = _BatchNorm(shape_statistics.size(len(values)))
+        self.output_size = self.layer.output_size + len(self.summary.weight)
 
     @property
     def causal(self) -> bool:
@@ -106,7 +111,9 @@ class ConvolutionalReader(WholeSeriesReader):
         clock = dt.double().cumsum(dim=1)[:, ::_STRIDE]  # (B, steps), at the sample in the middle of each kernel
         between = torch.diff(clock, dim=1, prepend=clock[:, :1]).to(dt.dtype) / _STRIDE
         y, _ = self.layer(u, dt=between, lengths=left)
-        return y, None
+        found = shape_statistics.shape_statistics(x[..., self.columns], dt, lengths).unsqueeze(1)  # (B, 1, Q)
+        summary = self.summary(found, torch.ones_like(found[..., :1])).clamp(-_MOST_SUMMARY, _MOST_SUMMARY)
+        return torch.cat([y, summary * _inside(y.shape[1], left)], dim=-1), None
 
     def _scaled(self, x: Tensor, lengths: Tensor) -> Tensor:
         """Return (B, T, V) the values, those of the form "convolution-own" in the scale of their own series."""

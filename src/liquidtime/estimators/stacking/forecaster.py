@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from liquidtime._checks import check_size
 from liquidtime.data import SeriesSet
-from liquidtime.estimators.faces.forecast_search import probed, search
+from liquidtime.estimators.faces.forecast_search import search
 from liquidtime.estimators.faces.forecast_series import ForecastSeries
 from liquidtime.estimators.faces.forecaster import CfCForecaster
 from liquidtime.estimators.faces.forecasts import Forecasts
@@ -121,9 +121,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         self.seed_ = cfc.seed_
         count = self.n_splits or (3 if len(data) < _MANY else 2)
         folds = forecast_folds(data, count, self.seed_, groups, order)
-        cfc._tried, first = search(cfc, folds[-1])
-        choice = min(cfc._tried, key=lambda trial: trial.loss).choice
-        judged = [*(probed(cfc, fold, choice, 1 + place) for place, fold in enumerate(folds[:-1])), first]
+        cfc._tried, judged = search(cfc, folds)
         cfc._train(data, None, {"folder": folder, "resume": resume})
         features, pairs, seed = self._taught(cfc, data)
         questions = [_asked(cfc, features, fold, one) for fold, one in zip(folds, judged, strict=True)]
@@ -187,7 +185,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         truth, since = (
             np.concatenate([getattr(one, name).reshape(-1, C) for one in judged]) for name in ("truth", "since")
         )
-        series = sum(len(fold.held) * (1 if fold.start == 0.0 else 50) for fold in folds)
+        series = sum(fold.units for fold in folds)
         parts = np.where(np.isnan(truth)[..., None], 0.0, parts)
         cfc.blend_ = fit_blend(parts[..., : len(PARTS)], truth, since, series)
         self.blend_ = fit_blend(parts, truth, since, series, NAMES)

@@ -18,11 +18,13 @@ from liquidtime.estimators.stacking.lag_models import ChannelModels, Growth, Lag
 from liquidtime.estimators.stacking.tree_part import TreeMember
 
 Values = npt.NDArray[np.float64]
-_CHECKPOINTS = (12, 20, 35, 60, 100, 170, 280)
+_CHECKPOINTS = (12, 20, 35, 60, 100, 170, 280, 450)
 """Rounds of boosting to choose from."""
+_AT_ONCE = 3
+"""Checkpoints that boosting goes on for, as long as the last of them is the best."""
 _STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
 """Of the penalty of linear models, times the number of rows."""
-_LATER = 3
+_LATER = 4
 """Later values of a target that are asked for at each cut."""
 _CUTS, _FEWEST_CUTS, _WORK = 12_000, 4_000, 200_000
 """Cuts at most, and cuts times targets."""
@@ -209,7 +211,7 @@ def _fit_channel(
     if taught is None:
         return None
     paths: list[Path] = []
-    most = _CHECKPOINTS[-1]
+    most = len(_CHECKPOINTS)
     for number, (fold, (r, q)) in enumerate(zip(folds, asked, strict=True)):
         use = pairs.times[c] <= fold.latest[pairs.series[pairs.rows[c]]]
         if use.sum() < _LEAST_ROWS or len(r) == 0:
@@ -218,18 +220,15 @@ def _fit_channel(
         table, _ = fold.cuts.table(c, r, at, fold.known[r, q])
         since = fold.cuts.since(c, r, at)
         size = taught.growth.at(since)[:, None]
-        columns, trees = _boosting(taught.table[use], taught.moves[use], most, seed)
-        stages = [
-            stage for done, stage in enumerate(trees.staged_predict(table[:, columns]), 1) if done in _CHECKPOINTS
-        ]
+        off = fold.truth[r, q, c] - fold.cuts.last(c)[r]
+        at_once = most if paths else _AT_ONCE
+        stages = _stages(taught.table[use], taught.moves[use], table, size, off, (most, at_once), seed)
         linear = terms(table, taught.own, hats(taught.growth.knots, since)) @ _ridges(
             taught.design[use], taught.moves[use]
         )
-        off = fold.truth[r, q, c] - fold.cuts.last(c)[r]
-        paths.append(Path(number, np.stack(stages, axis=1) * size, linear * size, off))
+        paths.append(Path(number, stages, linear * size, off))
         if len(paths) == 1:  # later folds need not go far beyond what is best here
-            best = int(_losses([paths[0].boosting], [off]).argmin())
-            most = _CHECKPOINTS[min(best + 1, len(_CHECKPOINTS) - 1)]
+            most = min(int(_losses([stages], [off]).argmin()) + 2, len(_CHECKPOINTS))
     checkpoint, strength = _chosen(paths)
     for path in paths:
         r, q = asked[path.fold]
@@ -271,6 +270,35 @@ def _losses(said: Sequence[Values], truths: Sequence[Values]) -> Values:
     return total
 
 
+def _stages(
+    table: Values, moves: Values, asked: Values, size: Values, truth: Values, checkpoints: tuple[int, int], seed: int
+) -> Values:
+    """Return (n, checkpoints) what boosting forecasts after each of the first checkpoints, as far as it gets better.
+
+    Args:
+        table: (m, p) features to learn from.
+        moves: (m,) what is learned.
+        asked: (n, p) features of the questions.
+        size: (n, 1) by which what is learned is multiplied.
+        truth: (n,) what the products should be.
+        checkpoints: how many at most, and after how many it is asked whether the last of them is the best.
+        seed: of the trees.
+    """
+    (most, at_once), reached = checkpoints, 0
+    columns, trees = None, None
+    while True:
+        reached = min(reached + at_once, most)
+        if trees is None:
+            columns, trees = _boosting(table, moves, _CHECKPOINTS[reached - 1], seed)
+            trees.set_params(warm_start=True)
+        else:
+            trees.set_params(max_iter=_CHECKPOINTS[reached - 1]).fit(table[:, columns], moves)
+        rounds = enumerate(trees.staged_predict(asked[:, columns]), 1)
+        stages: Values = np.stack([stage for done, stage in rounds if done in _CHECKPOINTS], axis=1) * size
+        if reached == most or _losses([stages], [truth]).argmin() < reached - 1:
+            return stages
+
+
 def _boosting(table: Values, moves: Values, rounds: int, seed: int) -> tuple[Rows, Any]:
     """Return the columns that have a number, and trees fitted on them."""
     columns = np.flatnonzero(~np.isnan(table).all(axis=0))
@@ -278,7 +306,7 @@ def _boosting(table: Values, moves: Values, rounds: int, seed: int) -> tuple[Row
         max_iter=rounds,
         learning_rate=0.06,
         max_features=float(np.clip(16 / max(len(columns), 1), 0.2, 1.0)),
-        max_leaf_nodes=12,
+        max_leaf_nodes=24,
         min_samples_leaf=int(np.clip(len(table) / 250, 10, 100)),
         max_bins=127,
         early_stopping=False,

@@ -1,5 +1,6 @@
 // Whether objects of Python are as they were. Called with the interpreter's lock held.
 #include <cstdint>
+#include <cstring>
 
 #include "boundary.h"
 
@@ -22,18 +23,25 @@ bool is(const Python& python, void* reference, int64_t expected) {
   return reinterpret_cast<int64_t>(reference) == expected;
 }
 
+// Whether instances have the types and dictionaries, and classes the bases, that they had, three words for each instance and
+// two for each class; the words that follow are left.
+bool are_built_alike(const Python& python, const int64_t*& words, int64_t instances, int64_t classes) {
+  for (int64_t k = 0; k < instances; ++k, words += 3) {
+    void* object = reinterpret_cast<void*>(words[0]);
+    if (!is(python, python.type(object), words[1]) || !is(python, python.dict(object, nullptr), words[2])) return false;
+  }
+  for (int64_t k = 0; k < classes; ++k, words += 2)
+    if (python.slot(reinterpret_cast<void*>(words[0]), slot_of_bases) != reinterpret_cast<void*>(words[1])) return false;
+  return true;
+}
+
 }  // namespace
 
 // Whether instances have the types and dictionaries, classes the bases, and dictionaries the very keys and values, that they
 // had: for each instance three words, itself, its type and its dictionary; for each class itself and its bases; for each
 // dictionary itself, its size, keys and values.
 LT_EXPORT int lt_same(const Python* python, const int64_t* words, int64_t instances, int64_t classes, int64_t dicts) {
-  for (int64_t k = 0; k < instances; ++k, words += 3) {
-    void* object = reinterpret_cast<void*>(words[0]);
-    if (!is(*python, python->type(object), words[1]) || !is(*python, python->dict(object, nullptr), words[2])) return 0;
-  }
-  for (int64_t k = 0; k < classes; ++k, words += 2)
-    if (python->slot(reinterpret_cast<void*>(words[0]), slot_of_bases) != reinterpret_cast<void*>(words[1])) return 0;
+  if (!are_built_alike(*python, words, instances, classes)) return 0;
   for (int64_t k = 0; k < dicts; ++k) {
     void *dict = reinterpret_cast<void*>(words[0]), *key, *value;
     const int64_t count = words[1];
@@ -44,5 +52,15 @@ LT_EXPORT int lt_same(const Python* python, const int64_t* words, int64_t instan
         return 0;
     if (at != count) return 0;
   }
+  return 1;
+}
+
+// The same, but for each dictionary itself and the eight bytes at `version` in it, a number that no state of any dictionary had
+// before.
+LT_EXPORT int lt_same_versions(const Python* python, const int64_t* words, int64_t instances, int64_t classes, int64_t dicts,
+                               int64_t version) {
+  if (!are_built_alike(*python, words, instances, classes)) return 0;
+  for (int64_t k = 0; k < dicts; ++k, words += 2)
+    if (std::memcmp(reinterpret_cast<const char*>(words[0]) + version, words + 1, sizeof(int64_t))) return 0;
   return 1;
 }

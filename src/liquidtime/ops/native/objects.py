@@ -1,4 +1,4 @@
-"""Whether objects of Python are as they were, told by a walk through their dictionaries in the library."""
+"""Whether objects of Python are as they were, told by their dictionaries: by the versions of these, or by a walk."""
 
 from __future__ import annotations
 
@@ -7,24 +7,62 @@ import functools
 import gc
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from ctypes import c_char_p, c_int64, c_void_p
 from typing import Any
 
 from liquidtime.ops.native import library
 
 _FUNCTIONS = ("PyDict_Next", "PyObject_Type", "PyObject_GenericGetDict", "PyType_GetSlot", "Py_DecRef")
+_VERSION = 24  # bytes into a dictionary, in the versions of Python that have it (PEP 509)
+
+
+class _Trial:
+    pass
+
+
+def version_of(table: dict[Any, Any]) -> int:
+    """Return the number by which Python tells this state of a dictionary from all states before, of any dictionary."""
+    return ctypes.c_uint64.from_address(id(table) + _VERSION).value
 
 
 @functools.cache
-def _same() -> tuple[Callable[..., int], bytes] | None:
-    """Return the library's function and what it calls, or None where nobody holds a lock on the interpreter."""
+def have_versions() -> bool:
+    """Return whether dictionaries have versions: in Pythons that were tried, and only if a trial shows them."""
+    if sys.version_info[:2] not in ((3, 11), (3, 12)) or struct.calcsize("P") != 8:
+        return False
+    if not hasattr(library.held(), "lt_same_versions"):  # a library that was built before it had this
+        return False
+    trial = _Trial()
+    table, other = vars(trial), {"a": 1}
+    seen = [version_of(table), version_of(other)]
+
+    def note() -> None:
+        seen.append(version_of(table))
+
+    for change in (
+        lambda: setattr(trial, "a", 1),
+        lambda: setattr(trial, "a", 2),
+        lambda: table.update(a=3),
+        lambda: table.__setitem__("b", None),
+        lambda: delattr(trial, "a"),
+        lambda: table.pop("b"),
+        lambda: table.setdefault("c", 1),
+        lambda: table.clear(),
+    ):
+        change()
+        note()
+    still = version_of(table) == seen[-1] and table.get("a") is None and version_of(table) == seen[-1]
+    return still and len({*seen}) == len(seen)
+
+
+@functools.cache
+def _functions() -> bytes | None:
+    """Return what the library calls, or None where nobody holds a lock on the interpreter."""
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
-    same = library.held().lt_same
-    same.argtypes = [c_char_p, c_char_p, c_int64, c_int64, c_int64]
     addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value for name in _FUNCTIONS]
-    return same, struct.pack("=5Q", *addresses)
+    return struct.pack("=5Q", *addresses)
 
 
 class Watch:
@@ -43,19 +81,24 @@ class Watch:
         words = [id(part) for one in instances for part in (one, type(one), vars(one))]
         words += [id(part) for base in classes for part in (base, base.__bases__)]
         for table in watched:
+            if have_versions():
+                words += (id(table), version_of(table))
+                continue
             words += (id(table), len(table))
             for pair in table.items():
                 words += map(id, pair)
         self._kept = instances, watched, [[*table.items()] for table in watched], [base.__bases__ for base in classes]
-        counts = len(instances), len(classes), len(watched)
-        same = _same()
-        assert same is not None
-        self._same, self._arguments = same[0], (same[1], struct.pack(f"={len(words)}Q", *words), *counts)
+        native, sizes = library.held(), (len(instances), len(classes), len(watched))
+        self._arguments: tuple[Any, ...] = (_functions(), struct.pack(f"={len(words)}Q", *words), *sizes)
+        self._same = native.lt_same
+        if have_versions():
+            self._same, self._arguments = native.lt_same_versions, (*self._arguments, _VERSION)
+        self._same.argtypes = [c_char_p, c_char_p] + [c_int64] * (len(self._arguments) - 2)
 
     @classmethod
     def on(cls, instances: Sequence[object], dicts: Sequence[dict[Any, Any]]) -> Watch | None:
         """Return a watch, or None where there can be none."""
-        return cls(instances, dicts) if library.is_built() and _same() is not None else None
+        return cls(instances, dicts) if library.is_built() and _functions() is not None else None
 
     def holds(self) -> bool:
         """Return whether everything is the very object that it was; False does not say that it matters."""

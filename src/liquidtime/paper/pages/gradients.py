@@ -86,13 +86,8 @@ def draw_gradients(axes: Any, rows: list[dict[str, Any]]) -> None:
             axis = axes[line][column]
             for row in rows:
                 norms = row[when][f"{interval:g}"]
-                axis.plot(
-                    [int(length) for length in norms],
-                    [max(value, 1e-40) for value in norms.values()],
-                    marker="o",
-                    markersize=3,
-                    label=row["title"],
-                )
+                shown = [max(norms[str(length)], 1e-40) for length in LENGTHS]
+                axis.plot(LENGTHS, shown, marker="o", markersize=3, label=row["title"])
             axis.set_xscale("log")
             axis.set_yscale("log")
             axis.set_ylim(1e-20, 1e6)
@@ -102,4 +97,4 @@ def draw_gradients(axes: Any, rows: list[dict[str, Any]]) -> None:
         axis.set_xlabel("samples T")
     for line in axes:
         line[0].set_ylabel("‖∂s_T/∂s_0‖ / √|s|")
-    axes[0][0].legend(fontsize=7)
+    axes[0][2].legend(fontsize=7, loc="lower right")

@@ -29,7 +29,9 @@ from liquidtime.ops.shapes import check_part
 _address, _is_negated = operator.attrgetter("_cdata"), Tensor.is_neg
 
 
-def _point(p: Problem, form: Form, inputs: Inputs, later: Sequence[Tensor | None], count: int) -> bool:
+def _point(
+    p: Problem, form: Form, inputs: Inputs, later: Sequence[Tensor | None], count: int, keep: list[Tensor]
+) -> bool:
     """Return whether the tensors of a run fit as they are, and then fill in what they say of it.
 
     Args:
@@ -38,11 +40,14 @@ def _point(p: Problem, form: Form, inputs: Inputs, later: Sequence[Tensor | None
         inputs: of the scan.
         later: of a backward run, y, what was saved, and the gradients of y, the last state and the last memory.
         count: how many numbers must have been saved.
+        keep: is given what must live as long as the structure is used.
 
     """
     x, h0, m0, dt, lengths, weights, masks = inputs
     if lengths is not None or masks is not None or len(weights) != form.tensors or not library.sees_tensors():
         return False
+    if not h0.is_contiguous():  # as that of some of the neurons
+        keep.append(h0 := library.settled("h0", h0).contiguous())
     first: list[Tensor | None] = [x, dt, h0, m0, *later]
     if any(map(_is_negated, [tensor for tensor in (*first, *weights) if tensor is not None])):
         return False
@@ -81,7 +86,7 @@ def run_forward(form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: 
     H = h0.shape[1]
     keep: list[Tensor] = []
     p = of_form(form)
-    if not _point(p, form, inputs, (), 0):
+    if not _point(p, form, inputs, (), 0, keep):
         p = _describe(form, inputs, keep)
     p.threads, p.save, p.need_ddt = torch.get_num_threads(), save, need_ddt
     y = library.empty(x, (B, T, H))
@@ -139,9 +144,12 @@ def run_backward(
     B, T, D = x.shape
     kept = kept_by(form, B, T, h0.shape[1], backbone_units(form, inputs.weights), x.element_size(), wanted.dt)
     count = kept.total(form.layers)
+    dy = incoming[0]
+    if dy is not None and dy.stride(-1) != 1:  # as that of a sum
+        incoming = library.dense_last("dy", dy), *incoming[1:]
     keep: list[Tensor] = []
     p = of_form(form)
-    if not _point(p, form, inputs, (y, saved, *incoming), count):
+    if not _point(p, form, inputs, (y, saved, *incoming), count, keep):
         p = _describe_backward(form, inputs, y, saved, incoming, count, keep)
     p.threads, p.need_dx, p.need_ddt = torch.get_num_threads(), wanted.x, wanted.dt
     point_to_kept(p, form, kept, p.gates or 0, saved.element_size())

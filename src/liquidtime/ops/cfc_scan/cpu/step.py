@@ -14,7 +14,6 @@ from torch import Tensor
 from liquidtime.ops.cfc_scan.backend import FrozenStepper, Stepper, check_weights
 from liquidtime.ops.cfc_scan.cpu.problem import described, kernel, pack
 from liquidtime.ops.cfc_scan.form import Form
-from liquidtime.ops.dispatch import runs_unwatched
 from liquidtime.ops.native import library
 from liquidtime.ops.storage import check_stored
 
@@ -84,7 +83,7 @@ class CpuStepper(Stepper):
         self, x: Tensor, h: Tensor | None, m: Tensor | None, dt: Tensor | float
     ) -> tuple[Tensor, Tensor, Tensor | None] | None:
         """Take one sample; see `Stepper.step`."""
-        if not runs_unwatched() or library.generation() != self.generation:
+        if library.generation() != self.generation:
             return None
         layers, B, H = self.layers, x.shape[0], self.H
         if h is None:
@@ -93,12 +92,8 @@ class CpuStepper(Stepper):
         y, hn = x.new_empty(B, H), x.new_empty(layers, B, H)
         mn = None if m is None else x.new_empty(layers, B, H)
         number = type(dt) is float
-        read = [x, h, *self._sources]
-        if m is not None:
-            read.append(m)
-        if not number:
-            read.append(dt)  # type: ignore[arg-type]
-        if any(map(_is_negated, read)):
+        read = [x, h, x if number else dt, h if m is None else m, *self._sources]
+        if any(map(_is_negated, read)):  # type: ignore[arg-type]
             return None
         code = self.run(
             self.pack(

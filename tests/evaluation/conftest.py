@@ -1,0 +1,1 @@
+from pictures import blank_pictures as blank_pictures
