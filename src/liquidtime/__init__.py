@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import compat as compat
     from liquidtime import data as data
     from liquidtime import datasets as datasets
+    from liquidtime import distributed as distributed
     from liquidtime import errors as errors
     from liquidtime import estimators as estimators
     from liquidtime import evaluation as evaluation
@@ -68,6 +69,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "compat": (),
     "data": ("SeriesEncoder", "SeriesSet", "open_set"),
     "datasets": (),
+    "distributed": (),
     "errors": (),
     "estimators": (
         "CfCClassifier",

@@ -1,5 +1,6 @@
-"""`python -m liquidtime` is the command `liquidtime`."""
+"""`python -m liquidtime` and `torchrun -m liquidtime`: the command line."""
 
 from liquidtime.cli import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -47,8 +47,10 @@ def test_the_loss_is_that_of_the_target_and_a_share_of_the_mean_error_of_known_o
     known = np.isfinite(wanted)
     error = ((guessed - wanted)[known] ** 2).mean()
     assert known.sum() == 6  # the second outcome of series 3 and 6 is not known
-    mean, before = (float(found.total.detach()) / float(found.weight) for found in (both, loss))
-    assert mean == pytest.approx(before + WEIGHT * error, rel=1e-5)
+    assert both[:2] == loss[:2]
+    (beside,) = both.beside
+    assert float(beside.weight) == 6
+    assert float(beside.total.detach()) / 6 == pytest.approx(WEIGHT * error, rel=1e-5)
 
 
 def test_a_batch_without_any_known_outcome_teaches_the_target_alone():

@@ -26,7 +26,11 @@ def shorter(monkeypatch):
 
 def tried(losses, quick=9, samples=10_000, members=1, front_ends=(None,)):
     """Return the trials of a search whose n-th has the n-th of some losses."""
-    return search(quick, samples, members, front_ends, lambda number, choice: Trial(choice, losses[number]))
+
+    def attempts(first, choices):
+        return [Trial(choice, losses[number]) for number, choice in enumerate(choices, first)]
+
+    return search(quick, samples, members, front_ends, attempts)
 
 
 @pytest.mark.parametrize(

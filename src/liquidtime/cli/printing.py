@@ -21,13 +21,14 @@ class Printer:
 
     Args:
         as_json: whether the result is printed as JSON.
+        silent: whether nothing is printed at all: of several ranks one speaks.
     """
 
-    def __init__(self, as_json: bool) -> None:
+    def __init__(self, as_json: bool, silent: bool = False) -> None:
         from rich.console import Console
 
-        self.as_json = as_json
-        self.console = Console(stderr=as_json, highlight=False)
+        self.as_json, self.silent = as_json and not silent, silent
+        self.console = Console(stderr=as_json, highlight=False, quiet=silent)
         if not self.console.is_terminal:
             self.console.width = 110
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -74,6 +74,14 @@ def train(
     validation_share: Annotated[
         float | None,
         typer.Option("--validation-share", help="Share of the training part held back to choose the epoch."),
+    ] = None,
+    n_jobs: Annotated[
+        int | None,
+        typer.Option("--n-jobs", help="Processes that train networks and folds, one thread each; -1 for one per core."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Ranks on this machine that share every batch; see docs/scaling.md."),
     ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
@@ -154,14 +162,16 @@ def train(
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
     """
     from liquidtime.cli.config import write_config
-    from liquidtime.cli.job import Job, run
+    from liquidtime.cli.job import Job
     from liquidtime.cli.printing import Printer
+    from liquidtime.cli.ranked import check_workers, run_by_workers, run_in_ranks
     from liquidtime.cli.stored_tables import columns_of_training
 
+    check_workers(workers, n_jobs)
     given = {
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
-        "validation_fraction": validation_share,
+        "validation_fraction": validation_share, "n_jobs": n_jobs,
         "class_weight": "balanced" if balanced else None, "threshold": threshold, "intervals": intervals or None,
         "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip
@@ -197,8 +207,13 @@ def train(
         settings={name: setting for name, setting in given.items() if setting is not None},
         command=typed(),
     )  # fmt: skip
+    if workers is not None and workers > 1:
+        result: dict[str, Any] | None = run_by_workers(job, as_json, workers, debug)
+    else:
+        result = run_in_ranks(job, as_json)
+    if result is None:
+        return
     printer = Printer(as_json)
-    result = run(job, printer)
     config = write_config(reading.context, out)
     if config is not None:
         printer.line(f"config  {config}")

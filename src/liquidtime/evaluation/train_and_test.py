@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import polars
 
 from liquidtime.data import SeriesSet
+from liquidtime.distributed import in_processes
 from liquidtime.estimators.files.model_config import stored_params
 from liquidtime.evaluation.job_inputs import gathered
 from liquidtime.evaluation.job_record import JobRecord
@@ -23,6 +25,8 @@ from liquidtime.integrations.trackers import find_trackers
 from liquidtime.tasks import Comparison, Task
 from liquidtime.tasks.prediction_table import prediction_table
 from liquidtime.training import tracking
+from liquidtime.training.agreement import agreed, told
+from liquidtime.training.ranks import current
 from liquidtime.training.run_folder import RunFolder, marked_folder
 from liquidtime.training.stages import stage
 
@@ -126,9 +130,9 @@ def train_and_test(
         FolderInUse: another run is at work there.
 
     """
-    say = log or (lambda line: None)
-    trackers = find_trackers(track)
-    if folder is not None:
+    say, ranks = log or (lambda line: None), current()
+    trackers = find_trackers(track) if ranks.rank == 0 else []
+    if folder is not None and ranks.rank == 0:
         check_place(folder, resume=resume, restart=restart)
     if getattr(task, "name", task) == "multi-label" and estimator is None and hasattr(target, "columns"):
         settings.setdefault("labels", [str(column) for column in target.columns])
@@ -174,16 +178,23 @@ def _run_and_save(
     """Train and test, in the folder of a run where there is a model folder to write, which is written then."""
     if folder is None:
         return _run(job, record, texts, say, None, False, keep)
-    run = RunFolder(Path(folder))
+    run, ranks = RunFolder(Path(folder)), current()
     if resume and not run.path.exists():
         say(f"there is no {run.path.name} to resume; starting over")
-    with run.held(job.fingerprint(), resume=resume, discard=restart):
+    with ExitStack() as stack:
+        fingerprint = job.fingerprint()
+        with told(ranks):
+            if ranks.rank == 0:
+                stack.enter_context(run.held(fingerprint, resume=resume, discard=restart))
+        agreed(ranks, fingerprint, {})
         try:
             result = _run(job, record, texts, say, run.path, resume, keep)
         except Exception:
-            if not run.has_checkpoint():  # nothing to resume
+            if ranks.rank == 0 and not run.has_checkpoint():  # nothing to resume
                 run.clear()
             raise
+        if ranks.rank != 0:
+            return result
         try:
             result.save(folder)
         except ImportError as error:
@@ -233,45 +244,62 @@ def _run(
     keep: bool,
 ) -> Result:
     """Train, test and, where asked for, train on all series."""
-    places = _places(folder, len(job.split.folds))
+    places = list(_places(folder, len(job.split.folds)))
     if not job.split.folds:
         model = job.fit(job.unfitted(), None, **_run_of(folder, resume))
         empty = Comparison(np.empty(0), {}, {})
         near = job.neighbours(model, None) if keep else None
         return Result(job.task, job.reason, model, job.parts, empty, polars.DataFrame(), None, record, near)
-    comparisons, tables, first, contents, near = [], [], None, None, None
-    for number, ((train, test), place) in enumerate(zip(job.split.folds, places, strict=False), 1):
-        if len(job.split.folds) > 1:
-            say(f"fold {number} of {len(job.split.folds)}")
-        with stage(f"test {number} of {len(job.split.folds)}", number - 1, len(job.split.folds) + job.refit):
-            model = job.fit(job.unfitted(), train, **_run_of(place, resume))
-        if number == 1:
-            say("testing, beside baselines from the same training part")
+    folds, pieces = job.split.folds, len(job.split.folds) + job.refit
+    if len(folds) > 1:
+        say(f"fold 1 of {len(folds)}")
+    (train, test), jobs = folds[0], job.model.get_params(deep=False).get("n_jobs")
+    with stage(f"test 1 of {len(folds)}", 0, pieces):
+        first = job.fit(job.unfitted(), train, **_run_of(places[0], resume))
+    say("testing, beside baselines from the same training part")
+    comparison = job.compare(first, train, test)
+    tested = [(comparison.plain(), prediction_table("id", job.task.tested(first, comparison)))]
+    near = job.neighbours(first, train) if keep else None
+    say("looking inside the model")
+    contents = report_data(
+        first,
+        job.split.data,
+        job.parts,
+        comparison,
+        job.split.data[test],
+        task=job.task,
+        target=job.inputs.target,
+        neighbours=near,
+        seed=job.seed,
+        split=record.split,
+        **texts,
+    )
+
+    def further(number: int, again: bool) -> tuple[Comparison, polars.DataFrame]:
+        train, test = folds[number]
+        model = job.fit(job.unfitted(), train, **_run_of(places[number], resume or again))
         comparison = job.compare(model, train, test)
-        comparisons.append(comparison.plain())
-        tables.append(prediction_table("id", job.task.tested(model, comparison)))
-        if first is None:
-            first, near = model, job.neighbours(model, train) if keep else None
-            say("looking inside the model")
-            contents = report_data(
-                model,
-                job.split.data,
-                job.parts,
-                comparison,
-                job.split.data[test],
-                task=job.task,
-                target=job.inputs.target,
-                neighbours=near,
-                seed=job.seed,
-                split=record.split,
-                **texts,
-            )
-    assert contents is not None
+        return comparison.plain(), prediction_table("id", job.task.tested(model, comparison))
+
+    rest = range(1, len(folds))
+    for group in [rest[place : place + 1] for place in range(len(rest))] if jobs is None else [rest]:
+        for number in group:
+            say(f"fold {number + 1} of {len(folds)}")
+        tested += in_processes(
+            further,
+            group,
+            jobs,
+            names=[f"test {number + 1} of {len(folds)}" for number in group],
+            stages=(group.start, pieces),
+            folder=folder,
+            show=bool(job.model.get_params(deep=False).get("verbose")),
+        )
+    comparisons, tables = [one for one, _ in tested], [table for _, table in tested]
     whole = comparisons[0] if len(comparisons) == 1 else job.task.pool(comparisons, job.seed)
     if job.refit:
         say(f"training the model on all {len(job.data):,} series")
         with stage("on all series", len(job.split.folds), len(job.split.folds) + 1):
-            place = None if folder is None else marked_folder(folder / "refit")
+            place = None if folder is None else _marked(folder / "refit")
             first = job.fit(first, None, **_run_of(place, resume))
         near = job.neighbours(first, None) if keep else None
     return Result(
@@ -290,7 +318,12 @@ def _run(
 def _places(folder: Path | None, folds: int) -> Iterator[Path | None]:
     """Yield where each fold keeps its run: the folder itself, or one inside it for each."""
     for number in range(folds):
-        yield folder if folder is None or folds == 1 else marked_folder(folder / f"fold-{number}")
+        yield folder if folder is None or folds == 1 else _marked(folder / f"fold-{number}")
+
+
+def _marked(folder: Path) -> Path:
+    """Return a folder of the run, made if need be, by rank 0."""
+    return marked_folder(folder) if current().rank == 0 else folder
 
 
 def _run_of(folder: Path | None, resume: bool) -> dict[str, Any]:

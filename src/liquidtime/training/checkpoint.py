@@ -23,7 +23,7 @@ from liquidtime.training.seeds import RandomState
 from liquidtime.training.settings import TrainSettings
 
 FORMAT = 1
-STATE, TENSORS = "state.json", "tensors.safetensors"
+STATE, TENSORS, HOME = "state.json", "tensors.safetensors", "home"
 _LARGEST_STATE, _STATE_VALUES = 1 << 25, 1_000_000
 _COPIES, _SPARE = 12, 1 << 24
 """A checkpoint holds the model, its best epoch and the optimiser's moments: in bytes, so many models and some more."""
@@ -152,8 +152,42 @@ def load_checkpoint(
         ValueError: it is of a newer format, of other settings, or of another model.
 
     """
+    return restore_checkpoint(read_checkpoint(path, model), settings, model, optimizer)
+
+
+def read_checkpoint(path: Path, model: nn.Module) -> dict[str, bytes]:
+    """Return the files of the newest good checkpoint, and under `HOME` where it is.
+
+    Raises:
+        FileNotFoundError: there is none.
+        DamagedFolder: both generations are damaged.
+
+    """
     size = sum(tensor.numel() * tensor.element_size() for tensor in model_tensors(model).values())
     home, files = read_newest(path, {STATE: _LARGEST_STATE, TENSORS: _COPIES * size + _SPARE})
+    return {**files, HOME: str(home).encode()}
+
+
+def restore_checkpoint(
+    files: Mapping[str, bytes],
+    settings: TrainSettings,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+) -> tuple[RunState, RandomState]:
+    """Give model and optimiser the states of a checkpoint; return the run's and the random one.
+
+    Args:
+        files: as `read_checkpoint` returned them, in this process or on another machine.
+        settings: of the run.
+        model: of the run, as is the rest.
+        optimizer: likewise.
+
+    Raises:
+        DamagedFolder: what they hold is no run.
+        ValueError: it is of a newer format, of other settings, or of another model.
+
+    """
+    home = Path(files[HOME].decode())
     state = json_from_bytes(files[STATE], str(home / STATE), _STATE_VALUES)
     try:
         if state["format"] > FORMAT:

@@ -27,13 +27,16 @@ class TrainingDiverged(ArithmeticError):
     """
 
     def __init__(self, what: str, epoch: int, step: int, ids: Sequence[Any], culprit: str | None) -> None:
-        self.epoch, self.step, self.ids, self.culprit = epoch, step, tuple(ids), culprit
+        self.what, self.epoch, self.step, self.ids, self.culprit = what, epoch, step, tuple(ids), culprit
         rows = ", ".join(str(row) for row in self.ids[:8]) + (f" … ({len(self.ids)} in all)" if len(ids) > 8 else "")
         first = f"The first that is not finite is {culprit}." if culprit else "All weights and gradients are finite."
         super().__init__(
             f"{what} at step {step} (epoch {epoch}), rows {rows or 'without `ids`'}. {first} The model has its last "
             "good weights. Look at these rows, or lower `learning_rate` or set `clip_norm`."
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.what, self.epoch, self.step, self.ids, self.culprit), self.__dict__
 
 
 class LastGood:

@@ -18,12 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from liquidtime.errors import nearest
+from liquidtime.training.agreement import agreed, digest_of, told
 from liquidtime.training.artifact import SaveFailed, previous_of
 from liquidtime.training.checkpoint import (
     RunState,
-    load_checkpoint,
     load_model_tensors,
     model_tensors,
+    read_checkpoint,
+    restore_checkpoint,
     save_checkpoint,
 )
 from liquidtime.training.clipping import CLIPPING, total_norm
@@ -38,10 +40,12 @@ from liquidtime.training.divergence import (
 from liquidtime.training.log import RunLog
 from liquidtime.training.objective import Loss
 from liquidtime.training.progress import ProgressLine
+from liquidtime.training.ranks import Ranks, check_shared, current
 from liquidtime.training.run_folder import CHECKPOINT, held_folder, remove_leftovers
 from liquidtime.training.schedule import rate_factor
 from liquidtime.training.seeds import RandomState, derive_seed, isolated_rng, seed_everything
 from liquidtime.training.settings import OPTIMIZERS, WITH_MOMENTUM, TrainSettings
+from liquidtime.training.shared_step import SharedStep
 from liquidtime.training.signals import StopRequest, TrainingInterrupted, stop_requests
 
 Batch = TypeVar("Batch")
@@ -86,6 +90,7 @@ def train(
     folder: str | Path | None = None,
     resume: bool = False,
     progress: bool | None = None,
+    ranks: Ranks | None = None,
 ) -> TrainResult:
     """Train a model in place.
 
@@ -104,8 +109,13 @@ def train(
         folder: where to keep checkpoints and the log; None keeps nothing.
         resume: go on from the folder's checkpoint, if it has one; the result has the bits of an undisturbed run.
         progress: show a progress line; None = only if standard error is a terminal.
+        ranks: processes that make this call together, each with `batches` of its own rows (with their `share` of the
+            whole batch); losses and gradients are summed over them before each step, so that the result depends on
+            their number by rounding alone. Rank 0 writes, and another number of ranks may resume. None for those of
+            the surrounding `joined` block, or this process alone.
 
     Raises:
+        RanksDisagree: ranks were started with different settings or weights, or rank 0 was refused its folder.
         TrainingDiverged: a loss became NaN, infinite or far too large, or the gradients of many steps in a row were
             not finite.
         TrainingInterrupted: SIGTERM or Ctrl-C came during a run with a folder; it is saved.
@@ -120,20 +130,24 @@ def train(
             raise ValueError(f"`{name}` needs `validate`: without a validation part there is nothing to stop on.")
     if resume and folder is None:
         raise ValueError("`resume` needs the `folder` of the run.")
+    ranks = current() if ranks is None else ranks
+    check_shared(model, ranks)
     home = Path(folder) if folder is not None else None
+    writes = home if ranks.rank == 0 else None
     was_training = model.training
     with ExitStack() as stack:
         stack.enter_context(isolated_rng(settings.seed))
-        stop = StopRequest()
-        if home is not None:
-            stack.enter_context(held_folder(home))
-            stop = stack.enter_context(stop_requests())
+        stop = stack.enter_context(stop_requests(catch=home is not None))
         stack.callback(model.train, was_training)
-        run = _Run(model, objective, batches, settings, validate, home, stop)
-        if home is not None:
-            run.open(home / CHECKPOINT, resume)
-        run.log = RunLog(home, run.state.history)
-        run.line = stack.enter_context(ProgressLine(progress, settings.epochs, settings.monitor if validate else ""))
+        run = _Run(model, objective, batches, settings, validate, home, stop, ranks)
+        with told(ranks):
+            if writes is not None:
+                stack.enter_context(held_folder(writes))
+                run.open(writes / CHECKPOINT, resume)
+        run.restore()
+        run.log = RunLog(writes, run.state.history)
+        shown = progress if ranks.rank == 0 else False
+        run.line = stack.enter_context(ProgressLine(shown, settings.epochs, settings.monitor if validate else ""))
         while not run.state.stopped:
             run.epoch()
         return run.result()
@@ -149,9 +163,11 @@ class _Run:
         validate: Validate | None,
         folder: Path | None,
         stop: StopRequest,
+        ranks: Ranks,
     ) -> None:
         self.model, self.objective, self.batches, self.settings = model, objective, batches, settings
         self.validate, self.folder, self.stop = validate, folder, stop
+        self.shared = SharedStep(ranks, stop)
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         if not self.parameters:
             raise ValueError("`model` has no parameter with requires_grad; there is nothing to train.")
@@ -161,6 +177,7 @@ class _Run:
         self.good = LastGood(model)
         self.random: RandomState | None = None
         self.checkpoint: Path | None = None
+        self.files: dict[str, bytes] = {}
         self.log: RunLog
         self.line: ProgressLine
 
@@ -173,7 +190,15 @@ class _Run:
                 f"`folder` {checkpoint.parent} already has a run. Pass resume=True to go on with it, or choose another."
             )
         if present:
-            self.state, self.random = load_checkpoint(checkpoint, self.settings, self.model, self.optimizer)
+            self.files = read_checkpoint(checkpoint, self.model)
+
+    def restore(self) -> None:
+        """Start from what rank 0 has read, if it has."""
+        digest = digest_of(self.settings.to_dict(), model_tensors(self.model))
+        files = agreed(self.shared.ranks, digest, self.files)
+        self.files = {}
+        if files:
+            self.state, self.random = restore_checkpoint(files, self.settings, self.model, self.optimizer)
             self.good.keep()
             if self.state.stopped == "finished" and self.state.epoch < self.settings.epochs:
                 self.state.stopped = ""
@@ -208,7 +233,7 @@ class _Run:
             state.total_steps += 1
             self.line.update(state.epoch, state.step / steps if steps else 0.0, self._mean_loss(), rate)
             wanted = settings.checkpoint_every > 0 and state.total_steps % settings.checkpoint_every == 0
-            if self.stop.signal or (wanted and state.step != steps):
+            if self.shared.asked or (wanted and state.step != steps):
                 self.save_or_stop()
         if state.step == 0:
             raise ValueError(f"`batches` returned no batch for epoch {state.epoch}; the training part is empty.")
@@ -220,12 +245,11 @@ class _Run:
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        loss = _as_loss(self.objective(self.model, batch))
-        weight = float(loss.weight)
+        with self.shared.of(batch) as share:
+            loss = _as_loss(self.objective(self.model, batch))
+            total, weight = self.shared.backward(loss, self.parameters, share)
         if weight == 0:
             return
-        loss.total.backward()  # type: ignore[no-untyped-call]
-        total = float(loss.total.detach())
         mean = total / weight
         fault = loss_fault(mean, mean if state.first_loss is None else state.first_loss)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
@@ -312,15 +336,18 @@ class _Run:
         return {f"val_{name}": number for name, number in metrics.items()}
 
     def save_or_stop(self) -> None:
-        saved = self.checkpoint is not None and self._save(self.checkpoint)
-        if self.stop.signal and self.folder is not None and not self.state.stopped:
-            stopped = TrainingInterrupted(self.stop.signal, self.state.total_steps, self.folder, saved)
-            print(stopped, file=sys.stderr)
+        if self.folder is not None and not all(bool(torch.isfinite(weights).all()) for weights in self.parameters):
+            raise self.diverged("a weight is not finite", [])
+        saved = self.checkpoint is None or self._save(self.checkpoint)
+        asked = self.shared.asked
+        if asked is not None and self.folder is not None and not self.state.stopped:
+            self.shared.ranks.barrier()  # no rank ends before the last step is saved
+            stopped = TrainingInterrupted(asked, self.state.total_steps, self.folder, saved)
+            if self.checkpoint is not None:
+                print(stopped, file=sys.stderr)
             raise stopped
 
     def _save(self, checkpoint: Path) -> bool:
-        if not all(bool(torch.isfinite(parameter).all()) for parameter in self.parameters):
-            raise self.diverged("a weight is not finite", [])
         try:
             save_checkpoint(checkpoint, self.state, self.settings, self.model, self.optimizer)
         except SaveFailed as error:

@@ -13,15 +13,21 @@ from liquidtime.errors import wrong_shape
 
 
 class Loss(NamedTuple):
-    """A mean loss in two parts: mean = total / weight.
+    """A mean loss in two parts.
+
+        mean = total / weight + Σ beside.total / beside.weight
+
+    Sums and weights add up over batches, and over the ranks that share a batch; means do not.
 
     Args:
         total: () sum over the batch, with gradient.
         weight: what it is divided by: rows, observed values, or the sum of their class weights.
+        beside: further losses, each with a weight of its own, such as of auxiliary targets; none of weight 0 counts.
     """
 
     total: Tensor
     weight: Tensor | float
+    beside: tuple[Loss, ...] = ()
 
 
 def cross_entropy(

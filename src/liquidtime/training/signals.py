@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,19 +38,27 @@ class TrainingInterrupted(SystemExit):
 
 
 @contextmanager
-def stop_requests() -> Iterator[StopRequest]:
+def stop_requests(on_request: Callable[[], object] | None = None, *, catch: bool = True) -> Iterator[StopRequest]:
     """Note SIGTERM and SIGINT instead of obeying at once; a second Ctrl-C does so. The caller's handlers come back.
 
     Only the main thread can handle signals; in another one nothing is noted.
+
+    Args:
+        on_request: called when the first signal is noted.
+        catch: False leaves signals as they are, and the request empty.
     """
     request = StopRequest()
 
     def note(number: int, frame: FrameType | None) -> None:
         if request.signal is not None:
-            raise KeyboardInterrupt
+            if number == signal.SIGINT:
+                raise KeyboardInterrupt
+            return
         request.signal = signal.Signals(number)
+        if on_request is not None:
+            on_request()
 
-    if threading.current_thread() is not threading.main_thread():
+    if not catch or threading.current_thread() is not threading.main_thread():
         yield request
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}

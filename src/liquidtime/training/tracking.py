@@ -12,6 +12,10 @@ from typing import Any
 from liquidtime.training.stages import stage_path
 
 
+class StopTraining(Exception):
+    """Raised by a tracker's `epoch` to end the training, which leaves the model as it is."""
+
+
 class Tracker:
     """Is told what a training does. Override what you need: by default nothing happens.
 
@@ -23,7 +27,7 @@ class Tracker:
             model.fit(data, y)
 
     `start` may raise, and nothing is trained then. An error in the other two is a warning: the tracker is told
-    nothing more, and the training continues.
+    nothing more, and the training continues. `StopTraining` alone ends it.
     """
 
     def start(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -77,6 +81,8 @@ class Tracking:
         for tracker in tuple(self.trackers):
             try:
                 getattr(tracker, method)(*arguments)
+            except StopTraining:
+                raise
             except Exception as error:  # whatever it is, it is no reason to lose a run
                 self.trackers.remove(tracker)
                 warnings.warn(
@@ -122,10 +128,14 @@ def tracking(
 
 
 class NetworkRecord:
-    """One network, as the trackers of the current thread know it."""
+    """One network, as the trackers of the current thread know it.
 
-    def __init__(self) -> None:
-        name = stage_path() or "network"
+    Args:
+        inner: what it was called in another process, inside the stage that this one is at.
+    """
+
+    def __init__(self, inner: str = "") -> None:
+        name = "/".join(part for part in (stage_path(), inner) if part) or "network"
         self._told = [(block, block.claim(name)) for block in _CURRENT.get()]
 
     def epoch(self, record: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from liquidtime._checks import check_rate, check_size, named_arguments
 from liquidtime.baselines.series.model import SequenceModel
 from liquidtime.baselines.series.parts.batch import SeriesBatch
 from liquidtime.baselines.series.parts.time_encoding import TimeEncoding
+from liquidtime.training.ranks import Dropout
 
 
 class Transformer(SequenceModel):
@@ -74,7 +75,7 @@ class _Block(nn.Module):
         self.project, self.join = nn.Linear(H, 3 * H), nn.Linear(H, H)
         self.inner, self.outer = nn.Linear(H, 4 * H), nn.Linear(4 * H, H)
         self.first, self.second = nn.LayerNorm(H), nn.LayerNorm(H)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, z: Tensor) -> Tensor:
         B, T, H = z.shape

@@ -21,6 +21,7 @@ from liquidtime._checks import check_choice, check_rate, check_size
 from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.container import neighbours
+from liquidtime.distributed import check_jobs
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
 from liquidtime.estimators.faces.series_model import SeriesModel
@@ -100,6 +101,8 @@ class SeriesEstimator(SeriesModel):
             beside None where series are long and dense (half of them have 48 samples, half of the values observed);
             without a search it is None. Such a network reads whole series: `update` is refused.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+            The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
     """
 
@@ -141,6 +144,7 @@ class SeriesEstimator(SeriesModel):
         budget: str = QUICK,
         front_end: str | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.network = network
@@ -161,6 +165,7 @@ class SeriesEstimator(SeriesModel):
         self.budget = budget
         self.front_end = front_end
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def _check_settings(self) -> None:
@@ -183,6 +188,7 @@ class SeriesEstimator(SeriesModel):
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
         check_width(self.bin_width)
+        check_jobs(self.n_jobs)
         check_network(self.network, self.num_layers)
 
     def _hold_back(

@@ -97,6 +97,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             least this specificity), "sensitivity=0.9", "cost=1:5" (a false alarm costs 1, a miss 5). None says the more
             probable class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+            The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
 
     Attributes:
@@ -140,6 +142,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         per_step: bool = False,
         threshold: float | str | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -147,7 +150,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, front_end=front_end, random_state=random_state, verbose=verbose,
+            budget=budget, front_end=front_end, random_state=random_state, n_jobs=n_jobs, verbose=verbose,
         )  # fmt: skip
         self.class_weight = class_weight
         self.per_step = per_step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.data import SeriesEncoder
+from liquidtime.distributed import in_processes, in_worker
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.budget import (
     HELD_OUT,
@@ -42,7 +43,6 @@ from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import ROWS, PiecewiseLinear
 from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings
 from liquidtime.training.seeds import derive_seed
-from liquidtime.training.stages import stage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,18 +103,28 @@ class Fitting:
         model.choice_ = chosen or self._quick(np.arange(S))
         if model.choice_.front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
-        model.networks_, model.results_ = [], []
-        for member in range(members):
-            if model._encoder_of(member) is not self.encoder:
-                self._read_by(model._encoder_of(member))
-            judged = None
-            if self.validation is not None:
-                judged = (self.validation, np.arange(len(self.validation.prepared)))
-            folder = member_folder(problem.run.get("folder"), member, members)
-            with stage(f"network {member + 1} of {members}", member, members):
-                network, result = self._trained(member, np.arange(S), judged, model.choice_, folder)
-            model.networks_.append(network)
-            model.results_.append(result)
+        model.front_end_ = model.choice_.front_end
+        trained = in_processes(
+            self._member,
+            range(members),
+            model.n_jobs,
+            names=[f"network {member + 1} of {members}" for member in range(members)],
+            folder=problem.run.get("folder"),
+            show=bool(model.verbose),
+        )
+        model.networks_ = [network for network, _ in trained]
+        model.results_ = [result for _, result in trained]
+
+    def _member(self, member: int, again: bool) -> tuple[SeriesNetwork, TrainResult]:
+        """Train one member; `again` where a process died over it, perhaps after a checkpoint."""
+        model, members = self.model, self.model.n_estimators
+        if model._encoder_of(member) is not self.encoder:
+            self._read_by(model._encoder_of(member))
+        judged = None
+        if self.validation is not None:
+            judged = (self.validation, np.arange(len(self.validation.prepared)))
+        folder = member_folder(self.problem.run.get("folder"), member, members)
+        return self._trained(member, np.arange(len(self.part.prepared)), judged, model.choice_, folder, again)
 
     def _quick(self, rows: Rows) -> Choice:
         """Return how to train by the estimator's own settings."""
@@ -147,11 +157,11 @@ class Fitting:
             return []
         samples = weighed(int(self.part.prepared.offsets[-1]), self.encoder.input_size_)
 
-        def attempt(number: int, choice: Choice) -> Trial:
+        def attempt(numbered: tuple[int, Choice], again: bool) -> Trial:
+            number, choice = numbered
             folder = trial_folder(problem.run.get("folder"), number)
             try:
-                with stage(f"trial {number + 1}", number, 0):
-                    network, _ = self._trained(0, rows, None, choice, folder)
+                network, _ = self._trained(0, rows, None, choice, folder, again)
             except TrainingDiverged:
                 return Trial(choice, math.inf)
             with torch.inference_mode():
@@ -159,10 +169,28 @@ class Fitting:
             return Trial(choice, loss if math.isfinite(loss) else math.inf, calibration)
 
         quick = self._quick(np.arange(S)).epochs
-        return search(quick, samples, model.n_estimators, self._front_ends(), attempt)
+
+        def attempts(first: int, choices: Sequence[Choice]) -> list[Trial]:
+            return in_processes(
+                attempt,
+                list(enumerate(choices, first)),
+                model.n_jobs,
+                names=[f"trial {number + 1}" for number in range(first, first + len(choices))],
+                stages=(first, 0),
+                folder=problem.run.get("folder"),
+                show=bool(model.verbose),
+            )
+
+        return search(quick, samples, model.n_estimators, self._front_ends(), attempts)
 
     def _trained(
-        self, member: int, rows: Rows, judged: tuple[Part, Rows] | None, choice: Choice, folder: Path | None
+        self,
+        member: int,
+        rows: Rows,
+        judged: tuple[Part, Rows] | None,
+        choice: Choice,
+        folder: Path | None,
+        again: bool = False,
     ) -> tuple[SeriesNetwork, TrainResult]:
         model, problem = self.model, self.problem
         settings = TrainSettings(
@@ -183,8 +211,8 @@ class Fitting:
             settings,
             model.batch_size or batch_size_of(len(rows)),
             folder=folder,
-            resume=bool(problem.run.get("resume", False)),
-            progress=bool(model.verbose),
+            resume=folder is not None and (again or bool(problem.run.get("resume", False))),
+            progress=bool(model.verbose) and not in_worker(),
         )
         network = learner.network if isinstance(learner, WithAuxiliary) else learner
         return cast(SeriesNetwork, network), result

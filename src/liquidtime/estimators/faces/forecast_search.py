@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
 from sklearn.base import clone
 
+from liquidtime.distributed import in_processes
 from liquidtime.estimators.forecast import Fold, ForecastNetwork
 from liquidtime.estimators.forecast.calibration import Judged, judge, windows
 from liquidtime.estimators.network.budget import SEARCH, Choice, Trial, batch_size_of, quick_epochs, weighed
@@ -42,7 +44,13 @@ def search(model: CfCForecaster, folds: Sequence[Fold]) -> tuple[list[Trial], li
         if times > 1 and (choice.epochs == trials[-1].choice.epochs or choice.epochs * samples > _MOST_SAMPLES):
             break
         try:
-            judged = [probed(model, fold, choice, place) for place, fold in enumerate(folds)]
+            judged = in_processes(
+                functools.partial(_probed, model, folds, choice),
+                range(len(folds)),
+                model.n_jobs,
+                names=[f"held-out fold {number + 1} of {len(folds)}" for number in range(len(folds))],
+                show=bool(model.verbose),
+            )
         except TrainingDiverged:
             if not best:
                 raise
@@ -52,6 +60,10 @@ def search(model: CfCForecaster, folds: Sequence[Fold]) -> tuple[list[Trial], li
             break
         best = judged
     return trials, best
+
+
+def _probed(model: CfCForecaster, folds: Sequence[Fold], choice: Choice, place: int, again: bool) -> Judged:
+    return probed(model, folds[place], choice, place)
 
 
 def probed(model: CfCForecaster, fold: Fold, choice: Choice, number: int) -> Judged:

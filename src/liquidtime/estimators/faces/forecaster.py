@@ -117,6 +117,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         budget: "quick" or "search". A search tries 1, 4 and 10 times the epochs of `epochs=None`, as long as that helps
             on what is held out and does not read too many samples.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+            The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
 
     Attributes:
@@ -160,6 +162,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         known: Sequence[str] | None = None,
         budget: str = SEARCH,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -167,7 +170,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, random_state=random_state, verbose=verbose,
+            budget=budget, random_state=random_state, n_jobs=n_jobs, verbose=verbose,
         )  # fmt: skip
         self.horizon = horizon
         self.targets = targets

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from liquidtime.data import SeriesEncoder, SeriesSet, check_values
+from liquidtime.distributed import in_processes
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
@@ -82,6 +83,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         intervals: whether held-out thirds of the series tell how far predictions are off, for `predict_interval`: three
             further trainings.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+            The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
 
     Attributes:
@@ -127,6 +130,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         per_step: bool = False,
         intervals: bool = False,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -134,7 +138,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, front_end=front_end, random_state=random_state, verbose=verbose,
+            budget=budget, front_end=front_end, random_state=random_state, n_jobs=n_jobs, verbose=verbose,
         )  # fmt: skip
         self.per_step = per_step
         self.intervals = intervals
@@ -234,16 +238,26 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         S, choice = len(data), self.choice_
         owners = np.repeat(np.arange(S), data.lengths) if self.per_step else np.arange(S)
         off = np.full((len(target), max(self.n_outputs_, 1)), np.nan)
-        for number, (rows, held) in enumerate(folds(S, 1 / _FOLDS, _FOLDS, None, self.seed_, groups, order)):
+        cuts = list(folds(S, 1 / _FOLDS, _FOLDS, None, self.seed_, groups, order))
+
+        def judged_by(number: int, again: bool) -> Values | None:
+            rows, held = cuts[number]
             inside, outside = np.isin(owners, rows), np.isin(owners, held)
             if not outside.any():
-                continue
+                return None
             one = clone(self).set_params(
                 intervals=False, epochs=choice.epochs, learning_rate=choice.learning_rate, front_end=choice.front_end,
                 validation_fraction=0.0, random_state=(self.seed_ + number + 1) % 2**31, verbose=False,
             )  # fmt: skip
             one.fit(data[rows], target[inside], None if weights is None else weights[rows].numpy())
-            off[outside] = (target[outside] - one.predict(data[held])).reshape(int(outside.sum()), -1)
+            apart: Values = (target[outside] - one.predict(data[held])).reshape(int(outside.sum()), -1)
+            return apart
+
+        names = [f"fold {number + 1} of {len(cuts)} for intervals" for number in range(len(cuts))]
+        judged = in_processes(judged_by, range(len(cuts)), self.n_jobs, names=names, show=self.verbose)
+        for (_, held), apart in zip(cuts, judged, strict=True):
+            if apart is not None:
+                off[np.isin(owners, held)] = apart
         if not np.isfinite(off).all(axis=1).any():
             raise ValueError("`intervals` need series to hold out; there are too few")
         return Residuals.of(off)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from torch import Tensor
 
 from liquidtime.data import SeriesSet
+from liquidtime.distributed import in_processes
 from liquidtime.estimators.network.members import folds
 from liquidtime.training.metrics import DECISIONS
 
@@ -159,10 +160,13 @@ def held_out_threshold(
     owners = np.repeat(np.arange(S), data.lengths) if model.per_step else np.arange(S)
     each = None if weights is None else weights.double().numpy()
     chances = np.full(len(codes), np.nan)
-    for number, (rows, held) in enumerate(folds(S, 1 / _FOLDS, _FOLDS, strata, model.seed_, groups, order)):
+    cuts = list(folds(S, 1 / _FOLDS, _FOLDS, strata, model.seed_, groups, order))
+
+    def judged_by(number: int, again: bool) -> Floats | None:
+        rows, held = cuts[number]
         inside, outside = np.isin(owners, rows), np.isin(owners, held)
         if len(np.unique(codes[inside & (codes >= 0)])) < 2 or not outside.any():
-            continue
+            return None
         one = clone(model).set_params(
             threshold=None, epochs=choice.epochs, learning_rate=choice.learning_rate, front_end=choice.front_end,
             validation_fraction=0.0, random_state=(model.seed_ + number + 1) % 2**31, verbose=False,
@@ -172,7 +176,15 @@ def held_out_threshold(
             labels = np.where(codes[inside] >= 0, labels.astype(object), None)
         one.fit(data[rows], labels, None if each is None else each[rows])
         one.temperature_, one.trust_ = model.temperature_, model.trust_
-        chances[outside] = one.predict_proba(data[held])[:, 1]
+        said: Floats = one.predict_proba(data[held])[:, 1]
+        return said
+
+    names = [f"fold {number + 1} of {len(cuts)} for the threshold" for number in range(len(cuts))]
+    for (_, held), said in zip(
+        cuts, in_processes(judged_by, range(len(cuts)), model.n_jobs, names=names, show=model.verbose), strict=True
+    ):
+        if said is not None:
+            chances[np.isin(owners, held)] = said
     judged = np.isfinite(chances) & (codes >= 0)
     if len(np.unique(codes[judged])) < 2:
         raise ValueError("`threshold` cannot be chosen: too few series of both classes to hold out; give a number")

@@ -20,7 +20,16 @@ FORMAT = 3
 1 and 2 had fewer parameters: see `ADDED`."""
 ADDED: dict[str, Any] = {"budget": "quick", "front_end": None, "targets": None}
 """Parameters that came with format 3, and what models of earlier formats were made with."""
-LATER: dict[str, Any] = {"known": None, "per_step": False, "threshold": None, "intervals": False, "labels": None}
+HERE = ("n_jobs",)
+"""Parameters that are of the machine, not of the model, and are not stored."""
+LATER: dict[str, Any] = {
+    "n_jobs": None,
+    "known": None,
+    "per_step": False,
+    "threshold": None,
+    "intervals": False,
+    "labels": None,
+}
 """Parameters that came later and are left out by models of any format that were made before."""
 STACKED_FORMAT = 4
 """Format 3 for the networks of a stacked model: versions that know no stacks refuse it."""
@@ -54,7 +63,7 @@ class ModelFolderError(DamagedFolder):
 
 def stored_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return an estimator's parameters as JSON can hold them."""
-    stored = dict(params)
+    stored = {name: value for name, value in params.items() if name not in HERE}
     if not isinstance(stored.get("network", ""), str):
         stored["network"] = {"callable": getattr(stored["network"], "__qualname__", type(stored["network"]).__name__)}
     if not isinstance(stored["random_state"], int | np.integer | None):

@@ -18,6 +18,7 @@ from liquidtime.data.encoding.observations import Observations, Past
 from liquidtime.estimators.forecast.network import Anchors, Questions
 from liquidtime.estimators.forecast.season import Seasons
 from liquidtime.estimators.network import SeriesBatch
+from liquidtime.training.ranks import drawn
 
 Values = npt.NDArray[np.float64]
 TREND = 3.0
@@ -212,7 +213,7 @@ class Draw(NamedTuple):
         """
         B, T = sample.dt.shape
         k = max(1, min(k, T - 1))
-        pieces = torch.rand(B, k) if random else torch.full((B, k), 0.5)
+        pieces = drawn(lambda n: torch.rand(n, k), B) if random else torch.full((B, k), 0.5)
         share = start + (1.0 - start) * (torch.arange(k) + pieces) / k
         last = (sample.lengths - 1).clamp(min=0).unsqueeze(1)  # no cut there: nothing follows
         cut = torch.minimum((share * last).long(), (last - 1).clamp(min=0))
@@ -221,7 +222,7 @@ class Draw(NamedTuple):
         inside = torch.arange(T) < sample.lengths.unsqueeze(1)
         ends = torch.searchsorted(clock.masked_fill(~inside, torch.inf), now + reach, right=True)  # (B, k)
         within = (ends - cut - 1).clamp(min=0)
-        places = torch.rand(B, k, Q) if random else torch.full((B, k, Q), 0.5)
+        places = drawn(lambda n: torch.rand(n, k, Q), B) if random else torch.full((B, k, Q), 0.5)
         step = (((torch.arange(Q) + places) / Q) ** power * within.unsqueeze(-1)).long()
         asked = torch.minimum(cut.unsqueeze(-1) + 1 + step, last.unsqueeze(-1))
         gap = (clock.gather(1, asked.flatten(1)).view_as(asked) - now.unsqueeze(-1)).clamp(min=0).float()

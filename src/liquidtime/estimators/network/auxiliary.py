@@ -59,7 +59,7 @@ class WithAuxiliary(nn.Module):
             return loss
         targets = self.targets[rows]
         error = squared_error(predicted, targets, torch.isfinite(targets))
-        return Loss(loss.total + WEIGHT * loss.weight * error.total / max(float(error.weight), 1.0), loss.weight)
+        return loss._replace(beside=(*loss.beside, Loss(WEIGHT * error.total, error.weight)))
 
 
 def beside(loss_of: LossOf) -> LossOf:

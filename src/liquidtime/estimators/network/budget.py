@@ -72,7 +72,7 @@ def search(
     samples: float,
     members: int,
     front_ends: Sequence[str | None],
-    attempt: Callable[[int, Choice], Trial],
+    attempts: Callable[[int, Sequence[Choice]], list[Trial]],
 ) -> list[Trial]:
     """Try one level of epochs after another, until one has no better loss than those before; return all trials.
 
@@ -85,7 +85,8 @@ def search(
         samples: of all training series together, as `weighed` returns them.
         members: networks of the ensemble.
         front_ends: to choose from; the first is tried first.
-        attempt: trains by a choice, given its number among the trials, and judges the result.
+        attempts: trains by each of several choices, of which the first has this number among the trials, and judges
+            the results.
     """
     trials: list[Trial] = []
     for level, epochs in enumerate((quick, *(longer for longer in LONGER if longer > quick))):
@@ -96,7 +97,7 @@ def search(
         elif level > 1 and best is not None:
             choices = [Choice(epochs, best.choice.learning_rate, best.choice.front_end)]
         choices = [choice for choice in choices if level == 0 or _affordable(choice, samples, members)]
-        tried = [attempt(len(trials) + place, choice) for place, choice in enumerate(choices)]
+        tried = attempts(len(trials), choices)
         trials += tried
         if best is not None and min((trial.loss for trial in tried), default=math.inf) >= best.loss:
             break

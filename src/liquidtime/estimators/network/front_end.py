@@ -13,6 +13,7 @@ from liquidtime.estimators.network import shape_statistics
 from liquidtime.estimators.network.inputs import Prepared
 from liquidtime.estimators.network.reader import WholeSeriesReader
 from liquidtime.networks import Network, entry_of, recurrent_layer
+from liquidtime.training.ranks import share, summed
 
 AUTO = "auto"
 GLOBAL, OWN = FRONT_ENDS = ("convolution", "convolution-own")
@@ -21,6 +22,8 @@ _KERNEL, _LAYERS = 9, 3
 _STRIDE = 2**_LAYERS
 _LEAST_LENGTH, _LEAST_OBSERVED = 48, 0.5
 _LEAST_DEVIATION = 1e-3
+_MOMENTUM, _SMALL = 0.1, 1e-5
+"""Of batch normalisation: how fast its statistics follow, and what is added to a variance. torch's own."""
 _MOST_SUMMARY = 4.0
 """Deviations beyond which a statistic of a series says no more."""
 
@@ -146,9 +149,26 @@ class _BatchNorm(nn.Module):
         """Return (B, T, W) the normalised steps, 0 where `inside` (B, T, 1) is."""
         chosen = inside.squeeze(-1) > 0
         rows = u[chosen]
+        if self.training and share() is not None:
+            return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), self._shared(rows))
         learns = self.training and len(rows) > 1
         normed = batch_norm(rows, self.mean, self.variance, self.weight, self.bias, training=learns)
         return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), normed)
+
+    def _shared(self, rows: Tensor) -> Tensor:
+        """Return rows normalised by the mean and the variance of those of all ranks."""
+        wide = rows.double()  # so that the mean of equal numbers is this number
+        total = summed(torch.cat([wide.sum(dim=0), wide.new_tensor([float(len(rows))])]))
+        count = float(total[-1].detach())
+        if count <= 1:
+            return batch_norm(rows, self.mean, self.variance, self.weight, self.bias)
+        mean = total[:-1] / count
+        variance = summed((wide - mean).square().sum(dim=0)) / count
+        with torch.no_grad():
+            self.mean.lerp_(mean.to(rows.dtype), _MOMENTUM)
+            self.variance.lerp_((variance * count / (count - 1)).to(rows.dtype), _MOMENTUM)
+        scaled = ((wide - mean) / (variance + _SMALL).sqrt()).to(rows.dtype)
+        return scaled * self.weight + self.bias
 
 
 def suits(prepared: Prepared) -> bool:

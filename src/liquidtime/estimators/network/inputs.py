@@ -19,6 +19,8 @@ from liquidtime.data.container.drawn_series import drawn_rows
 from liquidtime.data.container.series_set import BLOCK
 from liquidtime.data.encoding import BatchPlan
 from liquidtime.data.stored import StoredSet
+from liquidtime.estimators.network.shares import own_rows
+from liquidtime.training.ranks import ALONE, Ranks, Share
 
 Rows = npt.NDArray[np.int64]
 
@@ -97,6 +99,7 @@ class SeriesBatch(NamedTuple):
         rows: (B,) which series of the set these are.
         ids: (B,) their ids.
         first: (B,) the position of each series' first step among all steps of the set.
+        share: where several ranks train, what this is of the whole batch; None for all of it.
     """
 
     x: Tensor
@@ -107,6 +110,7 @@ class SeriesBatch(NamedTuple):
     rows: Tensor
     ids: npt.NDArray[Any]
     first: Tensor
+    share: Share | None = None
 
 
 class Prepared:
@@ -271,19 +275,29 @@ class SeriesBatches:
         batch_size: B.
         rows: which series; all if None.
         generator: of the order.
+        ranks: who shares each batch; this process then has its own rows only.
     """
 
     def __init__(
-        self, prepared: Prepared, batch_size: int, rows: Any = None, generator: torch.Generator | None = None
+        self,
+        prepared: Prepared,
+        batch_size: int,
+        rows: Any = None,
+        generator: torch.Generator | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         rng = None
         if generator is not None:
             rng = np.random.default_rng(int(torch.randint(2**62, (1,), generator=generator)))
-        self._prepared = prepared
+        self._prepared, self._ranks = prepared, ranks
         self._plan = BatchPlan(prepared.lengths, batch_size, rows=rows, rng=rng)
 
     def __len__(self) -> int:
         return len(self._plan)
 
     def __iter__(self) -> Iterator[SeriesBatch]:
-        return (self._prepared.at(rows) for rows in self._plan.plan())
+        return (own_rows(self._prepared, rows, self._ranks) for rows in self._plan.plan())
+
+    def dealt(self, ranks: Ranks) -> Iterator[SeriesBatch]:
+        """Return the whole batches that are a rank's turn, where several go through them together."""
+        return (self._prepared.at(rows) for rows in self._plan.plan()[ranks.rank :: ranks.world])

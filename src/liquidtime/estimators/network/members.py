@@ -18,6 +18,7 @@ from liquidtime.data.container import flat_rows
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches
 from liquidtime.training import Loss, TrainResult, TrainSettings, isolated_rng, train
+from liquidtime.training.ranks import current
 from liquidtime.training.seeds import derive_seed
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -186,7 +187,7 @@ def train_member(
     own: Callable[[Loss], Loss] = getattr(network, "with_own_loss", lambda loss: loss)
 
     def batches(epoch: int, generator: torch.Generator) -> SeriesBatches:
-        return SeriesBatches(part.prepared, batch_size, rows, generator)
+        return SeriesBatches(part.prepared, batch_size, rows, generator, current())
 
     def validate(model: nn.Module) -> dict[str, float]:
         assert validation is not None
@@ -205,9 +206,11 @@ def train_member(
 
 def held_loss(model: nn.Module, part: Part, rows: Rows, loss_of: LossOf) -> float:
     """Return the mean loss of a network on some series of a part; NaN where none of them teaches anything."""
-    losses = [loss_of(model, sample, part.target) for sample in SeriesBatches(part.prepared, PREDICT_BATCH, rows)]
-    weight = sum(float(loss.weight) for loss in losses)
-    return sum(float(loss.total) for loss in losses) / weight if weight else float("nan")
+    ranks, batches = current(), SeriesBatches(part.prepared, PREDICT_BATCH, rows)
+    losses = [loss_of(model, sample, part.target) for sample in batches.dealt(ranks)]
+    sums = [sum(float(loss.total) for loss in losses), sum(float(loss.weight) for loss in losses)]
+    total, weight = ranks.sum(torch.tensor(sums, dtype=torch.float64)).tolist()
+    return total / weight if weight else float("nan")
 
 
 def trial_folder(folder: str | Path | None, trial: int) -> Path | None:

@@ -17,6 +17,7 @@ from liquidtime.estimators.network.pooling import Pool
 from liquidtime.estimators.network.reader import WholeSeriesReader
 from liquidtime.layers import Recurrent
 from liquidtime.training import Loss
+from liquidtime.training.ranks import Dropout, drawn, share
 
 
 class NetworkState(NamedTuple):
@@ -91,7 +92,7 @@ class SeriesNetwork(nn.Module):
         super().__init__()
         self.recurrent = recurrent
         self.pieces = pieces
-        self.dropout = nn.Dropout(check_rate("dropout", dropout))
+        self.dropout = Dropout(check_rate("dropout", dropout))
         self.channel_dropout = check_rate("channel_dropout", channel_dropout)
         channels = torch.tensor(list(channel_of) or range(recurrent.input_size))
         self.register_buffer("channel_of", channels, persistent=False)
@@ -179,7 +180,14 @@ class SeriesNetwork(nn.Module):
     def with_own_loss(self, loss: Loss) -> Loss:
         """Return a task's loss and, added to its mean, the own loss of the model that ran before, if it has one."""
         own, self._own_loss = self._own_loss, None
-        return loss if own is None else Loss(loss.total + own * loss.weight, loss.weight)
+        if own is None:
+            return loss
+        if share() is not None:
+            raise ValueError(
+                "`network` has a loss of its own that does not add up over ranks; train it in one process, or several "
+                "networks with `n_jobs`."
+            )
+        return loss._replace(total=loss.total + own * loss.weight)
 
     def _run(self, x: Tensor, dt: Tensor, lengths: Tensor) -> Tensor:
         """Return the layer's outputs (B, T, H), and keep the own loss of a model that has one."""
@@ -209,7 +217,7 @@ class SeriesNetwork(nn.Module):
         if not self.training or self.channel_dropout == 0.0:
             return x
         channels = int(self.channel_of.max()) + 1
-        present = torch.rand(len(x), channels, device=x.device) >= self.channel_dropout
+        present = drawn(lambda n: torch.rand(n, channels, device=x.device), len(x)) >= self.channel_dropout
         return x * present[:, self.channel_of].unsqueeze(1)
 
     def _read(self, last: Tensor, pool: Pool, x: Tensor, history: Tensor, static: Tensor) -> Tensor:

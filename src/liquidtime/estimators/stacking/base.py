@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from liquidtime._checks import check_size
 from liquidtime.baselines.features.temperature import Calibration, log_scores
 from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.distributed import check_jobs
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
 from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.network.budget import QUICK
@@ -53,6 +55,8 @@ class StackedEstimator(SeriesModel):
         n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
             series 3.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core;
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
     """
 
@@ -60,11 +64,17 @@ class StackedEstimator(SeriesModel):
     cfc_: Any
 
     def __init__(
-        self, n_networks: int = 3, n_splits: int | None = None, random_state: Any = None, verbose: bool = False
+        self,
+        n_networks: int = 3,
+        n_splits: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.n_networks = n_networks
         self.n_splits = n_splits
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @abstractmethod
@@ -82,6 +92,7 @@ class StackedEstimator(SeriesModel):
             resume: whether to resume it.
         """
         check_size("n_networks", self.n_networks)
+        check_jobs(self.n_jobs)
         if self.n_splits is not None:
             check_size("n_splits", self.n_splits, 2)
         data = as_series(self, X, reset=True)
@@ -103,13 +114,15 @@ class StackedEstimator(SeriesModel):
         held_out: dict[str, Floats] = {}
         if folds:
             parts, held_out = fit_features(tables, goal, folds, self.seed_)
+            blank, seed = clone(self), self.seed_  # what other processes need to know of it
             held_out[NETWORKS] = networks_held_out(
-                lambda fold: self._networks(derive_seed(self.seed_, 1 + fold)),
+                lambda fold: blank._networks(derive_seed(seed, 1 + fold)),
                 data,
                 goal,
                 network_folds,
                 held_out,
                 given,
+                self.n_jobs,
             )
         self._weigh(goal, held_out)
         self._take(cfc, tables, parts)
@@ -170,6 +183,7 @@ class StackedEstimator(SeriesModel):
             bin_width=SCALES,
             budget=QUICK,  # they are trained once per fold, and must take single samples of live series
             random_state=seed % 2**31,
+            n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
 

@@ -42,6 +42,8 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         threshold: of two classes, from which probability of the second on `predict` says it, or what that is chosen by
             out of fold, as for `CfCClassifier`. None says the more probable class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core;
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
@@ -62,9 +64,10 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         n_splits: int | None = None,
         threshold: float | str | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(n_networks, n_splits, random_state, verbose)
+        super().__init__(n_networks, n_splits, random_state, n_jobs, verbose)
         self.threshold = threshold
 
     def fit(

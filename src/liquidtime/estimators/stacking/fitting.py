@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from liquidtime.baselines.features import ConvolutionFeatures, RichFeatures, Ridge, Trees
 from liquidtime.data import SeriesSet
+from liquidtime.distributed import in_processes
 from liquidtime.estimators.stacking.folds import Folds
 from liquidtime.estimators.stacking.goal import Goal
 from liquidtime.estimators.stacking.linear_part import LinearPart
 from liquidtime.estimators.stacking.tree_part import TreePart
-from liquidtime.training.stages import stage
 
 Floats = npt.NDArray[np.float64]
 RICH, CONVOLUTIONS, RUNNING = "rich", "convolutions", "running"
@@ -131,6 +131,7 @@ def networks_held_out(
     folds: Folds,
     others: Mapping[str, Floats],
     given: Mapping[str, Any],
+    n_jobs: int | None = None,
 ) -> Floats:
     """Return (S, W) out-of-fold predictions of networks; all NaN where the first fold shows that they do not help.
 
@@ -141,15 +142,28 @@ def networks_held_out(
         folds: (training rows, held-out rows).
         others: out-of-fold predictions of the other parts.
         given: further arguments of the networks' `fit` by name, each with S rows.
+        n_jobs: processes in which the folds after the first are trained; see `in_processes`.
     """
     width = goal.K or len(goal.columns())
     predictions = np.full((len(data), width), np.nan)
-    for number, (train, held) in enumerate(folds):
+
+    def judged(number: int, again: bool) -> Floats:
+        train, held = folds[number]
         network = make(number)
-        with stage(f"held-out fold {number + 1} of {len(folds)}", number + 1, len(folds) + 1):
-            network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
-        predictions[held] = goal.outputs(network, data[held])
-        if number == 0 and _hopeless(goal, predictions, others, held):
+        network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
+        return goal.outputs(network, data[held])
+
+    for numbers in (range(1), range(1, len(folds))):  # the first alone, its networks in several processes
+        said = in_processes(
+            judged,
+            numbers,
+            n_jobs,
+            names=[f"held-out fold {number + 1} of {len(folds)}" for number in numbers],
+            stages=(numbers.start + 1, len(folds) + 1),
+        )
+        for number, one in zip(numbers, said, strict=True):
+            predictions[folds[number][1]] = one
+        if numbers.start == 0 and _hopeless(goal, predictions, others, folds[0][1]):
             predictions[:] = np.nan
             break
     return predictions

@@ -17,7 +17,7 @@ import torch
 
 from liquidtime.baselines.features.temperature import Calibration
 from liquidtime.errors import unknown_choice
-from liquidtime.estimators.files.model_config import LATER
+from liquidtime.estimators.files.model_config import LATER, stored_params
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
 from liquidtime.estimators.stacking import STACKED
@@ -73,11 +73,10 @@ def save(
     model: StackedEstimator, path: str | Path, metrics: Mapping[str, Any] | None, files: Mapping[str, bytes] | None
 ) -> None:
     """Write a fitted stack; arguments as `StackedEstimator.save` takes them."""
-    seed = model.random_state
     facts: dict[str, Any] = {
         "format": FORMAT,
         "kind": type(model).__name__,
-        "params": model.get_params(deep=False) | {"random_state": int(seed) if isinstance(seed, int) else None},
+        "params": stored_params(model.get_params(deep=False)),
         "seed": model.seed_,
         "calibration": {**asdict(model.calibration_), "shares": model._shares.tolist()},
         "scale": list(model.scale_.offsets) if isinstance(model, StackedRegressor) else [],

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from liquidtime.estimators.faces.forecaster import CfCForecaster
+from liquidtime.estimators.files.model_config import LATER, stored_params
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
 from liquidtime.estimators.forecast import Standard
@@ -28,10 +29,10 @@ def save(
     model: StackedForecaster, path: str | Path, metrics: Mapping[str, Any] | None, files: Mapping[str, bytes] | None
 ) -> None:
     """Write a fitted stack; arguments as `StackedForecaster.save` takes them."""
-    seed, features = model.random_state, model._features
+    features = model._features
     standard = Standard(features.centre, features.scale, np.zeros(len(features.scale), dtype=np.bool_))
     models, arrays = model._lags.stored()
-    params = model.get_params(deep=False) | {"random_state": int(seed) if isinstance(seed, int) else None}
+    params = stored_params(model.get_params(deep=False))
     for name in ("targets", "known"):
         params[name] = None if params[name] is None else [str(channel) for channel in params[name]]
     facts = {
@@ -86,7 +87,10 @@ def restored(facts: Mapping[str, Any], arrays: Arrays, networks: Any) -> Stacked
 
 
 def _params(params: Any) -> dict[str, Any]:
-    if not isinstance(params, dict) or set(params) != set(StackedForecaster._get_param_names()):
+    known = StackedForecaster._get_param_names()
+    if isinstance(params, dict):
+        params = {**{name: value for name, value in LATER.items() if name in known}, **params}
+    if not isinstance(params, dict) or set(params) != set(known):
         raise ValueError(f"{STACK} has other `params` than {StackedForecaster.__name__}")
     for name in ("n_networks", "n_splits", "random_state"):
         if type(params[name]) is not int and not (params[name] is None and name != "n_networks"):

@@ -55,6 +55,8 @@ class StackedForecaster(Forecasts, SeriesModel):
         targets: channels to forecast; None for all that are numbers. The others are inputs.
         known: channels that are numbers and whose future values are given; see `CfCForecaster`.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core;
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
@@ -79,6 +81,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         targets: Sequence[str] | None = None,
         known: Sequence[str] | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.n_networks = n_networks
@@ -87,6 +90,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         self.targets = targets
         self.known = known
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(
@@ -161,7 +165,7 @@ class StackedForecaster(Forecasts, SeriesModel):
     def _networks(self) -> CfCForecaster:
         return CfCForecaster(
             n_estimators=self.n_networks, horizon=self.horizon, targets=self.targets, known=self.known,
-            random_state=self.random_state, verbose=self.verbose,
+            random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose,
         )  # fmt: skip
 
     def _taught(self, cfc: CfCForecaster, data: SeriesSet) -> tuple[LagFeatures, Pairs, int]:

@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from liquidtime._checks import check_size
 from liquidtime.baselines.features import RunningFeatures, Trees
 from liquidtime.data import SeriesSet
 from liquidtime.data.container import flat_rows
+from liquidtime.distributed import in_processes
 from liquidtime.estimators.faces.base import Evolution
 from liquidtime.estimators.faces.class_labels import codes_of_samples, sample_labels
 from liquidtime.estimators.faces.classifier import CfCClassifier
@@ -50,6 +52,8 @@ class StackedStepClassifier(StackedClassifier):
         n_splits: folds of series in which parts are judged; None: 3, and networks on many series by the first alone.
         threshold: of two classes, as for `CfCClassifier`.
         random_state: random seed, numpy RandomState, or None for a different result each time.
+        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core;
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
@@ -70,9 +74,10 @@ class StackedStepClassifier(StackedClassifier):
         n_splits: int | None = None,
         threshold: float | str | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
-        super().__init__(n_networks, n_splits, threshold, random_state, verbose)
+        super().__init__(n_networks, n_splits, threshold, random_state, n_jobs, verbose)
 
     def fit(
         self,
@@ -179,6 +184,7 @@ class StackedStepClassifier(StackedClassifier):
             per_step=True,
             budget=QUICK,
             random_state=seed % 2**31,
+            n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
 
@@ -211,11 +217,21 @@ class StackedStepClassifier(StackedClassifier):
     ) -> Floats:
         """Return (N, C) predictions of networks for samples of series that they were not fitted to, NaN for others."""
         chances = np.full((len(codes), len(self.classes_)), np.nan)
-        for number, (train, held) in enumerate(folds if len(data) < _MANY else folds[:1]):
-            network = self._networks(derive_seed(self.seed_, 1 + number))
-            labels = self._labels(codes[flat_rows(data.offsets, train)])
-            network.fit(data[train], labels, **{name: rows[train] for name, rows in each.items()})
-            chances[flat_rows(data.offsets, held)] = network.predict_proba(data[held])
+        used = folds if len(data) < _MANY else folds[:1]
+        blank, seed, labels = clone(self), self.seed_, self._labels(codes)  # what other processes need to know
+
+        def judged(number: int, again: bool) -> Floats:
+            train, held = used[number]
+            network = blank._networks(derive_seed(seed, 1 + number))
+            known = labels[flat_rows(data.offsets, train)]
+            network.fit(data[train], known, **{name: rows[train] for name, rows in each.items()})
+            said: Floats = network.predict_proba(data[held])
+            return said
+
+        names = [f"held-out fold {number + 1} of {len(used)}" for number in range(len(used))]
+        said = in_processes(judged, range(len(used)), self.n_jobs, names=names, show=self.verbose)
+        for (_, held), one in zip(used, said, strict=True):
+            chances[flat_rows(data.offsets, held)] = one
         return chances
 
     def _goal(self, y: Any, data: SeriesSet) -> Goal:

@@ -53,7 +53,7 @@ ROWS = {
         MODELS["mm_rnn"],
         PRINTED["mm_rnn"],
         ALL,
-        "no validation part",
+        "no validation part, epochs of the paper",
         {"validation": 0.0},
         protocols=("honest",),
         last_epoch=True,

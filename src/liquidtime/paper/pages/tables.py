@@ -19,13 +19,16 @@ QUOTED = "Quoted from a work with its own inputs and settings; which of them mak
 PERCENT = ("accuracy",)
 LEGEND = """\
 Ours: mean ± standard deviation (of the sample) over n seeds, on the test part. Interval: the ends of the 95 %
-bootstrap intervals over test sequences, averaged over the seeds. Paper: as printed, deviations with ddof 0 over 5
-runs; in italics where the paper quotes another work. `honest`: the epoch is chosen on a validation part. `published`:
-the last epoch, as in the paper's code. Remarks count the seeds that ended before the last epoch of their settings:
-`early` for want of a better validation, `target` by a perfect one, `spent` when an exponentially falling rate
-was down to the least of its experiment (docs/reproducing.md) and validation had ceased to rise, `diverged`. Time per
-epoch stands below, where it was measured for all models in one run; the seconds in the result files are those of runs
-beside other work and are not compared."""
+bootstrap intervals over test sequences (runs since 2026-11-18: over rollouts or drives where sequences are windows of
+them, and exact where every answer is right), averaged over the seeds. Paper: as printed, deviations with ddof 0 over
+5 runs; in italics where the paper quotes another work. `honest`: the epoch is chosen on a validation part, or none is
+chosen; rows that say "tuned, also on these test stays" have settings that were chosen on the test part too. Runs
+since that date also record the metric on test sequences that do not occur in training (docs/deviations.md).
+`published`: the last epoch, as in the paper's code. Remarks count the seeds that ended before the last epoch of their
+settings: `early` for want of a better validation, `target` by a perfect one, `spent` when an exponentially falling
+rate was down to the least of its experiment (docs/reproducing.md) and validation had ceased to rise, `diverged`. Time
+per epoch stands below, where it was measured for all models in one run; the seconds in the result files are those of
+runs beside other work and are not compared."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,13 +19,12 @@ import torch
 from liquidtime._checks import check_choice, check_size
 from liquidtime.paper.datasets import Split
 from liquidtime.paper.experiments import EXPERIMENTS
-from liquidtime.paper.experiments.experiment import HONEST, Experiment
+from liquidtime.paper.experiments.experiment import HONEST
 from liquidtime.paper.fitting import Outcome, Trial
 from liquidtime.paper.runner.results import Key, surroundings, write_prediction, write_result
-from liquidtime.training import bootstrap_interval, read_log
+from liquidtime.paper.runner.scoring import reported
+from liquidtime.training import read_log
 from liquidtime.training.run_folder import clear_run
-
-LEVEL, RESAMPLES = 0.95, 1000
 
 
 def run(
@@ -124,7 +123,7 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
         )
     if experiment.is_averaged(key.model):
         write_prediction(key.prediction(out), outcome.prediction)
-    figures = _figures(experiment, split, outcome)
+    figures = reported(experiment.task, split, outcome)
     seconds = [record["seconds"] for record in outcome.history]
     record = {
         "key": dataclasses.asdict(key),
@@ -181,20 +180,6 @@ def progress_of(key: Key, out: Path) -> str:
     return (
         f"{key.experiment} {key.stem()}: epoch {last['epoch'] + 1}, loss {last['loss']:.4f} {' '.join(held)}".rstrip()
     )
-
-
-def _figures(experiment: Experiment, split: Split, outcome: Outcome) -> dict[str, Any]:
-    task = experiment.task
-    interval = bootstrap_interval(
-        task.metric, task.target(split.test), outcome.prediction, level=LEVEL, resamples=RESAMPLES
-    )
-    test = {"metric": task.metric, **{name: getattr(interval, name) for name in ("value", "low", "high", "level")}}
-    figures: dict[str, Any] = {"test": test, **outcome.figures}
-    if outcome.best_metric is not None:
-        figures["validation"] = {"metric": task.metric, "value": outcome.best_metric}
-    if "penalty" in outcome.figures and task.metric == "mse":
-        figures["test_with_penalty"] = {"metric": task.metric, "value": interval.value + outcome.figures["penalty"]}
-    return figures
 
 
 def _curves(history: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -1,0 +1,113 @@
+"""The main job by several ranks: those that --workers starts, and those of torchrun, SLURM or Ray."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+from typing import Any
+
+import typer
+
+from liquidtime.cli.failing import HOW_TO_GO_ON, command
+from liquidtime.cli.job import Job, run
+from liquidtime.cli.printing import Printer
+
+
+def run_in_ranks(job: Job, as_json: bool) -> dict[str, Any] | None:
+    """Do the job as one of the ranks that the environment describes, or alone; return the result on rank 0.
+
+    Ranks that were started again after one died continue the run.
+
+    Args:
+        job: what to do.
+        as_json: where rank 0 prints what is going on.
+    """
+    from liquidtime.distributed import ranks
+    from liquidtime.distributed.torchrun import restarts
+    from liquidtime.training.ranks import RanksDisagree
+    from liquidtime.training.signals import TrainingInterrupted
+
+    if restarts():
+        job = dataclasses.replace(job, resume=True, force=False)
+    with ranks() as own:
+        try:
+            result = run(job, Printer(as_json, silent=own.rank > 0))
+        except (TrainingInterrupted, RanksDisagree) as stop:
+            if own.rank == 0:
+                raise
+            raise typer.Exit(getattr(stop, "code", 1)) from None  # rank 0 says it
+        own.barrier()
+        return result if own.rank == 0 else None
+
+
+def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[str, Any]:
+    """Do the job by ranks on this machine that torchrun's agent starts, and starts again where one dies.
+
+    Args:
+        job: what to do.
+        as_json: as above.
+        workers: how many ranks.
+        debug: whether a rank shows the traceback of an error.
+    """
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+    from liquidtime.distributed.torchrun import RESTARTS, launch
+
+    plain = dataclasses.replace(job, reading=dataclasses.replace(job.reading, context=None))
+    try:
+        returned = launch(one_rank, (plain, as_json, debug), workers)
+    except SignalException as stopped:
+        number = signal.Signals(stopped.sigval)
+        print_line(f"stopped by {number.name}. {HOW_TO_GO_ON}")
+        raise typer.Exit(128 + number) from None
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        raise RuntimeError(
+            f"rank {rank} of {workers} died {RESTARTS + 1} times, last by {failure.signal_name() or failure.exitcode}; "
+            f"was memory short? {HOW_TO_GO_ON}"
+        ) from None
+    code = next((code for code, _ in returned.values() if code), 0)
+    if code:
+        raise typer.Exit(returned[0][0] or code)
+    result: dict[str, Any] = returned[0][1]
+    return result
+
+
+def one_rank(job: Job, as_json: bool, debug: bool) -> tuple[int, dict[str, Any] | None]:
+    """Return the exit code and the result of a rank; what would fail again is not raised."""
+    results: list[dict[str, Any] | None] = [None]
+
+    @command
+    def train(debug: bool) -> None:
+        results[0] = run_in_ranks(job, as_json)
+
+    try:
+        train(debug=debug)
+    except typer.Exit as stop:
+        return stop.exit_code, None
+    return 0, results[0]
+
+
+def print_line(text: str) -> None:
+    """Print one line on standard error."""
+    import sys
+
+    print(text, file=sys.stderr, flush=True)
+
+
+def check_workers(workers: int | None, n_jobs: int | None) -> None:
+    """Refuse numbers of workers that cannot be.
+
+    Args:
+        workers: of --workers.
+        n_jobs: of --n-jobs.
+    """
+    from liquidtime.distributed.torchrun import in_ranks
+
+    if workers is None:
+        return
+    if in_ranks():
+        raise ValueError("--workers starts ranks, and this is one already, of torchrun; leave it out")
+    if n_jobs is not None:
+        raise ValueError("--workers shares every network, --n-jobs trains several at once; give one of them")

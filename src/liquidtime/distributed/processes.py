@@ -1,0 +1,194 @@
+"""Pieces of work in several processes, one thread each, with the results of a loop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import joblib
+
+from liquidtime.distributed.worker import STOP, Outcome, done, in_worker, one_thread
+from liquidtime.training.ranks import current
+from liquidtime.training.signals import TrainingInterrupted, stop_requests
+from liquidtime.training.stages import stage
+from liquidtime.training.tracking import NetworkRecord
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+_TRIES = 3
+"""Times that a piece of work is begun whose workers die."""
+_MAPPED = "1M"
+"""Arrays from this size on reach workers as one file in memory, not as a copy each."""
+
+
+class WorkerDied(RuntimeError):
+    """Workers died again and again over the same work: out of memory, or killed."""
+
+
+def check_jobs(n_jobs: int | None) -> int | None:
+    """Return how many processes `n_jobs` asks for; None for none, with torch's own threads.
+
+    -1 means one per core that this process may use, -2 all of them but one, as in scikit-learn.
+
+    Raises:
+        ValueError: 0, or what is no whole number.
+
+    """
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ValueError(f"`n_jobs` must be a number of processes, -1 for one per core, or None; got {n_jobs!r}")
+    return n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
+
+
+def in_processes(
+    work: Callable[[Item, bool], Result],
+    items: Sequence[Item],
+    n_jobs: int | None,
+    *,
+    names: Sequence[str],
+    stages: tuple[int, int] | None = None,
+    folder: str | Path | None = None,
+    show: bool = False,
+) -> list[Result]:
+    """Return what a function makes of each item, in the order of the items.
+
+    With a number of processes each piece is computed with one thread, so that the numbers are the same for every
+    number of processes, 1 among them; with None this process computes all of them, with the threads it has. Inside a
+    worker nothing is handed on.
+
+    Args:
+        work: (item, again) -> result. `again` is True where a worker died over the item, and part of the work may be
+            in a folder already. In another process it works on copies.
+        items: what the pieces are of.
+        n_jobs: as `check_jobs` takes it.
+        names: of the pieces, in words, for progress and messages.
+        stages: place of the first of them in a longer job, and the pieces of the whole; None where they are all of it.
+        folder: of the run: Ctrl-C and SIGTERM then let every worker save its step before all stop.
+        show: whether to show on standard error how many are done.
+
+    Raises:
+        TrainingInterrupted: workers were asked to stop, and did.
+        WorkerDied: workers died over the same work three times.
+
+    """
+    jobs = check_jobs(n_jobs)
+    if jobs is not None and current().world > 1:
+        raise ValueError("`n_jobs` is for one process; several ranks share every network already. Leave it out.")
+    first, total = stages or (0, len(items))
+    if jobs is None or in_worker() or min(jobs, len(items)) < 2:
+        results = []
+        for place, (item, name) in enumerate(zip(items, names, strict=True)):
+            with stage(name, first + place, total), _threads(jobs):
+                results.append(work(item, False))
+        return results
+    return _Pool(work, items, min(jobs, len(items)), names, folder, show).run()
+
+
+@contextmanager
+def _threads(jobs: int | None) -> Iterator[None]:
+    if jobs is None:
+        yield
+        return
+    with one_thread():
+        yield
+
+
+class _Pool:
+    def __init__(
+        self,
+        work: Callable[[Any, bool], Any],
+        items: Sequence[Any],
+        jobs: int,
+        names: Sequence[str],
+        folder: str | Path | None,
+        show: bool,
+    ) -> None:
+        self.work, self.items, self.jobs, self.names = work, items, jobs, names
+        self.folder, self.show = folder, show
+        self.outcomes: dict[int, Outcome] = {}
+        self.fault: Exception | None = None
+
+    def run(self) -> list[Any]:
+        with tempfile.TemporaryDirectory(prefix="liquidtime-", ignore_cleanup_errors=True) as control:
+            stop = Path(control) / STOP
+            with self._line() as tell, stop_requests(stop.touch, catch=self.folder is not None) as request:
+                for turn in range(_TRIES):
+                    try:
+                        self._round(control, turn > 0, tell)
+                        break
+                    except BrokenProcessPool as error:
+                        if request.signal is not None or self.fault is not None:
+                            break
+                        self._warn(turn, error)
+        if self.fault is not None:
+            raise self.fault
+        self._raise(request.signal)
+        return [self.outcomes[place].value for place in range(len(self.items))]
+
+    def _round(self, control: str, again: bool, tell: Callable[[], None]) -> None:
+        """Let workers do what is not done; one outcome after the other, as they come."""
+        left = [place for place in range(len(self.items)) if place not in self.outcomes]
+        pieces = (
+            joblib.delayed(done)(self.work, place, self.items[place], self.names[place], again, control, os.getpid())
+            for place in left
+            if self.fault is None
+        )
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            run = joblib.Parallel(
+                n_jobs=self.jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs",
+                max_nbytes=_MAPPED, mmap_mode="c",
+            )  # fmt: skip
+            for outcome in run(pieces):
+                self.outcomes[outcome.place] = outcome
+                networks: dict[str, NetworkRecord] = {}
+                for network, record in outcome.told:
+                    networks.setdefault(network, NetworkRecord(network)).epoch(record)
+                for text, category in outcome.warned:
+                    warnings.warn(text, category, stacklevel=6)
+                if outcome.error is not None and self.fault is None:
+                    self.fault = outcome.error
+                    (Path(control) / STOP).touch()  # what is at work elsewhere has no use any more
+                tell()
+
+    def _warn(self, turn: int, error: BrokenProcessPool) -> None:
+        left = [self.names[place] for place in range(len(self.items)) if place not in self.outcomes]
+        if turn + 1 == _TRIES:
+            raise WorkerDied(
+                f"worker processes died {_TRIES} times over {', '.join(left)}. Were they out of memory? "
+                "Try a smaller `n_jobs`."
+            ) from error
+        warnings.warn(f"a worker process died; {', '.join(left)} is done again", RuntimeWarning, stacklevel=6)
+
+    def _raise(self, asked: signal.Signals | None) -> None:
+        """Say that work was stopped, where it was."""
+        stopped = [one for one in self.outcomes.values() if one.stopped]
+        if not stopped and len(self.outcomes) == len(self.items):
+            return
+        if self.folder is None:
+            raise KeyboardInterrupt
+        steps, saved = sum(one.step for one in stopped), all(one.saved for one in stopped)
+        raise TrainingInterrupted(asked or signal.SIGINT, steps, Path(self.folder), saved)
+
+    @contextmanager
+    def _line(self) -> Iterator[Callable[[], None]]:
+        """Show how many pieces are done, where asked for."""
+        if not self.show or threading.current_thread() is not threading.main_thread():
+            yield lambda: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        words = f"{self.names[0]} … {self.names[-1]} in {self.jobs} processes"
+        columns = (TextColumn(words), BarColumn(bar_width=None), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True, force_terminal=True), expand=True) as bar:
+            task = bar.add_task("", total=len(self.items))
+            yield lambda: bar.update(task, completed=len(self.outcomes))

@@ -1,0 +1,153 @@
+"""What happens inside a process that does pieces of work for another one."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from threadpoolctl import threadpool_limits
+
+from liquidtime.training.signals import TrainingInterrupted
+from liquidtime.training.stages import stage
+from liquidtime.training.tracking import Tracker, tracking
+
+STOP = "stop"
+"""A file of this name in the folder that workers watch asks them to stop."""
+_EVERY = 0.2
+"""Seconds between two looks at the folder and at the parent."""
+_at_work = threading.Event()
+
+
+@dataclass
+class Outcome:
+    """What came of one piece of work.
+
+    Args:
+        place: its number.
+        value: what it returned.
+        error: what it raised instead, or None.
+        stopped: whether it was asked to stop, and did.
+        step: optimiser steps that it had taken then.
+        saved: whether they are in a checkpoint.
+        warned: warnings, to be given again by the process that asked.
+        told: what trackers would have been told: networks and their epochs.
+    """
+
+    place: int
+    value: Any = None
+    error: Exception | None = None
+    stopped: bool = False
+    step: int = 0
+    saved: bool = True
+    warned: list[tuple[str, type[Warning]]] = field(default_factory=list)
+    told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+
+class _Collected(Tracker):
+    def __init__(self, told: list[tuple[str, dict[str, Any]]]) -> None:
+        self._told = told
+
+    def epoch(self, network: str, record: Mapping[str, Any]) -> None:
+        """Keep it for the process that asked."""
+        self._told.append((network, dict(record)))
+
+
+def in_worker() -> bool:
+    """Return whether this process does pieces of work for another one."""
+    return _at_work.is_set()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread inside the block, so that numbers do not depend on how many cores there are."""
+    before = torch.get_num_threads()
+    with threadpool_limits(1):
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
+def done(
+    work: Callable[[Any, bool], Any], place: int, item: Any, name: str, again: bool, folder: str, parent: int
+) -> Outcome:
+    """Do one piece of work in a worker.
+
+    Args:
+        work: what to do.
+        place: number of the piece.
+        item: what it is to be done with.
+        name: of the piece.
+        again: whether an earlier worker died over it.
+        folder: where a file `STOP` asks to stop.
+        parent: process that asked; without it the worker ends.
+    """
+    _watch(Path(folder), parent)
+    outcome = Outcome(place)
+    collected = tracking(_Collected(outcome.told))
+    with warnings.catch_warnings(record=True) as caught, one_thread(), collected, stage(name, place, 0):
+        warnings.simplefilter("always")
+        try:
+            outcome.value = work(item, again)
+        except TrainingInterrupted as stopped:
+            outcome.stopped, outcome.step, outcome.saved = True, stopped.step, stopped.saved
+        except KeyboardInterrupt:
+            outcome.stopped, outcome.saved = True, False
+        except Exception as error:
+            outcome.error = _portable(error)
+    outcome.warned = [(str(one.message), one.category) for one in caught if _is_portable(one.category)]
+    return outcome
+
+
+def _watch(folder: Path, parent: int) -> None:
+    """Stop when asked to, and end when the process that asked has gone; the last folder counts."""
+    global _folder
+    _folder = folder
+    if not _at_work.is_set():
+        _at_work.set()
+        threading.Thread(target=_look, args=(parent,), daemon=True).start()
+
+
+_folder = Path()
+
+
+def _look(parent: int) -> None:
+    asked: Path | None = None
+    while True:
+        if os.getppid() != parent:
+            os._exit(1)
+        if _folder != asked and (_folder / STOP).exists():
+            asked = _folder
+            signal.raise_signal(signal.SIGTERM)  # handled by the main thread, as one from outside is
+        time.sleep(_EVERY)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that another process can read, with its traceback as a note."""
+    import traceback
+
+    error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
+    if _is_portable(error):
+        return error
+    plain = RuntimeError(f"{type(error).__name__}: {error}")
+    plain.add_note(error.__notes__[-1])
+    return plain
+
+
+def _is_portable(thing: Any) -> bool:
+    try:
+        pickle.loads(pickle.dumps(thing))
+    except Exception:
+        return False
+    return True

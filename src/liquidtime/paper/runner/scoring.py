@@ -1,0 +1,56 @@
+"""What a run reports of its test part: the metric, an interval over what is independent, and what it had not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from liquidtime.paper.datasets import Sequences, Split
+from liquidtime.paper.fitting import Outcome, Task
+from liquidtime.training import bootstrap_interval
+
+LEVEL, RESAMPLES = 0.95, 1000
+
+
+def reported(task: Task, split: Split, outcome: Outcome) -> dict[str, Any]:
+    """Return the figures of the test part, with those of the validation part where there is one.
+
+    Sequences of one id, such as windows of one rollout, are resampled together. Where every answer is right, the lower
+    end is the exact one of that many right answers, since resampling them gives no interval. `test_unseen` is the
+    metric on test sequences that do not occur in the training part, where some do.
+    """
+    target = np.asarray(task.target(split.test))
+    ids = split.test.ids.numpy()
+    clusters = ids if 1 < len(np.unique(ids)) < len(ids) else None
+    options: dict[str, Any] = {"level": LEVEL, "resamples": RESAMPLES, "clusters": clusters}
+    interval = bootstrap_interval(task.metric, target, outcome.prediction, **options)
+    test = {"metric": task.metric, **{name: getattr(interval, name) for name in ("value", "low", "high", "level")}}
+    if clusters is not None:
+        test["clusters"] = len(np.unique(ids))
+    if task.metric == "accuracy" and interval.value == 1.0:
+        test["low"] = ((1 - LEVEL) / 2) ** (1 / len(target))
+    figures: dict[str, Any] = {"test": test, **outcome.figures}
+    seen = occurs(split.train, split.test)
+    if 0 < seen.sum() < len(seen):
+        value = task.score(target[~seen], outcome.prediction[~seen])
+        figures["test_unseen"] = {"metric": task.metric, "value": value, "share_seen": float(seen.mean())}
+    if outcome.best_metric is not None:
+        figures["validation"] = {"metric": task.metric, "value": outcome.best_metric}
+    if "penalty" in outcome.figures and task.metric == "mse":
+        figures["test_with_penalty"] = {"metric": task.metric, "value": interval.value + outcome.figures["penalty"]}
+    return figures
+
+
+def occurs(known: Sequences, asked: Sequences) -> npt.NDArray[np.bool_]:
+    """Return which sequences are, samples and intervals alike, among the known ones; images count as new."""
+    if known.x.dim() > 3:
+        return np.zeros(len(asked), dtype=np.bool_)
+    keys = set(_keys(known))
+    return np.array([key in keys for key in _keys(asked)], dtype=np.bool_)
+
+
+def _keys(part: Sequences) -> list[bytes]:
+    x, dt = part.x.numpy(), part.dt.numpy()
+    return [x[row, :n].tobytes() + dt[row, :n].tobytes() for row, n in enumerate(part.lengths.tolist())]

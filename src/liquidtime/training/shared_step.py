@@ -1,0 +1,97 @@
+"""The way back of one training step: gradients, loss and weight, added up over all ranks in one flat tensor."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from liquidtime.training.objective import Loss
+from liquidtime.training.ranks import Ranks, Share, sharing
+from liquidtime.training.signals import StopRequest
+
+
+class SharedStep:
+    """What a step does with other ranks.
+
+    Args:
+        ranks: who takes it.
+        stop: whether this rank was asked to stop.
+    """
+
+    def __init__(self, ranks: Ranks, stop: StopRequest) -> None:
+        self.ranks, self._stop = ranks, stop
+        self._asked: signal.Signals | None = None
+
+    @property
+    def asked(self) -> signal.Signals | None:
+        """The signal that asks to stop: this process's own, or what all ranks know since the last step."""
+        return self._stop.signal if self.ranks.world == 1 else self._asked
+
+    @contextmanager
+    def of(self, batch: Any) -> Iterator[Share | None]:
+        """Let random draws within the block be those of the whole batch, and return this rank's share of it.
+
+        Raises:
+            TypeError: there are several ranks, and the batch does not say which share of a batch it is.
+
+        """
+        share: Share | None = getattr(batch, "share", None)
+        if self.ranks.world > 1 and share is None:
+            raise TypeError(
+                f"`batches` must return this rank's rows of each batch, with a `share`, to {self.ranks.world} ranks; "
+                f"got {type(batch).__name__} without one"
+            )
+        with sharing(share):
+            yield share
+
+    def backward(self, loss: Loss, parameters: Sequence[nn.Parameter], share: Share | None) -> tuple[float, float]:
+        """Compute the gradients of the whole batch's total; return that total, and its weight.
+
+        Args:
+            loss: of this rank's rows.
+            parameters: their gradients are those of all ranks afterwards.
+            share: of the batch; None where it is whole.
+        """
+        weights = [float(loss.weight), *(float(one.weight) for one in loss.beside)]
+        if self.ranks.world == 1:
+            if weights[0] == 0:
+                return 0.0, 0.0
+            total = _whole(loss, weights)
+            total.backward()  # type: ignore[no-untyped-call]
+            return float(total.detach()), weights[0]
+        counts = float(share is not None and share.counts)
+        own = counts * weights[0]
+        if loss.beside:
+            weights = self.ranks.sum(counts * torch.tensor(weights, dtype=torch.float64)).tolist()
+        total = _whole(loss, weights) * counts
+        total.backward()  # type: ignore[no-untyped-call]
+        return self._summed(float(total.detach()), own, parameters)
+
+    def _summed(self, total: float, weight: float, parameters: Sequence[nn.Parameter]) -> tuple[float, float]:
+        kind = torch.float64 if any(each.dtype == torch.float64 for each in parameters) else torch.float32
+        asked = self._stop.signal
+        facts = [total, weight, float(asked is not None), *(float(each.grad is not None) for each in parameters)]
+        parts = [torch.zeros_like(each) if each.grad is None else each.grad for each in parameters]
+        flat = torch.cat([*(part.detach().to(kind).flatten() for part in parts), torch.tensor(facts, dtype=kind)])
+        flat = self.ranks.sum(flat)
+        gradients = torch.split(flat[: -len(facts)], [each.numel() for each in parameters])
+        total, weight, stopping, *present = flat[-len(facts) :].tolist()
+        for each, gradient, some in zip(parameters, gradients, present, strict=True):
+            each.grad = gradient.view_as(each).to(each.dtype) if some else None
+        if stopping:
+            self._asked = asked or signal.SIGTERM
+        return total, weight
+
+
+def _whole(loss: Loss, weights: Sequence[float]) -> Tensor:
+    """Return the total whose mean by the first weight is the mean of all terms."""
+    total = loss.total
+    for one, weight in zip(loss.beside, weights[1:], strict=True):
+        if weight > 0:
+            total = total + weights[0] * one.total / weight
+    return total
