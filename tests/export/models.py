@@ -1,5 +1,7 @@
 """Small fitted models to export, one for each kind of network and of estimator."""
 
+import dataclasses
+
 import numpy as np
 import torch
 
@@ -47,6 +49,41 @@ def classes_of_samples():
     model.temperature_, model.trust_ = 1.7, 0.8
     return model
 
+
+def even(model):
+    """Return a forecaster in which every part of the mixture, and of the spread of its intervals, has a weight."""
+    blend = model.blend_
+    J = blend.weights.shape[-1]
+    model.blend_ = dataclasses.replace(
+        blend, weights=np.full_like(blend.weights, 1.0 / J), sizes=np.full_like(blend.sizes, 0.3)
+    )
+    return model
+
+
+def forecaster(S=12, **settings):
+    """Return a forecaster of series with a period, on numbers as times, with a category and static features."""
+    data = random_set(1, [30] * S)
+    data = data.replace_unchecked(times=np.concatenate([np.sort(part) for part in np.split(data.times, S)]))
+    data.values[:, 0] = 5 + 3 * np.sin(data.times) + 0.1 * data.values[:, 0]
+    with torch.random.fork_rng():
+        return even(lt.CfCForecaster(**FAST | settings).fit(data))
+
+
+def dated_forecaster():
+    """Return a forecaster that knows the calendar: two weeks of hourly series with a daily period."""
+    rng, rows = np.random.default_rng(0), []
+    for _ in range(4):
+        t = np.sort(rng.choice(24 * 15, 150, replace=False))
+        stamps = np.datetime64("2024-01-01") + t.astype("timedelta64[h]")
+        rows.append((stamps, np.stack([5 + np.sin(2 * np.pi * t / 24) + 0.1 * rng.normal(size=150)], axis=1)))
+    return even(lt.CfCForecaster(**FAST).fit(SeriesSet.from_arrays(rows, channels=["x"], time_unit="h")))
+
+
+FORECASTERS = {
+    "forecaster": lambda: forecaster(n_estimators=2),
+    "forecaster_known_bins": lambda: forecaster(known=["b"], bin_width=2.0, network="gru"),
+    "forecaster_dated": dated_forecaster,
+}
 
 MODELS = {
     "scales": lambda: trained(n_estimators=3, bin_width="scales", classes=3),

@@ -13,8 +13,8 @@ import torch
 import liquidtime as lt
 from export.models import MODELS, trained
 from liquidtime.export.int8 import graphs_of, whole_series
+from liquidtime.export.of_model import step_of
 from liquidtime.export.run import run
-from liquidtime.export.step import step_of
 from liquidtime.export.to_c import STRICT
 from oracles.series import random_set
 

@@ -6,8 +6,8 @@ import pytest
 import liquidtime as lt
 from estimators.small import series
 from estimators.stacking.quick import classifier, regressor, small_parts
+from liquidtime.export.of_model import step_of
 from liquidtime.export.parts import change_in_words, part_of_model
-from liquidtime.export.step import step_of
 
 pytestmark = pytest.mark.slow
 

@@ -44,6 +44,10 @@ def export(
     part: Annotated[
         Part, typer.Option("--part", help="Of a stack: its networks alone, as its other parts read whole series.")
     ] = Part.ALL,
+    memory: Annotated[
+        int | None,
+        typer.Option("--memory", min=2, help="Of a forecaster: values per channel to remember.", show_default=False),
+    ] = None,
     int8: Annotated[
         bool, typer.Option("--int8", help="c, web: weights in 8 bits, a quarter of the size; web: always over 1 MB.")
     ] = False,
@@ -79,7 +83,7 @@ def export(
     _check(out, model, to, int8, measured, name, data, labels, target, force)
     printer = Printer(as_json)
     estimator, record = load(model)
-    room.step_of(estimator, part)  # refuses what cannot be exported before data is read
+    room.step_of(estimator, part, memory=memory)  # refuses what cannot be exported before data is read
     series = y = None
     if data is not None:
         columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
@@ -92,11 +96,11 @@ def export(
         for note in series.notes:
             printer.line(str(note))
     if to is Target.ONNX:
-        result = room.onnx(estimator, out, data=series, target=y, part=part)
+        result = room.onnx(estimator, out, data=series, target=y, part=part, memory=memory)
     elif to is Target.C:
-        result = room.c(estimator, out, data=series, target=y, part=part, int8=int8, name=name)
+        result = room.c(estimator, out, data=series, target=y, part=part, memory=memory, int8=int8, name=name)
     else:
-        result = room.web(estimator, out, data=series, target=y, part=part, int8=int8 or None)
+        result = room.web(estimator, out, data=series, target=y, part=part, memory=memory, int8=int8 or None)
     _print(printer, result, to)
 
 

@@ -4,7 +4,8 @@ lt.export.onnx(model, "folder");   lt.export.c(model, "folder");   lt.export.web
 """
 
 from liquidtime.export.folder import Exported
-from liquidtime.export.step import FlatState, Step, step_of
+from liquidtime.export.of_model import step_of
+from liquidtime.export.step import FlatState, Step
 from liquidtime.export.to_c import c
 from liquidtime.export.to_onnx import onnx
 from liquidtime.export.to_web import web

@@ -9,6 +9,8 @@ import numpy as np
 
 from liquidtime.export.quantise import Quantised
 
+_BYTES = {"int8_t": 1, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "float": 4, "double": 8}
+
 
 class Constants:
     """The constant arrays of a file; equal ones are written once.
@@ -32,13 +34,17 @@ class Constants:
             texts = [literal(number, kind) for number in flat.tolist()]
             rows = [", ".join(texts[start : start + 10]) for start in range(0, len(texts), 10)]
             self.lines.append(f"static const {kind} {name}[{len(texts)}] = {{\n    " + ",\n    ".join(rows) + "};")
-            self.nbytes += len(texts) * {"int8_t": 1, "uint16_t": 2, "float": 4, "double": 8, "uint8_t": 1}[kind]
+            self.nbytes += len(texts) * _BYTES[kind]
         return self._names[key]
+
+    def places(self, numbers: Sequence[int]) -> str:
+        """Return the name of an array of positions."""
+        return self.array("uint16_t" if max(numbers, default=0) < 1 << 16 else "uint32_t", numbers)
 
 
 def literal(number: float, kind: str) -> str:
     """Return a number as C writes it."""
-    if kind in ("int8_t", "uint16_t", "uint8_t"):
+    if kind in ("int8_t", "uint8_t", "uint16_t", "uint32_t"):
         return str(int(number))
     if not math.isfinite(number):
         raise ValueError("a weight of the model is not finite; it cannot be exported")

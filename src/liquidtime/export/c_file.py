@@ -7,24 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from liquidtime._version import __version__
+from liquidtime.export.c_check import check_of
 from liquidtime.export.c_constants import Constants, literal
 from liquidtime.export.c_function import Body, FunctionWriter
-from liquidtime.export.layout import FORMAT
+from liquidtime.export.c_header import Prediction, header_of
+from liquidtime.export.forecast_step import ForecastStep
+from liquidtime.export.graphs import advance_graph, read_graph
 from liquidtime.export.quantise import quantised
-from liquidtime.export.step import Step, part_of, read_graph, step_graph
+from liquidtime.export.step import Step
 from liquidtime.export.vectors import BOUND, Vector
 
-CODES = (
-    ("OK", "the sample was taken"),
-    ("TIME_NOT_FINITE", "the time is NaN or infinite"),
-    ("TIME_BACKWARD", "the time is before that of the newest sample"),
-    ("VALUE_INFINITE", "a value is infinite (NaN is right: not observed)"),
-    ("NO_CATEGORY", "a category is none of -1 (unknown), 0, 1, ..."),
-    ("OVERFLOW", "the sample leads to numbers that are not finite"),
-)
 _MATHS = """#if defined(__wasm__)
 #include <stddef.h>
 #define memcpy __builtin_memcpy
@@ -79,10 +72,10 @@ def c_files(step: Step, name: str, vectors: Sequence[Vector], int8: bool, bound:
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name):
         raise ValueError(f"the name must be a C identifier such as 'heart_model'; got {name!r}")
-    advance, read = part_of(step_graph(step), ("doubles_after", "floats_after")), read_graph(step)
+    advance, read = advance_graph(step), read_graph(step)
     constants = Constants(quantised([advance, read]) if int8 else {})
     inputs = {"doubles": "state->d", "floats": "state->f", "t": "t", "values": "v", "seen": "seen"}
-    inputs |= {"static": "v", "known": "seen"}
+    inputs |= {"static": "v", "known": "seen", "asked": "t", "future": "f", "given": "given", "coverage": "coverage"}
     taken = FunctionWriter(advance, inputs, {"doubles_after": "after.d", "floats_after": "after.f"}, constants).write()
     given = FunctionWriter(read, inputs, {"prediction": "prediction"}, constants).write()
     scratch = max(taken.nbytes + step.layout.nbytes, given.nbytes)
@@ -97,84 +90,42 @@ def c_files(step: Step, name: str, vectors: Sequence[Vector], int8: bool, bound:
         ]
     )
     return CFiles(
-        _header(step, name, constants.nbytes, scratch, int8),
+        header_of(step, name, constants.nbytes, scratch, int8),
         source,
-        _check(step, name, vectors, bound),
+        check_of(step, name, vectors, bound),
         constants.nbytes,
         scratch,
     )
 
 
-def _header(step: Step, name: str, weights: int, scratch: int, int8: bool) -> str:
-    encoder, upper = step.encoder, name.upper()
-    C, F, K = len(encoder.channels_), len(encoder.static_names_), step.outputs
-    channels = "\n".join(
-        f" *   values[{c}]  {_comment(text)}" for c, text in enumerate(_named(step, encoder.channels_))
-    )
-    statics = _listed("statics", _named(step, encoder.static_names_))
-    classes = _listed("prediction", step.output_names)
-    fields = "\n".join(
-        f" *   {field.kind[0]}[{field.start}], {field.size} of them: {_comment(field.name)}: {_comment(field.meaning)}"
-        for field in step.layout.fields
-    )
-    codes = "\n".join(f"    {upper}_{code} = {number}, /* {text} */" for number, (code, text) in enumerate(CODES))
-    return f"""/* A trained model in C99: no allocation, no global state, any number of series side by side.
- *
- * Made by liquidtime {__version__}. Constants {weights:,} bytes ({"8-bit" if int8 else "float32"} weights); each series
- * {step.layout.nbytes:,} bytes; a call needs {scratch:,} bytes of stack.
- *
- *   {name}_state state;
- *   {name}_start(&state);
- *   code = {name}_update(&state, t, values);                   after each sample; NAN for what was not observed
- *   code = {name}_predict(&state, statics, prediction);        whenever it is wanted
- *
- * Times are numbers in {_comment(encoder.time_unit_ or "the unit of training")}, never before the newest one.
- * The units of values are those of training.
-{channels}
-{statics or " *   there are no static features: statics may be NULL"}
-{classes}
- *
- * The state, format {FORMAT}; all zeros before the first sample:
-{fields}
- */
-#ifndef {upper}_H
-#define {upper}_H
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
-enum {{ {upper}_CHANNELS = {C}, {upper}_STATICS = {F}, {upper}_OUTPUTS = {K}, {upper}_FORMAT = {FORMAT} }};
-
-enum {{
-{codes.rstrip(",")}
-}};
-
-typedef struct {{
-    double d[{step.layout.doubles}];
-    float f[{step.layout.floats}];
-}} {name}_state;
-
-/* Start a series. */
-void {name}_start({name}_state *state);
-
-/* Take a sample; 0, or a code, and then nothing was taken. */
-int {name}_update({name}_state *state, double t, const float values[{C}]);
-
-/* Predict from the samples so far, perhaps none; 0, or a code. */
-int {name}_predict(const {name}_state *state, const float *statics, double prediction[{K}]);
-
-#ifdef __cplusplus
-}}
-#endif
-#endif
-"""
+def _asked(step: Step, upper: str) -> str:
+    """Return C that refuses questions which a forecaster has no answer to."""
+    if not isinstance(step, ForecastStep):
+        return ""
+    K, newest = len(step.known_channels), {field.name: field.start for field in step.layout.fields[:2]}
+    lines = [
+        f"    float f[{K}];\n    uint8_t given[{K}];" if K else "    (void)known;",
+        f"    if (!(state->d[{newest['started']}] > 0.0)) return {upper}_NO_SAMPLE;",
+        f"    if (!lt_finite(t)) return {upper}_TIME_NOT_FINITE;",
+        f"    if (t < state->d[{newest['time']}]) return {upper}_TIME_BACKWARD;",
+        f"    if (!lt_finite(coverage) || coverage <= 0.0 || coverage > 0.99) return {upper}_COVERAGE;",
+    ]
+    if K:
+        lines += [
+            f"    for (int i = 0; i < {K}; i++) {{",
+            "        given[i] = (uint8_t)!lt_nan_f(known[i]);",
+            f"        if (given[i] && !lt_finite_f(known[i])) return {upper}_VALUE_INFINITE;",
+            "        f[i] = 0.0f;\n        if (given[i]) f[i] = known[i];",
+            "    }",
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def _functions(step: Step, name: str, taken: Body, given: Body) -> str:
     encoder, upper, layout = step.encoder, name.upper(), step.layout
     C, F, K = len(encoder.channels_), len(encoder.static_names_), step.outputs
     newest = {field.name: field.start for field in layout.fields[:2]}
+    rows = f"    float v[{F}];\n    uint8_t seen[{F}];\n" if F else ""
     statics = _cleaned(step, "statics", encoder.static_names_, upper) if F else "    (void)statics;\n"
     return f"""
 void {name}_start({name}_state *state)
@@ -198,9 +149,9 @@ int {name}_update({name}_state *state, double t, const float values[{C}])
     return {upper}_OK;
 }}
 
-int {name}_predict(const {name}_state *state, const float *statics, double prediction[{K}])
+{Prediction(step, name).head}
 {{
-{f"    float v[{F}];{chr(10)}    uint8_t seen[{F}];{chr(10)}" if F else ""}{_scratch(given)}{statics}
+{rows}{_scratch(given)}{_asked(step, upper)}{statics}
 {_indented(given)}
     for (int i = 0; i < {K}; i++) if (!lt_finite(prediction[i])) return {upper}_OVERFLOW;
     return {upper}_OK;
@@ -248,104 +199,3 @@ def _runtime(needs: set[str]) -> str:
         wanted.add(part)
         waiting += sections[part][0]
     return head + "".join(code for title, (_, code) in sections.items() if title in wanted)
-
-
-def _check(step: Step, name: str, vectors: Sequence[Vector], bound: float) -> str:
-    upper, K, F = name.upper(), step.outputs, len(step.encoder.static_names_)
-    if not vectors:
-        return ""
-    times = np.concatenate([vector.times for vector in vectors])
-    values = np.concatenate([vector.values for vector in vectors])
-    wanted = np.concatenate([vector.predictions for vector in vectors])
-    lengths = [len(vector.times) for vector in vectors]
-    statics = np.concatenate([vector.static for vector in vectors]) if F else np.zeros(1)
-    tables = [
-        _table("double", "times", times),
-        _table("float", "values", values),
-        _table("double", "wanted", wanted),
-        _table("float", "statics", statics),
-        _table("double", "spread", step.spread),
-        f"static const int lengths[{len(lengths)}] = {{{', '.join(map(str, lengths))}}};",
-    ]
-    return f"""/* Compares {name}.c with the library after each sample of {len(lengths)} series; 0 if they agree.
- * With -DMEASURE it says how long a sample takes. */
-#include "{name}.h"
-#include <math.h>
-#include <stdio.h>
-#ifdef MEASURE
-#include <time.h>
-#endif
-
-{chr(10).join(tables)}
-
-int main(void)
-{{
-    double largest = 0.0, prediction[{upper}_OUTPUTS];
-    int sample = 0;
-    for (int s = 0; s < {len(lengths)}; s++) {{
-        {name}_state state;
-        {name}_start(&state);
-        for (int k = 0; k < lengths[s]; k++, sample++) {{
-            int code = {name}_update(&state, times[sample], values + sample * {upper}_CHANNELS);
-            if (code == 0) code = {name}_predict(&state, statics + s * {upper}_STATICS, prediction);
-            if (code != 0) {{
-                printf("series %d, sample %d: code %d\\n", s, k, code);
-                return 2;
-            }}
-            for (int i = 0; i < {K}; i++) {{
-                const double apart = fabs(prediction[i] - wanted[sample * {K} + i]) / spread[i];
-                if (apart > largest) largest = apart;
-            }}
-        }}
-    }}
-    printf("samples %d\\nlargest difference %.3g\\n", sample, largest);
-#ifdef MEASURE
-    {{
-        const clock_t begin = clock();
-        int rounds = 0;
-        do {{
-            int at = 0;
-            for (int s = 0; s < {len(lengths)}; s++) {{
-                {name}_state state;
-                {name}_start(&state);
-                for (int k = 0; k < lengths[s]; k++, at++) {{
-                    if ({name}_update(&state, times[at], values + at * {upper}_CHANNELS) != 0) return 2;
-                    if ({name}_predict(&state, statics + s * {upper}_STATICS, prediction) != 0) return 2;
-                }}
-            }}
-            rounds++;
-        }} while (clock() - begin < CLOCKS_PER_SEC / 20);
-        printf("microseconds %.3g\\n", 1e6 * (double)(clock() - begin) / CLOCKS_PER_SEC / rounds / sample);
-    }}
-#endif
-    return largest <= {bound!r} ? 0 : 1;
-}}
-"""
-
-
-def _table(kind: str, name: str, numbers: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
-    flat = np.asarray(numbers).reshape(-1).tolist()
-    texts = ["NAN" if number != number else literal(number, kind) for number in flat]
-    rows = [", ".join(texts[start : start + 10]) for start in range(0, len(texts), 10)]
-    return f"static const {kind} {name}[{len(texts)}] = {{\n    " + ",\n    ".join(rows) + "};"
-
-
-def _named(step: Step, names: Sequence[str]) -> list[str]:
-    """Return each channel's name, with its categories."""
-    texts = []
-    for name in names:
-        labels = step.encoder.categories_.get(name, ())
-        codes = ", ".join(f"{k} = {label}" for k, label in enumerate(labels))
-        texts.append(f"{name}: {codes}" if labels else name)
-    return texts
-
-
-def _listed(array: str, texts: Sequence[str]) -> str:
-    """Return lines of a comment that say what the numbers of an array are."""
-    return "\n".join(f" *   {array}[{k}]  {_comment(text)}" for k, text in enumerate(texts))
-
-
-def _comment(text: str) -> str:
-    """Return a text that ends no comment, on one line, in ASCII."""
-    plain = text.encode("ascii", "replace").decode()
-    return re.sub(r"\s+", " ", plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("??", "? ?"))

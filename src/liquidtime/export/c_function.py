@@ -28,8 +28,19 @@ _FLOAT_CALLS = {
     "sigmoid": "lt_sigmoidf",
     "softplus": "lt_softplusf",
     "erf": "lt_erff",
+    "sin": "lt_sinf",
+    "cos": "lt_cosf",
 }
-_NEEDS = {"exp": "exp", "tanh": "exp", "sigmoid": "exp", "softplus": "softplus", "erf": "erf", "log": "log"}
+_NEEDS = {
+    "exp": "exp",
+    "tanh": "exp",
+    "sigmoid": "exp",
+    "softplus": "softplus",
+    "erf": "erf",
+    "log": "log",
+    "sin": "sin",
+    "cos": "sin",
+}
 
 
 @dataclass
@@ -196,7 +207,7 @@ class FunctionWriter:
         first = [*pieces.constant.tolist(), len(low.constant)]
         names = [
             self._array(seen),
-            self._constants.array("uint16_t", first),
+            self._constants.array("uint32_t", first),
             self._constants.array("float", low.constant.numpy()),
             self._constants.array("float", width.constant.numpy()),
         ]
@@ -244,7 +255,7 @@ class FunctionWriter:
             place[options["axis"]] += f" + {start}" if start else ""
             return self._expression(inputs[0], place)
         if kind == "take":
-            index = self._constants.array("uint16_t", options["index"])
+            index = self._constants.places(options["index"])
             return self._expression(inputs[0], [*at[:-1], f"{index}[{at[-1]}]"])
         if kind == "reshape":
             return self._reshaped(inputs[0], output, at)

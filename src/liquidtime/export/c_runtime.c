@@ -111,6 +111,20 @@ static float LT_UNUSED lt_erff(float x) /* Abramowitz and Stegun 7.1.26, to 1.5e
     p = 1.0f - p * t * lt_expf(-a * a);
     return x < 0.0f ? -p : p;
 }
+//@ sin
+static float LT_UNUSED lt_sinf(float x) /* of moderate x: the nearest multiple of pi is taken off, then the series */
+{
+    const int k = (int)(x * 0.318309886f + (x < 0.0f ? -0.5f : 0.5f));
+    const float r = (x - (float)k * 3.140625f) - (float)k * 9.67653590e-4f, s = r * r;
+    float p = -2.50521084e-8f;
+    p = p * s + 2.75573192e-6f;
+    p = p * s - 1.98412698e-4f;
+    p = p * s + 8.33333333e-3f;
+    p = p * s - 1.66666667e-1f;
+    p = r + r * s * p;
+    return k % 2 == 0 ? p : -p;
+}
+static float LT_UNUSED lt_cosf(float x) { return lt_sinf(x + 1.57079633f); }
 //@ softmax exp
 static void LT_UNUSED lt_softmax(const float *x, float *y, int n)
 {
@@ -160,23 +174,23 @@ static int LT_UNUSED lt_piece(float v, const float *low, const float *width, int
     return k;
 }
 //@ interpolate piece
-static void LT_UNUSED lt_interpolate(const float *seen, const uint16_t *first, const float *low, const float *width,
+static void LT_UNUSED lt_interpolate(const float *seen, const uint32_t *first, const float *low, const float *width,
                                      const float *rows, float *y, int columns, int units)
 {
     for (int q = 0; q < columns; q++) {
         float f;
-        const int p = first[q], k = lt_piece(seen[q], low + p, width + p, first[q + 1] - p, &f);
+        const int p = (int)first[q], k = lt_piece(seen[q], low + p, width + p, (int)first[q + 1] - p, &f);
         const float *a = rows + (size_t)(p + q + k) * (size_t)units, *b = a + units;
         for (int u = 0; u < units; u++) y[u] += a[u] + f * (b[u] - a[u]);
     }
 }
 //@ interpolate_q piece
-static void LT_UNUSED lt_interpolate_q(const float *seen, const uint16_t *first, const float *low, const float *width,
+static void LT_UNUSED lt_interpolate_q(const float *seen, const uint32_t *first, const float *low, const float *width,
                                        const int8_t *rows, const float *scale, float *y, int columns, int units)
 {
     for (int q = 0; q < columns; q++) {
         float f;
-        const int p = first[q], k = lt_piece(seen[q], low + p, width + p, first[q + 1] - p, &f);
+        const int p = (int)first[q], k = lt_piece(seen[q], low + p, width + p, (int)first[q + 1] - p, &f);
         const int8_t *a = rows + (size_t)(p + q + k) * (size_t)units, *b = a + units;
         const float s = scale[q];
         for (int u = 0; u < units; u++) y[u] += s * ((float)a[u] + f * (float)(b[u] - a[u]));

@@ -12,6 +12,7 @@ from liquidtime.data.encoding import SeriesEncoder
 from liquidtime.data.encoding.history import STATISTICS, History
 from liquidtime.data.encoding.scaling import Scaling
 from liquidtime.export.layout import Layout
+from liquidtime.export.operations import log1p
 
 Fields = dict[str, Tensor]
 """Parts of a state by name, each (B, n)."""
@@ -26,6 +27,8 @@ class Totals(NamedTuple):
     def add(self, values: Tensor, seen: Tensor, categorical: Tensor) -> Totals:
         """Return the sums with float32 values (B, C) added where `seen`; of a categorical channel the last replaces."""
         zero = torch.zeros((), dtype=torch.float64)
+        if categorical.numel() == 0:  # there are none
+            return Totals(self.total + torch.where(seen, values.double(), zero), self.number + seen.double())
         replaced = seen & categorical
         total = torch.where(replaced, zero, self.total) + torch.where(seen, values.double(), zero)
         return Totals(total, torch.where(replaced, zero, self.number) + seen.double())
@@ -67,14 +70,6 @@ class ScalingStep(nn.Module):
         if self._any_logged:
             raw = torch.where(self.logged, log1p(raw.clamp(min=0.0) / self.unit), raw)
         return ((torch.minimum(torch.maximum(raw, self.low), self.high) - self.mean) / self.scale).float()
-
-
-def log1p(v: Tensor) -> Tensor:
-    """Return log(1 + v) of float64 v >= 0 by the logarithm alone, to a few units in the last place."""
-    u = 1.0 + v
-    apart = u - 1.0
-    none = apart == 0
-    return torch.where(none, v, torch.log(u) * (v / torch.where(none, torch.ones_like(apart), apart)))
 
 
 class NewestTime:
@@ -138,7 +133,7 @@ class EncodingStep(nn.Module):
         self.width, self.time_scale, self.blocks = encoder.bin_width, encoder.time_scale_, encoder.blocks
         self.scaling = ScalingStep(encoder.scaling_)
         flags = [name in encoder.categories_ for name in encoder.channels_]
-        self.register_buffer("categorical", torch.tensor(flags))
+        self.register_buffer("categorical", torch.tensor(flags if any(flags) else [], dtype=torch.bool))
         places = [
             (c, k if flags[c] else -1)
             for c, name in enumerate(encoder.channels_)
@@ -263,10 +258,9 @@ class EncodingStep(nn.Module):
         some, first = sums["number"].clamp(min=1.0), sums["first_value"].double()
         shift = sums["total"] / some
         deviation = torch.sqrt((sums["squares"] / some - shift * shift).clamp(min=0.0))
-        least, largest = sums["least"].double(), sums["largest"].double()
-        each = [first + shift, least, largest, deviation, first, log1p(sums["number"])]
-        table = torch.cat([torch.where(sums["number"] > 0, part, torch.zeros_like(part)) for part in each], dim=-1)
-        return table[:, self.positions].float()
+        least, largest = sums["least"], sums["largest"]
+        each = [first + shift, least, largest, deviation, first, log1p(sums["number"])]  # all 0 before the first value
+        return torch.cat([part.float() for part in each], dim=-1)[:, self.positions]
 
 
 class StaticStep(nn.Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,13 @@ import torch
 from liquidtime.data import SeriesSet
 from liquidtime.data.encoding.alignment import aligned
 from liquidtime.errors import wrong_shape
+from liquidtime.export.forecast_step import ForecastStep
+from liquidtime.export.graphs import advance_graph, read_graph
 from liquidtime.export.quantise import quantised, with_weights
 from liquidtime.export.run import run
-from liquidtime.export.step import Step, part_of, read_graph, step_graph
+from liquidtime.export.step import FlatState, Step
 from liquidtime.export.trace import Graph
-from liquidtime.export.vectors import Vector, as_tensors
+from liquidtime.export.vectors import Questions, Vector, as_tensors
 from liquidtime.tasks.classification import Classification, codes_of
 from liquidtime.tasks.regression import Regression
 from liquidtime.training import METRICS
@@ -25,7 +27,7 @@ from liquidtime.training import METRICS
 
 def graphs_of(step: Step, int8: bool) -> tuple[Graph, Graph]:
     """Return the graphs of a sample and of a prediction, with the weights that 8 bits hold where `int8`."""
-    advance, read = part_of(step_graph(step), ("doubles_after", "floats_after")), read_graph(step)
+    advance, read = advance_graph(step), read_graph(step)
     if not int8:
         return advance, read
     matrices = quantised([advance, read])
@@ -38,10 +40,10 @@ def predictions(step: Step, vectors: Sequence[Vector]) -> list[Vector]:
     changed = []
     for vector in vectors:
         rows: list[npt.NDArray[np.float64]] = []
-        state: Any = step.start(1)
-        for t, values in zip(vector.times, vector.values, strict=True):
+        state: Any = start_of(step, vector)
+        for k, (t, values) in enumerate(zip(vector.times, vector.values, strict=True)):
             state = _advanced(advance, state, np.array([t]), values[None])
-            rows.append(_read(read, state, vector.static[None])[0])
+            rows.append(_read(read, state, vector.static[None], _asked(vector.questions, k))[0])
         changed.append(dataclasses.replace(vector, predictions=np.stack(rows)))
     return changed
 
@@ -89,7 +91,7 @@ def change_in_words(
                 for one, other in zip(vectors, changed, strict=True)
             ]
         )
-        unit = " standard deviations of the targets" if step.task == "regression" else ""
+        unit = "" if step.has_chances else " standard deviations of the targets"
         text = (
             f"predictions on the test vectors change by {apart.mean():.2g} on average, {apart.max():.2g} at most{unit}"
         )
@@ -108,16 +110,39 @@ def change_in_words(
     return f"on {len(data):,} series: " + ", ".join(parts)
 
 
+def start_of(step: Step, vector: Vector) -> FlatState:
+    """Return the state of a test vector before its first sample."""
+    state = step.start(1)
+    if isinstance(step, ForecastStep) and step.clock and vector.questions and vector.questions.origin is not None:
+        state.doubles[0, step.clock["origin"].start] = vector.questions.origin
+        state.doubles[0, step.clock["dated"].start] = 1.0
+    return state
+
+
+def _asked(questions: Questions | None, k: int) -> dict[str, torch.Tensor]:
+    """Return what is asked after sample k, by the names of a graph's inputs."""
+    if questions is None:
+        return {}
+    future, given = as_tensors(questions.future[k : k + 1])
+    times = {
+        name: torch.from_numpy(part[k : k + 1])
+        for name, part in (("asked", questions.asked), ("coverage", questions.coverage))
+    }
+    return times | {"future": future, "given": given}
+
+
 def _advanced(graph: Graph, state: Any, times: npt.NDArray[Any], values: npt.NDArray[Any]) -> tuple[Any, Any]:
     row, seen = as_tensors(values)
     given = {"doubles": state[0], "floats": state[1], "t": torch.from_numpy(times), "values": row, "seen": seen}
     none = torch.zeros(len(times), 0)
-    after = run(graph, given | {"static": none, "known": none})
+    after = run(graph, {name: (given | {"static": none, "known": none})[name] for name in graph.inputs})
     return after["doubles_after"], after["floats_after"]
 
 
-def _read(graph: Graph, state: Any, static: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _read(
+    graph: Graph, state: Any, static: npt.NDArray[Any], asked: Mapping[str, torch.Tensor] | None = None
+) -> npt.NDArray[np.float64]:
     row, known = as_tensors(static)
-    given = {"doubles": state[0], "floats": state[1], "static": row, "known": known}
+    given = {"doubles": state[0], "floats": state[1], "static": row, "known": known, **(asked or {})}
     predicted: npt.NDArray[np.float64] = run(graph, given)["prediction"].numpy()
     return predicted

@@ -10,6 +10,7 @@ import numpy as np
 from liquidtime._version import __version__
 from liquidtime.data.encoding.scaling import Scaling
 from liquidtime.estimators.live import fingerprint_of
+from liquidtime.export.forecast_step import ForecastStep
 from liquidtime.export.layout import FORMAT
 from liquidtime.export.step import Step
 from liquidtime.export.vectors import BOUND
@@ -28,7 +29,8 @@ def manifest(step: Step, target: str, real_vectors: bool) -> dict[str, Any]:
     """
     encoder, layout = step.encoder, step.layout
     unit = encoder.time_unit_
-    return {
+    further = _of_forecasts(step) if isinstance(step, ForecastStep) else {}
+    return further | {
         "format": FORMAT,
         "made_by": f"liquidtime {__version__}",
         "target": target,
@@ -57,9 +59,22 @@ def manifest(step: Step, target: str, real_vectors: bool) -> dict[str, Any]:
         },
         "bound": {
             "largest_difference": BOUND,
-            "in": "standard deviations of the training targets" if step.task == "regression" else "probabilities",
+            "unit": step.spread.tolist(),
+            "in": "probabilities" if step.has_chances else "standard deviations of the training targets",
         },
         "test_vectors": {"file": "vectors.json", "of": "real data" if real_vectors else "made-up series"},
+    }
+
+
+def _of_forecasts(step: ForecastStep) -> dict[str, Any]:
+    return {
+        "targets": step.targets,
+        "known_channels": step.known_channels,
+        "horizon": step.horizon,
+        "calendar": step.calendar,
+        "coverage": "share of values that intervals hold, over 0 and at most 0.99",
+        "memory": f"the {step.recent.capacity} newest values of each target; `recent: lost` in the state counts those "
+        f"that were forgotten within {step.recent.reach:g} of the newest",
     }
 
 

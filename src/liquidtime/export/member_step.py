@@ -85,16 +85,18 @@ class MemberStep(nn.Module):
         self.register_buffer("weight", network.hidden.weight[:, : 3 * H].detach().clone())
         self.register_buffer("bias", network.hidden.bias.detach().clone())
         self.read_out = network.read_out
-        names = {f"h{k}": (size, "state of the layer") for k, size in enumerate(self.layer.sizes)}
-        names |= {"total": (H, "sum of the layer's outputs"), "largest": (H, "largest of the layer's outputs")}
-        of = f"member {member}: "
+        names = [f"h{k}, state of the layer" for k in range(len(self.layer.sizes))]
+        names += ["sum of the layer's outputs", "largest of the layer's outputs"]
+        self.parts = [*self.layer.sizes, H, H]
+        of, held = (
+            f"member {member}: ",
+            "; ".join(f"{name} ({size})" for name, size in zip(names, self.parts, strict=True)),
+        )
         self.fields = {
-            f"{when}_{name}": layout.add(of + f"{name} {when}", "float", size, f"{text}, {when} the open step")
+            when: layout.add(of + when, "float", sum(self.parts), f"{when} the open step: {held}")
             for when in ("before", "after")
-            for name, (size, text) in names.items()
         }
         self.fields["y"] = layout.add(of + "output", "float", H, "output of the layer after the open step")
-        self._names = list(names)
 
     def advance(self, state: Fields, step: OpenStep, opens: Tensor, steps: Tensor) -> Fields:
         """Return the network's state after the open step.
@@ -105,18 +107,17 @@ class MemberStep(nn.Module):
             opens: (B, 1) whether the sample opened it; else it is taken again from the state before it.
             steps: (B, 1) number of steps, the open one included.
         """
-        before = {name: torch.where(opens, state[f"after_{name}"], state[f"before_{name}"]) for name in self._names}
-        y, h = self.layer(step.x, tuple(before[f"h{k}"] for k in range(len(self.layer.sizes))), step.dt)
-        after = {f"h{k}": part for k, part in enumerate(h)}
-        after["total"] = before["total"] + y
-        after["largest"] = torch.where(steps > 1, torch.maximum(before["largest"], y), y)
-        fields = {f"before_{name}": part for name, part in before.items()}
-        return fields | {f"after_{name}": part for name, part in after.items()} | {"y": y}
+        before = torch.where(opens, state["after"], state["before"])
+        *h, total, largest = torch.split(before, self.parts, dim=-1)
+        y, after = self.layer(step.x, tuple(h), step.dt)
+        largest = torch.where(steps > 1, torch.maximum(largest, y), y)
+        return {"before": before, "after": torch.cat([*after, total + y, largest], dim=-1), "y": y}
 
     def read(self, state: Fields, step: OpenStep, steps: Tensor, static: Tensor) -> Tensor:
         """Return (B, K) the outputs."""
-        mean = state["after_total"] / steps.clamp(min=1.0).float()
-        pooled = linear(torch.cat([state["y"], mean, state["after_largest"]], dim=-1), self.weight, self.bias)
+        *_, total, largest = torch.split(state["after"], self.parts, dim=-1)
+        mean = total / steps.clamp(min=1.0).float()
+        pooled = linear(torch.cat([state["y"], mean, largest], dim=-1), self.weight, self.bias)
         if len(self.rows):
             seen = torch.cat([step.x, step.history, static], dim=-1)[:, self.columns]
             parts = (self.knots, self.pieces, self.low, self.width, self.corners, self.rows)

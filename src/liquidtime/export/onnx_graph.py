@@ -22,7 +22,8 @@ TYPES = {
 _PLAIN = {
     "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min", "neg": "Neg", "abs": "Abs",
     "exp": "Exp", "log": "Log", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus", "relu": "Relu",
-    "erf": "Erf", "sqrt": "Sqrt", "floor": "Floor", "eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater",
+    "erf": "Erf", "sqrt": "Sqrt", "floor": "Floor", "sin": "Sin", "cos": "Cos",
+    "eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater",
     "ge": "GreaterOrEqual", "and": "And", "or": "Or", "not": "Not", "where": "Where",
 }  # fmt: skip
 
@@ -71,13 +72,36 @@ class Nodes:
         batched = min(given_as, key=lambda name: len(given_as[name].shape))
         self._batch, self._shapes = inputs[batched], {}
         self._batch_rank = 1 + len(given_as[batched].shape)
+        names |= self._split_inputs(graph, inputs)
         for operation in graph.operations:
+            if id(operation.output) in names:
+                continue
             given = [
-                self.constant(_array(value)) if value.constant is not None else names[id(value)]
-                for value in operation.inputs
+                names[id(value)]
+                if value.constant is None
+                else ""
+                if operation.kind == "linears" and place == 1
+                else self.constant(_array(value))
+                for place, value in enumerate(operation.inputs)
             ]
             names[id(operation.output)] = self._add_operation(operation, given)
         return {name: names[id(value)] for name, value in graph.outputs.items()}
+
+    def _split_inputs(self, graph: Graph, inputs: Mapping[str, str]) -> dict[int, str]:
+        """Cut each input whose parts are read into these by one node; return their names by the values they are."""
+        names: dict[int, str] = {}
+        for name, source in graph.inputs.items():
+            cuts = [each for each in graph.operations if each.kind == "slice" and each.inputs[0] is source]
+            cuts.sort(key=lambda each: (each.options["start"], each.options["stop"]))
+            bounds = [bound for each in cuts for bound in (each.options["start"], each.options["stop"])]
+            if len(cuts) < 2 or bounds != sorted(bounds) or len(source.shape) != 1:
+                continue
+            edges = sorted({0, *bounds, source.shape[0]})
+            outputs = {edge: f"{self.prefix}{name}_from_{edge}" for edge in edges[:-1]}
+            sizes = self.constant(np.diff(edges).astype(np.int64))
+            self.nodes.append(helper.make_node("Split", [inputs[name], sizes], list(outputs.values()), axis=1))
+            names |= {id(each.output): outputs[each.options["start"]] for each in cuts}
+        return names
 
     def _add_operation(self, operation: Operation, given: list[str]) -> str:
         kind, options, output = operation.kind, operation.options, operation.output
@@ -89,6 +113,8 @@ class Nodes:
             return self.add("Cast", given, to=TYPES[output.dtype])
         if kind == "linear":
             return self.add("Gemm", given, transB=1)
+        if kind == "linears":
+            return self._linears(operation, given)
         if kind == "sum":
             axes = self.constant(np.array([options["axis"] + 1]))
             return self.add("ReduceSum", [given[0], axes], keepdims=int(options["keep"]))
@@ -108,6 +134,16 @@ class Nodes:
             return self.add("Expand", [number, self._shape_of(output)])
         assert kind == "interpolate", kind
         return self._interpolate(given)
+
+    def _linears(self, operation: Operation, given: list[str]) -> str:
+        """Add a product for each lane, of weights (lanes, n, m) and vectors (B, lanes, m)."""
+        weight = operation.inputs[1].constant
+        assert weight is not None
+        axis = self.constant(np.array([2]))
+        wide = self.add("Unsqueeze", [given[0], axis])
+        turned = self.constant(np.ascontiguousarray(weight.numpy().transpose(0, 2, 1)))
+        made = self.add("Squeeze", [self.add("MatMul", [wide, turned]), axis])
+        return self.add("Add", [made, given[2]]) if len(given) > 2 else made
 
     def _concat(self, operation: Operation, given: list[str]) -> str:
         """Join parts, of which constants have no axis of series yet."""

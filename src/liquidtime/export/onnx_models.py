@@ -1,4 +1,4 @@
-"""The ONNX models of a step: one sample at a time, and whole series; and that of a bare layer."""
+"""The ONNX models of a step: one sample at a time, whole series, and forecasts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
-from liquidtime.cells import Cell
-from liquidtime.export.member_step import LayerStep
+from liquidtime.export.forecast_step import ForecastStep
+from liquidtime.export.graphs import advance_graph, read_graph, step_graph
+from liquidtime.export.lanes import with_lanes
 from liquidtime.export.onnx_graph import Nodes, declared, model_of
-from liquidtime.export.simplify import simplified
-from liquidtime.export.step import Step, part_of, read_graph, step_graph
-from liquidtime.export.trace import Graph, Value, trace
-from liquidtime.layers import Recurrent
+from liquidtime.export.step import Step
+from liquidtime.export.trace import Graph, Value
 
 STATE = ("doubles", "floats")
 
@@ -27,30 +26,48 @@ def step_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     observed, and `static` (B, F) likewise, where there are static features. Outputs `doubles_after`, `floats_after` and
     `prediction` (B, K).
     """
-    graph, nodes = step_graph(step), Nodes()
-    names = {name: name for name in (*STATE, "t")} | _observed(nodes, graph, ("values", "seen"))
-    names |= _observed(nodes, graph, ("static", "known"))
-    outputs = nodes.add_graph(graph, names)
-    for name, made in outputs.items():
-        nodes.add("Identity", [made], name)
-    given = [name for name in (*STATE, "t", "values", "static") if graph.inputs[name].shape != (0,)]
-    return model_of(
-        "step",
-        nodes,
-        [declared(name, graph.inputs[name]) for name in given],
-        [declared(name, value) for name, value in graph.outputs.items()],
-        metadata,
-    )
+    return _plain_model("step", with_lanes(step_graph(step), step.layout), metadata)
+
+
+def forecast_model(step: ForecastStep, metadata: Mapping[str, str]) -> onnx.ModelProto:
+    """Return the model of a forecast from the states of B series.
+
+    Inputs `doubles` and `floats`, `static` (B, F) as in `step_model`, `asked` (B,) the times, `coverage` (B,) of the
+    intervals, and `future` (B, K) the known channels at those times, NaN for those that stay as they are, where there
+    are any. Output `prediction` (B, 3C): forecasts, lower and upper ends.
+    """
+    return _plain_model("forecast", with_lanes(read_graph(step), step.layout), metadata)
+
+
+def _plain_model(name: str, graph: Graph, metadata: Mapping[str, str]) -> onnx.ModelProto:
+    """Return a graph as a model, with one input for numbers and whether they are there."""
+    nodes = Nodes()
+    flags = {"values": "seen", "static": "known", "future": "given"}
+    names: dict[str, str] = {}
+    given = []
+    for own, value in graph.inputs.items():
+        if own in flags.values():
+            continue
+        if own in flags:
+            names |= _observed(nodes, graph, (own, flags[own]))
+        else:
+            names[own] = own
+        if value.shape != (0,):
+            given.append(declared(own, value))
+    for output, made in nodes.add_graph(graph, names).items():
+        nodes.add("Identity", [made], output)
+    return model_of(name, nodes, given, [declared(own, value) for own, value in graph.outputs.items()], metadata)
 
 
 def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     """Return the model of whole series: a `Scan` over the very step of `step_model`, then its prediction.
 
     Inputs `times` (B, T), `values` (B, T, C) with NaN for not observed, `lengths` (B,) samples of each series, of which
-    those behind change nothing, and `static` (B, F) where there are static features. Output `prediction` (B, K).
+    those behind change nothing, and `static` (B, F) where there are static features. Output `prediction` (B, K). Of a
+    forecaster also the inputs of `forecast_model`, and `origin` (B,), the zero of a series' clock in time units since
+    1970 or NaN, where it knows the calendar.
     """
-    whole = step_graph(step)
-    advance, read = part_of(whole, ("doubles_after", "floats_after")), read_graph(step)
+    advance, read = (with_lanes(graph, step.layout) for graph in (advance_graph(step), read_graph(step)))
     inside = _live_step(advance)
     nodes = Nodes()
     B = nodes.add("Shape", ["lengths"])
@@ -59,7 +76,10 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
         size = np.array(advance.inputs[name].shape, dtype=np.int64)
         kind = np.float64 if name == "doubles" else np.float32
         zero = nodes.constant(np.zeros((), dtype=kind))
-        starts.append(nodes.add("Expand", [zero, nodes.add("Concat", [B, nodes.constant(size)], axis=0)]))
+        dated = _dated(nodes, step) if name == "doubles" else []
+        size = size - len(dated)
+        first = nodes.add("Expand", [zero, nodes.add("Concat", [B, nodes.constant(size)], axis=0)])
+        starts.append(nodes.add("Concat", [first, *dated], axis=1) if dated else first)
     T = nodes.add("Slice", [nodes.add("Shape", ["times"]), *(nodes.constant(np.array([at])) for at in (1, 2))])
     T = nodes.add("Squeeze", [T, nodes.constant(np.array([0]))])
     zero, one = (nodes.constant(np.array(number, dtype=np.int64)) for number in (0, 1))
@@ -73,6 +93,11 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
         )
     )
     names = dict(zip(STATE, after, strict=True)) | _observed(nodes, read, ("static", "known"))
+    asked: list[str] = [name for name in ("asked", "coverage") if name in read.inputs]
+    names |= {name: name for name in asked}
+    if "future" in read.inputs:
+        names |= _observed(nodes, read, ("future", "given"))
+        asked += ["future"] if read.inputs["future"].shape != (0,) else []
     nodes.add("Identity", [nodes.add_graph(read, names)["prediction"]], "prediction")
     inputs = [
         declared("times", advance.inputs["t"], ["T"]),
@@ -81,76 +106,22 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     ]
     if read.inputs["static"].shape != (0,):
         inputs.append(declared("static", read.inputs["static"]))
+    inputs += [declared(name, read.inputs[name]) for name in asked]
+    if isinstance(step, ForecastStep) and step.clock:
+        inputs.append(helper.make_tensor_value_info("origin", TensorProto.DOUBLE, ["B"]))
     return model_of("series", nodes, inputs, [declared("prediction", read.outputs["prediction"])], metadata)
 
 
-def layer_model(layer: Recurrent) -> onnx.ModelProto:
-    """Return the model of a bare layer over whole sequences: a `Scan` over one step of its cells.
-
-    Inputs `x` (B, T, D), `dt` (B, T), and for each part of the state `h0`, `h0_1`, … (L, B, ·); outputs `y` (B, T, ·),
-    and `h`, `h_1`, … after the last sample. With `batch_first=False` the first two axes of x, dt and y change places.
-
-    Raises:
-        ValueError: a layer in both directions, or one with an operation that has no counterpart.
-
-    """
-    step = LayerStep(layer.eval()).eval()
-    sizes = {f"s{k}": torch.zeros(1, size) for k, size in enumerate(step.sizes)}
-    example = {"x": torch.zeros(1, layer.input_size), "dt": torch.zeros(1)} | sizes
-
-    def run(x: torch.Tensor, dt: torch.Tensor, *state: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        y, after = step(x, state, dt)
-        return (y, *after)
-
-    graph = simplified(trace(run, example, ("y", *(f"{name}_after" for name in sizes))))
-    body = Nodes("body_")
-    outputs = body.add_graph(graph, {name: f"body_{name}" for name in graph.inputs})
-    ordered = [*(f"{name}_after" for name in sizes), "y"]
-    for name in ordered:
-        body.add("Identity", [outputs[name]], f"body_{name}")
-    inside = helper.make_graph(
-        body.nodes,
-        "one step",
-        [declared(f"body_{name}", graph.inputs[name]) for name in (*sizes, "x", "dt")],
-        [declared(f"body_{name}", graph.outputs[name]) for name in ordered],
-        list(body.constants.values()),
-    )
-    nodes, L = Nodes(), layer.num_layers
-    cell = layer.cells[0]
-    assert isinstance(cell, Cell)
-    parts = ["" if k == 0 else f"_{k}" for k in range(len(cell.state_sizes))]
-    starts = [
-        nodes.add("Gather", [f"h0{part}", nodes.constant(np.array(row, dtype=np.int64))], axis=0)
-        for row in range(L)
-        for part in parts
-    ]
-    ends = [f"end_{row}{part}" for row in range(L) for part in parts]
-    axis = 1 if layer.batch_first else 0
-    nodes.nodes.append(
-        helper.make_node(
-            "Scan", [*starts, "x", "dt"], [*ends, "y"], body=inside, num_scan_inputs=2,
-            scan_input_axes=[axis, axis], scan_output_axes=[axis],
-        )
-    )  # fmt: skip
-    front = nodes.constant(np.array([0]))
-    for part in parts:
-        rows = [nodes.add("Unsqueeze", [f"end_{row}{part}", front]) for row in range(L)]
-        nodes.add("Concat", rows, f"h{part}", axis=0)
-    axes = ["B", "T"] if layer.batch_first else ["T", "B"]
-
-    def flat(name: str, *shape: int | str) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
-
-    states: list[tuple[str, list[int | str]]] = [
-        (part, [L, "B", size]) for part, size in zip(parts, cell.state_sizes, strict=True)
-    ]
-    inputs = [
-        flat("x", *axes, layer.input_size),
-        flat("dt", *axes),
-        *(flat(f"h0{part}", *rest) for part, rest in states),
-    ]
-    results = [flat("y", *axes, layer.output_size), *(flat(f"h{part}", *rest) for part, rest in states)]
-    return model_of("layer", nodes, inputs, results, {})
+def _dated(nodes: Nodes, step: Step) -> list[str]:
+    """Return the last two doubles of a state, (B, 1) each, from the input `origin`, where a model has them."""
+    if not isinstance(step, ForecastStep) or not step.clock:
+        return []
+    assert [field.start for field in step.clock.values()] == [step.layout.doubles - 2, step.layout.doubles - 1]
+    origin = nodes.add("Unsqueeze", ["origin", nodes.constant(np.array([1]))])
+    missing = nodes.add("IsNaN", [origin])
+    zero = nodes.constant(np.zeros((), dtype=np.float64))
+    known = nodes.add("Cast", [nodes.add("Not", [missing])], to=TensorProto.DOUBLE)
+    return [nodes.add("Where", [missing, zero, origin]), known]
 
 
 def _observed(nodes: Nodes, graph: Graph, names: tuple[str, str]) -> dict[str, str]:
@@ -170,7 +141,7 @@ def _live_step(advance: Graph) -> onnx.GraphProto:
     missing = body.add("IsNaN", ["body_values"])
     zero = body.constant(np.zeros((), dtype=np.float32))
     inputs |= {"values": body.add("Where", [missing, zero, "body_values"]), "seen": body.add("Not", [missing])}
-    outputs = body.add_graph(advance, inputs | {"static": "", "known": ""})
+    outputs = body.add_graph(advance, {name: inputs.get(name, "") for name in advance.inputs})
     here = body.add("Unsqueeze", ["body_live", body.constant(np.array([1]))])
     for name in STATE:
         body.add("Where", [here, outputs[f"{name}_after"], f"body_{name}"], f"body_{name}_after")

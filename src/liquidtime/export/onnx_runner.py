@@ -3,6 +3,7 @@
     model = Model("folder")
     model.update("patient 7", 3.5, {"HR": 80})          # one sample of a live series: the prediction so far
     model.predict_proba([(times, values), …])           # whole series, values (T, C) with NaN for what is not observed
+    model.forecast("patient 7", [1.0, 6.0], intervals=0.9)      # of a forecaster, after its samples
 
 `python runner.py` compares the model with the test vectors beside it.
 """
@@ -12,8 +13,9 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime
@@ -33,13 +35,19 @@ class Model:
         if self.manifest["format"] != 1:
             raise ValueError(f"the model is of format {self.manifest['format']}, this runner reads format 1")
         self.classes: list[Any] | None = self.manifest["classes"]
+        self.forecasts = self.manifest["task"] == "forecasting"
         self._options = onnxruntime.SessionOptions()
         self._options.intra_op_num_threads = self._options.inter_op_num_threads = threads
+        self._options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._columns = {name: _Columns(self.manifest[name]) for name in ("channels", "static")}
+        self._fields = {field["name"]: field["start"] for field in self.manifest["state"]["fields"]}
         self._sessions: dict[str, Any] = {}
         self._live: dict[Any, _Series] = {}
 
-    def update(self, id: Any, t: Any, values: Any, static: dict[str, Any] | None = None) -> np.ndarray[Any, Any]:
+    def update(self, id: Any, t: Any, values: Any, static: dict[str, Any] | None = None) -> np.ndarray[Any, Any] | None:
         """Take one sample of the live series `id` and return (K,) its prediction from all samples so far.
+
+        A forecaster returns None; ask `forecast`.
 
         Args:
             id: of the series; a new one starts.
@@ -49,19 +57,89 @@ class Model:
         """
         series = self._live.get(id)
         if series is None:
-            series = _Series(self._start(), self._row("static", static or {}))
+            series = _Series(self._start(), self._columns["static"].row(static or {}))
         elif static is not None:
             raise ValueError(f"the static features of the series {id!r} were set by its first sample; call reset first")
         clock, time = series.clock.read(t, self.manifest["nanoseconds_per_time_unit"])
         if series.newest is not None and time < series.newest:
             raise ValueError(f"`t` must not be before the sample before it, at {series.newest}; got {time}")
-        feed = {**series.state, "t": np.array([time]), "values": self._row("channels", values)}
-        doubles, floats, prediction = self._run("step", feed, series.static)
-        if not (np.isfinite(doubles).all() and np.isfinite(floats).all() and np.isfinite(prediction).all()):
+        state = series.state
+        if series.newest is None and clock.origin is not None and self.manifest.get("calendar"):
+            state = self._dated(state, clock.origin / self.manifest["nanoseconds_per_time_unit"])
+        feed = {**state, "t": np.array([time]), "values": self._columns["channels"].row(values)}
+        after = self._run("step", feed, {} if self.forecasts else {"static": series.static})
+        if not _finite(after):
             raise ValueError(f"the sample at t = {t!r} gives numbers that float32 cannot hold; it was not taken")
-        state = {"doubles": doubles, "floats": floats}
-        self._live[id] = _Series(state, series.static, clock, time)
-        return np.asarray(prediction[0])
+        self._live[id] = _Series({"doubles": after[0], "floats": after[1]}, series.static, clock, time)
+        return None if self.forecasts else after[2][0]
+
+    def forecast(
+        self,
+        id: Any,
+        horizons: Any,
+        *,
+        intervals: float | None = None,
+        known: dict[str, Any] | None = None,
+    ) -> Any:
+        """Return (Q, C) forecasts of the live series `id`; with `intervals` a `Forecast` of three such.
+
+        Args:
+            id: of the series.
+            horizons: (Q,) times after its newest sample (of bins: its bin).
+            intervals: the share of values that intervals are to hold, over 0 and at most 0.99.
+            known: the future of known channels, a number or (Q,) of them by name; those left out stay as they are.
+        """
+        self._check_forecasts(True)
+        series = self._live.get(id)
+        if series is None:
+            raise ValueError(f"`id` must be of a live series; {id!r} has had no sample yet. Call update first.")
+        ahead = _horizons(horizons)
+        now = series.state["doubles"][0, self._fields["scale 0: step"]]
+        if series.state["doubles"][0, self._fields["recent: lost"]] > 0:
+            warnings.warn(f"series {id!r} is denser than the model remembers: see `memory` in model.json", stacklevel=2)
+        Q = len(ahead)
+        feed = {name: np.repeat(part, Q, axis=0) for name, part in series.state.items()}
+        asked = self._asked(now + ahead, intervals, _future(known, self.manifest["known_channels"], Q))
+        said = self._run("forecast", feed | asked, {"static": np.repeat(series.static, Q, axis=0)})[0]
+        return self._as_forecast(said, intervals)
+
+    def forecast_series(
+        self,
+        series: list[Any],
+        horizons: Any,
+        static: list[dict[str, Any]] | None = None,
+        *,
+        intervals: float | None = None,
+        origins: Any = None,
+    ) -> Any:
+        """Return (S, Q, C) forecasts after whole series; with `intervals` a `Forecast` of three such.
+
+        Args:
+            series: as in `predict_proba`; samples at their ends that hold known channels alone are their future.
+            horizons: (Q,) times after each series' last sample.
+            static: likewise.
+            intervals: as in `forecast`.
+            origins: (S,) time stamps of the zero of each series' clock, NaT where there is none; None for none.
+        """
+        self._check_forecasts(True)
+        names = [each["name"] for each in self.manifest["channels"]]
+        known = [names.index(name) for name in self.manifest["known_channels"]]
+        whole, ahead = series, _horizons(horizons)
+        series = [_observed(times, np.asarray(values, dtype=np.float32), known) for times, values in whole]
+        feed = self._whole(series)
+        last = np.array([times[-1] if len(times) else 0.0 for times, _ in series])
+        if self.manifest.get("calendar"):
+            stamps = np.full(len(series), "NaT", "datetime64[ns]") if origins is None else np.asarray(origins)
+            ticks = stamps.astype("datetime64[ns]").astype(np.int64)
+            own = ticks / self.manifest["nanoseconds_per_time_unit"]
+            feed["origin"] = np.where(np.isnat(stamps), np.nan, own)
+        features = self._statics(static, len(series))
+        each = []
+        for gap in ahead:
+            future = np.array([_known_by(one[0], one[1], t, known) for one, t in zip(whole, last + gap, strict=True)])
+            asked = self._asked(last + gap, intervals, future.reshape(len(series), len(known)))
+            each.append(self._run("series", feed | asked, {"static": features})[0])
+        return self._as_forecast(np.stack(each, axis=1), intervals)
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""
@@ -77,19 +155,9 @@ class Model:
             series: (times (T,), values (T, C)) of each, categories by their position.
             static: static features of each, by name.
         """
-        lengths = np.array([len(times) for times, _ in series], dtype=np.int64)
-        B, T, C = len(series), max(1, int(lengths.max(initial=0))), len(self.manifest["channels"])
-        times, values = np.zeros((B, T)), np.full((B, T, C), np.nan, dtype=np.float32)
-        for b, (t, v) in enumerate(series):
-            t, v = np.asarray(t, dtype=np.float64), np.asarray(v, dtype=np.float32)
-            if v.shape != (len(t), C) and len(t):
-                raise ValueError(f"series {b} must have values of shape {(len(t), C)}; got {v.shape}")
-            if not np.isfinite(t).all() or (np.diff(t) < 0).any() or np.isinf(v).any():
-                raise ValueError(f"series {b} must have finite times in order, and no infinite values")
-            times[b, : len(t)], values[b, : len(t)] = t, v.reshape(len(t), C)
-        features = [self._row("static", named) for named in (static or [{}] * B)]
-        feed = {"times": times, "values": values, "lengths": lengths}
-        return np.asarray(self._run("series", feed, np.concatenate(features) if features else np.zeros((0, 0)))[0])
+        self._check_forecasts(False)
+        feed = self._whole(series)
+        return np.asarray(self._run("series", feed, {"static": self._statics(static, len(series))})[0])
 
     def predict(self, series: list[Any], static: list[dict[str, Any]] | None = None) -> list[Any]:
         """Return the class of each series, by the model's threshold if it has one; of a regressor its values.
@@ -103,13 +171,56 @@ class Model:
         places = outputs.argmax(axis=1) if threshold is None else (outputs[:, 1] >= threshold).astype(int)
         return [self.classes[k] for k in places]
 
-    def _run(self, name: str, feed: dict[str, Any], static: np.ndarray[Any, Any]) -> Any:
-        if name not in self._sessions:
+    def _whole(self, series: list[Any]) -> dict[str, Any]:
+        """Return whole series, padded."""
+        lengths = np.array([len(times) for times, _ in series], dtype=np.int64)
+        B, T, C = len(series), max(1, int(lengths.max(initial=0))), len(self.manifest["channels"])
+        times, values = np.zeros((B, T)), np.full((B, T, C), np.nan, dtype=np.float32)
+        for b, (t, v) in enumerate(series):
+            t, v = np.asarray(t, dtype=np.float64), np.asarray(v, dtype=np.float32)
+            if v.shape != (len(t), C) and len(t):
+                raise ValueError(f"series {b} must have values of shape {(len(t), C)}; got {v.shape}")
+            if not np.isfinite(t).all() or (np.diff(t) < 0).any() or np.isinf(v).any():
+                raise ValueError(f"series {b} must have finite times in order, and no infinite values")
+            times[b, : len(t)], values[b, : len(t)] = t, v.reshape(len(t), C)
+        return {"times": times, "values": values, "lengths": lengths}
+
+    def _statics(self, static: list[dict[str, Any]] | None, B: int) -> np.ndarray[Any, Any]:
+        rows = [self._columns["static"].row(named) for named in (static or [{}] * B)]
+        return np.concatenate(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+
+    def _asked(self, times: Any, intervals: float | None, future: np.ndarray[Any, Any]) -> dict[str, Any]:
+        if intervals is not None and not 0.0 < intervals <= 0.99:
+            raise ValueError(f"`intervals` must be a share over 0 and at most 0.99, or None; got {intervals!r}")
+        asked = {"asked": np.asarray(times), "coverage": np.full(len(times), 0.9 if intervals is None else intervals)}
+        return asked | ({"future": future} if future.shape[1] else {})
+
+    def _as_forecast(self, said: np.ndarray[Any, Any], intervals: float | None) -> Any:
+        if not np.isfinite(said).all():
+            raise ValueError("the forecasts are not finite numbers: the times asked for, or the values, are too large")
+        parts = np.split(said, 3, axis=-1)
+        return parts[0] if intervals is None else Forecast(*parts)
+
+    def _check_forecasts(self, wanted: bool) -> None:
+        if self.forecasts != wanted:
+            other = "forecast or forecast_series" if self.forecasts else "update, predict or predict_proba"
+            raise ValueError(f"the model is for {self.manifest['task']}; call {other}")
+
+    def _dated(self, state: dict[str, Any], origin: float) -> dict[str, Any]:
+        """Return a state of which the zero of the clock is known."""
+        doubles = state["doubles"].copy()
+        doubles[0, self._fields["origin"]], doubles[0, self._fields["dated"]] = origin, 1.0
+        return {**state, "doubles": doubles}
+
+    def _run(self, name: str, feed: dict[str, Any], static: dict[str, Any]) -> Any:
+        session = self._sessions.get(name)
+        if session is None:
             path = str(self.folder / f"{name}.onnx")
-            self._sessions[name] = onnxruntime.InferenceSession(path, self._options, ["CPUExecutionProvider"])
-        if self.manifest["static"]:
-            feed = {**feed, "static": static}
-        return self._sessions[name].run(None, feed)
+            session = onnxruntime.InferenceSession(path, self._options, ["CPUExecutionProvider"])
+            self._sessions[name] = session
+        if self._columns["static"].names:
+            feed.update(static)
+        return session.run(None, feed)
 
     def _start(self) -> dict[str, Any]:
         sizes = self.manifest["state"]
@@ -118,25 +229,44 @@ class Model:
             "floats": np.zeros((1, sizes["floats"]), dtype=np.float32),
         }
 
-    def _row(self, block: str, values: Any) -> np.ndarray[Any, Any]:
-        """Return (1, n) values in the order of the model, NaN for what is not given."""
-        described = self.manifest[block]
+
+class Forecast(NamedTuple):
+    """Forecasts with their prediction intervals."""
+
+    value: np.ndarray[Any, Any]
+    low: np.ndarray[Any, Any]
+    high: np.ndarray[Any, Any]
+
+
+class _Columns:
+    """Channels or static features in the order of the model."""
+
+    def __init__(self, described: list[dict[str, Any]]) -> None:
+        self.names = {each["name"]: k for k, each in enumerate(described)}
+        self._labels = [each["categories"] for each in described]
+        self._categorical = [(k, len(labels)) for k, labels in enumerate(self._labels) if labels is not None]
+
+    def row(self, values: Any) -> np.ndarray[Any, Any]:
+        """Return (1, n) values, NaN for what is not given."""
+        n = len(self.names)
         if not isinstance(values, dict):
             row = np.asarray(values, dtype=np.float32).reshape(1, -1)
-            if row.shape[1] != len(described):
-                raise ValueError(f"there must be {len(described)} values; got {row.shape[1]}")
+            if row.shape[1] != n:
+                raise ValueError(f"there must be {n} values; got {row.shape[1]}")
         else:
-            names = [each["name"] for each in described]
-            for name in values:
-                if name not in names:
-                    raise ValueError(f"{name!r} is none of {', '.join(names)}")
-            row = np.array([[_number(values.get(each["name"]), each) for each in described]], dtype=np.float32)
+            row = np.full((1, n), np.nan, dtype=np.float32)
+            for name, value in values.items():
+                place = self.names.get(name)
+                if place is None:
+                    raise ValueError(f"{name!r} is none of {', '.join(self.names)}")
+                row[0, place] = _number(value, self._labels[place])
         if np.isinf(row).any():
             raise ValueError("values must be finite, or NaN for what is not observed")
-        for each, value in zip(described, row[0].tolist(), strict=True):
-            labels = each["categories"]
-            if labels is not None and value == value and value not in range(-1, len(labels)):
-                raise ValueError(f"{each['name']!r} must be a position in 0…{len(labels) - 1}, or -1; got {value:g}")
+        for place, count in self._categorical:
+            value = float(row[0, place])
+            if value == value and value not in range(-1, count):
+                name = list(self.names)[place]
+                raise ValueError(f"{name!r} must be a position in 0…{count - 1}, or -1; got {value:g}")
         return row
 
 
@@ -172,34 +302,109 @@ class _Series:
         self.state, self.static, self.clock, self.newest = state, static, clock or _Clock(), newest
 
 
-def _number(value: Any, described: dict[str, Any]) -> float:
+def _number(value: Any, labels: list[str] | None) -> float:
     if value is None or value != value:
         return math.nan
-    labels = described["categories"]
     if labels is not None:
         return float(labels.index(str(value))) if str(value) in labels else -1.0
     return float(value)
 
 
+def _finite(arrays: Any) -> bool:
+    if all(math.isfinite(array.sum()) for array in arrays):
+        return True
+    return all(bool(np.isfinite(array).all()) for array in arrays)  # a sum may overflow where no number has
+
+
+def _horizons(horizons: Any) -> np.ndarray[Any, Any]:
+    ahead = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
+    if ahead.ndim != 1 or not (np.isfinite(ahead) & (ahead >= 0)).all():
+        raise ValueError(f"`horizons` must be (Q,) finite times of at least 0; got {horizons!r}")
+    return ahead
+
+
+def _future(known: dict[str, Any] | None, names: list[str], Q: int) -> np.ndarray[Any, Any]:
+    future = np.full((Q, len(names)), np.nan, dtype=np.float32)
+    for name, values in (known or {}).items():
+        if name not in names:
+            raise ValueError(f"`known` must be of {', '.join(names) or 'no channel'}; got {name!r}")
+        row = np.asarray(values, dtype=np.float32)
+        if row.shape not in ((), (Q,)) or np.isinf(row).any():
+            raise ValueError(f"`known` must have a number, or one for each of {Q} times, for {name!r}; got {values!r}")
+        future[:, names.index(name)] = row
+    return future
+
+
+def _observed(times: Any, values: np.ndarray[Any, Any], known: list[int]) -> tuple[Any, np.ndarray[Any, Any]]:
+    """Return a series without the samples at its end that hold known channels alone."""
+    if not known or not len(times):
+        return times, values
+    others = np.setdiff1d(np.arange(values.shape[1]), known)
+    measured = np.flatnonzero(~np.isnan(values[:, others]).all(axis=1))
+    end = int(measured[-1]) + 1 if len(measured) else 0
+    return times[:end], values[:end]
+
+
+def _known_by(times: Any, values: Any, t: float, known: list[int]) -> np.ndarray[Any, Any]:
+    """Return (K,) the newest values of known channels by a time, NaN for none."""
+    rows = np.asarray(values, dtype=np.float32).reshape(len(times), -1)[np.asarray(times, dtype=np.float64) <= t]
+    found = np.full(len(known), np.nan, dtype=np.float32)
+    for k, place in enumerate(known):
+        seen = rows[:, place][~np.isnan(rows[:, place])] if len(rows) else rows
+        found[k] = seen[-1] if len(seen) else np.nan
+    return found
+
+
 def check(folder: str | Path) -> tuple[float, float]:
-    """Return the largest difference from the test vectors, sample by sample and of whole series."""
+    """Return the largest differences from the test vectors, sample by sample and of whole series."""
     model = Model(folder)
     vectors = json.loads((Path(folder) / "vectors.json").read_text(encoding="utf-8"))
-    stepwise, whole, series, rows = 0.0, 0.0, [], []
+    stepwise = whole = 0.0
     for vector in vectors:
-        values = np.array(vector["values"], dtype=np.float32)  # None becomes NaN
-        static = np.array([vector["static"]], dtype=np.float32)
-        model._live["check"] = _Series(model._start(), static)
-        for t, row, wanted in zip(vector["times"], values, vector["predictions"], strict=True):
-            stepwise = max(stepwise, float(np.abs(model.update("check", t, row) - wanted).max()))
-        model.reset()
-        series.append((vector["times"], values))
-        rows.append(static)
-    for (times, values), static, vector in zip(series, rows, vectors, strict=True):
-        feed = {"times": np.array([times]), "values": values[None], "lengths": np.array([len(times)])}
-        prediction = model._run("series", feed, static)[0][0]
-        whole = max(whole, float(np.abs(prediction - vector["predictions"][-1]).max()))
+        stepwise = max(stepwise, max(differences(model, vector), default=0.0))
+        whole = max(whole, whole_difference(model, vector))
     return stepwise, whole
+
+
+def differences(model: Model, vector: dict[str, Any]) -> list[float]:
+    """Return how far predictions after each sample are from those of a test vector, in the unit of the bound."""
+    values = np.array(vector["values"], dtype=np.float32)  # None becomes NaN
+    static = np.array([vector["static"]], dtype=np.float32)
+    state = model._start()
+    if vector.get("origin") is not None:
+        state = model._dated(state, vector["origin"])
+    model._live["check"] = _Series(state, static)
+    apart = []
+    for k, (t, row) in enumerate(zip(vector["times"], values, strict=True)):
+        said = model.update("check", t, row)
+        if said is None:
+            feed = model._live["check"].state | _questions(model, vector, k)
+            said = model._run("forecast", feed, {"static": static})[0][0]
+        apart.append(_apart(model, said, vector["predictions"][k]))
+    model.reset("check")
+    return apart
+
+
+def whole_difference(model: Model, vector: dict[str, Any]) -> float:
+    """Return how far the prediction for a whole series is from the last one of a test vector."""
+    feed = model._whole([(vector["times"], np.array(vector["values"], dtype=np.float32))])
+    if model.forecasts:
+        feed |= _questions(model, vector, len(vector["times"]) - 1)
+        if model.manifest["calendar"]:
+            feed["origin"] = np.array([np.nan if vector["origin"] is None else vector["origin"]])
+    said = model._run("series", feed, {"static": np.array([vector["static"]], dtype=np.float32)})[0][0]
+    return _apart(model, said, vector["predictions"][-1])
+
+
+def _apart(model: Model, said: Any, wanted: Any) -> float:
+    """Return a difference in the unit of the manifest's bound; NaN counts as infinite."""
+    apart = np.abs(np.asarray(said) - wanted) / np.array(model.manifest["bound"]["unit"])
+    return float(np.nan_to_num(apart, nan=np.inf).max())
+
+
+def _questions(model: Model, vector: dict[str, Any], k: int) -> dict[str, Any]:
+    future = np.array([vector["future"][k]], dtype=np.float32).reshape(1, -1)
+    return model._asked(np.array([vector["asked"][k]]), vector["coverage"][k], future)
 
 
 if __name__ == "__main__":

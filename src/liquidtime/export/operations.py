@@ -2,12 +2,13 @@
 
 Elementwise kinds, which broadcast as in torch (one, two or three inputs):
 
-    add sub mul div max min neg abs exp log tanh sigmoid softplus relu erf sqrt floor
+    add sub mul div max min neg abs exp log tanh sigmoid softplus relu erf sqrt floor sin cos
     eq ne lt le gt ge and or not where (condition, then, else) cast same
 
 and the others:
 
     linear       (x, weight (n, m)[, bias]): weight·x + bias, the weight a constant
+    linears      (x (lanes, m), weight (lanes, n, m)[, bias (lanes, n)]): a product for each lane; see `lanes`
     sum          over `axis`, which is kept where `keep`
     softmax      over the last axis
     concat       along `axis`
@@ -53,6 +54,8 @@ ELEMENTWISE = frozenset(
         "erf",
         "sqrt",
         "floor",
+        "sin",
+        "cos",
         "eq",
         "ne",
         "lt",
@@ -117,9 +120,41 @@ for _name, _kind in {
     NORMAL[f"aten.{_name}"] = _binary(_kind)
 for _name, _kind in {
     "neg": "neg", "abs": "abs", "exp": "exp", "log": "log", "tanh": "tanh", "sigmoid": "sigmoid", "relu": "relu",
-    "erf": "erf", "sqrt": "sqrt", "floor": "floor", "logical_not": "not", "bitwise_not": "not",
+    "erf": "erf", "sqrt": "sqrt", "floor": "floor", "sin": "sin", "cos": "cos", "logical_not": "not",
+    "bitwise_not": "not",
 }.items():  # fmt: skip
     NORMAL[f"aten.{_name}"] = _unary(_kind)
+
+
+def _decomposed(function: Callable[[Tensor], Tensor]) -> Normal:
+    """Return how an operation is recorded that is computed by others."""
+
+    def record(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
+        with recorder:
+            made = function(args[0])
+        recorder.same(result, recorder.value_of(made))
+
+    return record
+
+
+def log1p(v: Tensor) -> Tensor:
+    """Return log(1 + v) of float64 v >= 0, to 2e-16, which is far below what float32 keeps."""
+    return torch.log(1.0 + v)
+
+
+def _asinh(x: Tensor) -> Tensor:
+    a = x.double().abs()
+    y = log1p(a + a * a / (1.0 + torch.sqrt(a * a + 1.0)))
+    return torch.where(x < 0, -y, y).to(x.dtype)
+
+
+def _expm1(x: Tensor) -> Tensor:
+    return torch.tanh(x * 0.5) * (torch.exp(x) + 1.0)
+
+
+NORMAL["aten.log1p"] = _decomposed(lambda x: log1p(x.double()).to(x.dtype))
+NORMAL["aten.asinh"] = _decomposed(_asinh)
+NORMAL["aten.expm1"] = _decomposed(_expm1)
 
 
 @_normal("rsub")
@@ -206,6 +241,12 @@ def _fill(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
         raise ValueError("memory that was not filled cannot be exported")
     number = result.flatten()[0].item() if result.numel() else 0.0
     recorder.add("fill", [recorder.value_of(args[0])], result, number=number)
+
+
+@_normal("isnan")
+def _isnan(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
+    """Record that nothing is NaN: a step has flags in its place."""
+    recorder.add("fill", [recorder.value_of(args[0])], result, number=False)
 
 
 @_normal("addmm")
@@ -353,7 +394,8 @@ def _reshape(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None
 @_normal("expand")
 def _expand(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
     one = torch.zeros(result.shape[1:], dtype=result.dtype)
-    recorder.add("add", [recorder.value_of(args[0]), recorder.value_of(one)], result)
+    kind = "or" if result.dtype == torch.bool else "add"
+    recorder.add(kind, [recorder.value_of(args[0]), recorder.value_of(one)], result)
 
 
 @_normal("index")

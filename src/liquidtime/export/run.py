@@ -15,7 +15,8 @@ _PLAIN: dict[str, Callable[..., Tensor]] = {
     "add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "max": torch.maximum, "min": torch.minimum,
     "neg": torch.neg, "abs": torch.abs, "exp": torch.exp, "log": torch.log, "tanh": torch.tanh,
     "sigmoid": torch.sigmoid, "softplus": torch.nn.functional.softplus, "relu": torch.relu, "erf": torch.erf,
-    "sqrt": torch.sqrt, "floor": torch.floor, "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le,
+    "sqrt": torch.sqrt, "floor": torch.floor, "sin": torch.sin, "cos": torch.cos,
+    "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le,
     "gt": torch.gt, "ge": torch.ge, "and": torch.logical_and, "or": torch.logical_or, "not": torch.logical_not,
     "where": torch.where, "linear": torch.nn.functional.linear, "interpolate": interpolate,
 }  # fmt: skip
@@ -43,6 +44,9 @@ def _computed(operation: Operation, given: list[Tensor], B: int) -> Tensor:
     x = given[0]
     if kind == "cast":
         return x.to(output.dtype)
+    if kind == "linears":
+        products = torch.einsum("blm,lnm->bln", x, given[1])
+        return products + given[2] if len(given) > 2 else products
     if kind == "sum":
         return x.sum(dim=options["axis"] + 1, keepdim=options["keep"])
     if kind == "softmax":

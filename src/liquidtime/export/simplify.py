@@ -42,6 +42,9 @@ def _without_repeats(graph: Graph) -> Graph:
             if (options["start"], options["stop"]) == (0, inputs[0].shape[options["axis"]]):
                 new[id(operation.output)] = inputs[0]
                 continue
+        if operation.kind == "take" and options["index"] == list(range(inputs[0].shape[-1])):
+            new[id(operation.output)] = inputs[0]
+            continue
         if operation.kind in ELEMENTWISE:
             inputs = _numbers_for_fills(inputs, operation.output.shape, makers, constants)
         asked = () if operation.kind == "fill" else tuple(map(id, inputs))

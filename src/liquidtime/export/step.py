@@ -9,23 +9,17 @@ streams.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from liquidtime.data.encoding import SeriesEncoder
-from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCMultiLabelClassifier, CfCRegressor, load
+from liquidtime.estimators import CfCClassifier, CfCMultiLabelClassifier, CfCRegressor
 from liquidtime.export.encoding_step import EncodingStep, Fields, NewestTime, StaticStep
 from liquidtime.export.layout import Field, Layout
 from liquidtime.export.member_step import MemberStep
-from liquidtime.export.parts import ALL, is_stack, part_of_model
-from liquidtime.export.simplify import simplified
-from liquidtime.export.trace import Graph, trace
 
 
 class FlatState(NamedTuple):
@@ -48,7 +42,7 @@ class Step(nn.Module):
 
     Attributes:
         encoder: the first of `encoders`.
-        task: "classification", "multi-label" or "regression".
+        task: "classification", "multi-label", "regression" or "forecasting".
         classes: of a classifier, in the order of its probabilities; None of a regressor and of several labels.
         threshold: of two classes, from which probability of the second on it is said; None for the more probable one.
         output_names: what each of the K outputs is, in words.
@@ -69,13 +63,17 @@ class Step(nn.Module):
         self._take_outputs(model)
         self._model = model
         self.layout = Layout()
-        self._newest = NewestTime(self.layout, len(self.encoder.channels_))
-        self.scales = nn.ModuleList(EncodingStep(self.layout, e, each) for e, each in enumerate(model.encoders_))
-        self.members = nn.ModuleList(
-            MemberStep(self.layout, m, network.eval()) for m, network in enumerate(model.networks_)
-        )
+        self._add_fields()
         self.static = StaticStep(self.encoder)
         self.register_buffer("categorical", self._scales()[0].categorical.clone())
+
+    def _add_fields(self) -> None:
+        """Make the parts that have a state."""
+        self._newest = NewestTime(self.layout, len(self.encoder.channels_))
+        self.scales = nn.ModuleList(EncodingStep(self.layout, e, each) for e, each in enumerate(self.encoders))
+        self.members = nn.ModuleList(
+            MemberStep(self.layout, m, network.eval()) for m, network in enumerate(self.networks)
+        )
 
     def _take_outputs(self, model: Any) -> None:
         """Take what is predicted."""
@@ -88,7 +86,12 @@ class Step(nn.Module):
         else:
             self.output_names = [f"predicted value {place}" for place in range(max(model.n_outputs_, 1))]
         self.outputs = len(self.output_names)
-        self.spread = model._scale.copy() if self.task == "regression" else np.ones(self.outputs)
+        self.spread = np.ones(self.outputs) if self.has_chances else model._scale.copy()
+
+    @property
+    def has_chances(self) -> bool:
+        """Whether the outputs are probabilities."""
+        return self.task in ("classification", "multi-label")
 
     def start(self, B: int) -> FlatState:
         """Return the state of B series before their first sample: zeros."""
@@ -117,7 +120,11 @@ class Step(nn.Module):
         for m, member in enumerate(self._members()):
             after = member.advance(self._fields(state, member.fields), *opened[m % len(opened)])
             parts.append((member.fields, after))
-        return self._flat(parts)
+        return self._flat([*parts, *self._further(state, old, when)])
+
+    def _further(self, state: FlatState, old: Fields, when: Tensor) -> list[tuple[dict[str, Field], Fields]]:
+        """Return further parts of the state after a sample, where a kind of model has any."""
+        return []
 
     def read(self, state: FlatState, static: Tensor, known: Tensor) -> Tensor:
         """Return (B, K) float64 the prediction: the probability of each class, or the predicted values.
@@ -173,78 +180,3 @@ class Step(nn.Module):
         doubles = [by_field[field] for field in self.layout.fields if field.kind == "double"]
         floats = [by_field[field] for field in self.layout.fields if field.kind == "float"]
         return FlatState(torch.cat(doubles, dim=-1), torch.cat(floats, dim=-1))
-
-
-def loaded(model: Any) -> Any:
-    """Return an estimator, that of a folder where a folder is named."""
-    return load(model) if isinstance(model, str | Path) else model
-
-
-def step_of(model: Any, part: str = ALL) -> Step:
-    """Return a fitted estimator, or the model of a folder, as a step.
-
-    Args:
-        model: the estimator or the folder.
-        part: "all", or "networks" for those of a stack.
-
-    Raises:
-        ValueError: a model that cannot be taken one sample at a time by a state of fixed size; with the reason.
-        TypeError: neither an estimator nor a folder.
-
-    """
-    model = loaded(model)
-    if is_stack(model):
-        check_is_fitted(model, "cfc_")
-    model = part_of_model(model, part)
-    if isinstance(model, CfCForecaster):
-        raise ValueError(
-            "a forecaster mixes its network with naive forecasts from the values of the last period, which a state of "
-            "fixed size does not hold; it cannot be exported. Classifiers and regressors can, such as a CfCRegressor "
-            "whose target is the value at the horizon."
-        )
-    if not isinstance(model, CfCClassifier | CfCMultiLabelClassifier | CfCRegressor):
-        raise TypeError(f"`model` must be a fitted estimator or a model folder; got {type(model).__name__}")
-    check_is_fitted(model, "networks_")
-    return Step(model).eval()
-
-
-def step_graph(step: Step) -> Graph:
-    """Return a sample and its prediction as one graph.
-
-    Its inputs are `doubles`, `floats`, `t`, `values`, `seen`, `static` and `known`; its outputs `doubles_after`,
-    `floats_after` and `prediction`.
-    """
-    C, F = len(step.encoder.channels_), len(step.encoder.static_names_)
-    state = step.start(1)
-    inputs = {
-        "doubles": state.doubles,
-        "floats": state.floats,
-        "t": torch.zeros(1, dtype=torch.float64),
-        "values": torch.zeros(1, C),
-        "seen": torch.ones(1, C, dtype=torch.bool),
-        "static": torch.zeros(1, F),
-        "known": torch.ones(1, F, dtype=torch.bool),
-    }
-    return simplified(trace(step.forward, inputs, ("doubles_after", "floats_after", "prediction")))
-
-
-def part_of(graph: Graph, outputs: Sequence[str]) -> Graph:
-    """Return what some of a graph's outputs need of it."""
-    return Graph(graph.inputs, graph.operations, {name: graph.outputs[name] for name in outputs}).needed()
-
-
-def read_graph(step: Step) -> Graph:
-    """Return the prediction from a state as a graph, with the inputs `doubles`, `floats`, `static` and `known`."""
-    F = len(step.encoder.static_names_)
-    state = step.start(1)
-    inputs = {
-        "doubles": state.doubles,
-        "floats": state.floats,
-        "static": torch.zeros(1, F),
-        "known": torch.ones(1, F, dtype=torch.bool),
-    }
-
-    def read(doubles: Tensor, floats: Tensor, static: Tensor, known: Tensor) -> Tensor:
-        return step.read(FlatState(doubles, floats), static, known)
-
-    return simplified(trace(read, inputs, ("prediction",)))

@@ -14,9 +14,9 @@ from liquidtime.export.c_file import c_files
 from liquidtime.export.folder import Exported, scratch_folder, write_exported
 from liquidtime.export.int8 import change_in_words, predictions
 from liquidtime.export.manifest import NAME, manifest
+from liquidtime.export.of_model import loaded, step_of
 from liquidtime.export.parts import ALL, ALONE, is_stack
 from liquidtime.export.parts import change_in_words as lacks_in_words
-from liquidtime.export.step import loaded, step_of
 from liquidtime.export.vectors import BOUND, CheckFailed, vectors_of
 from liquidtime.training.artifact import json_to_bytes
 
@@ -32,18 +32,21 @@ def c(
     data: SeriesSet | None = None,
     target: Any = None,
     part: str = ALL,
+    memory: int | None = None,
     int8: bool = False,
     name: str = "model",
 ) -> Exported:
     """Write a model as C99: `<name>.h`, `<name>.c`, `check.c`, `model.json` and `vectors.json`.
 
     Args:
-        model: a fitted classifier or regressor, or its folder.
+        model: a fitted estimator, or its folder.
         path: the folder to write.
         data: series for the test vectors; without any they are made up.
         target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured, and what
             a part lacks.
         part: of a stack: "networks" for the networks alone, as its other parts read whole series.
+        memory: of a forecaster: how many of the newest values of each channel it remembers; None: as many as `data`, or
+            series as dense as usual in training, need.
         int8: whether weights are stored in 8 bits, a quarter of the size.
         name: that files and functions start with; a C identifier.
 
@@ -54,7 +57,7 @@ def c(
 
     """
     model = loaded(model)
-    step = step_of(model, part)
+    step = step_of(model, part, memory=memory, data=data)
     vectors = vectors_of(step, data)
     checked, facts = vectors, {}
     if is_stack(model) and part == ALONE:

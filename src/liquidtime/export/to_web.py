@@ -12,11 +12,13 @@ from typing import Any
 from liquidtime.data import SeriesSet
 from liquidtime.export.c_file import c_files
 from liquidtime.export.folder import Exported, scratch_folder, write_exported
+from liquidtime.export.forecast_step import ForecastStep
 from liquidtime.export.int8 import change_in_words, predictions
 from liquidtime.export.manifest import NAME, manifest
+from liquidtime.export.of_model import loaded, step_of
 from liquidtime.export.parts import ALL, ALONE, is_stack
 from liquidtime.export.parts import change_in_words as lacks_in_words
-from liquidtime.export.step import Step, loaded, step_of
+from liquidtime.export.step import Step
 from liquidtime.export.to_c import INT8_ROUNDING, compiled_check
 from liquidtime.export.vectors import BOUND, Vector, vectors_of
 from liquidtime.training.artifact import json_to_bytes
@@ -31,8 +33,16 @@ SAYS("statics") float *statics_at(void) { return statics; }
 SAYS("prediction") double *prediction_at(void) { return prediction; }
 SAYS("start") void start(void) { model_start(&state); }
 SAYS("update") int update(double t) { return model_update(&state, t, values); }
-SAYS("predict") int predict(void) { return model_predict(&state, statics, prediction); }
 """
+_READ = 'SAYS("predict") int predict(void) { return model_predict(&state, statics, prediction); }\n'
+_ASK = """static float known[MODEL_KNOWN + 1];
+SAYS("known") float *known_at(void) { return known; }
+SAYS("ask") int ask(double t, double coverage)
+{
+    return model_forecast(&state, t, statics, known, coverage, prediction);
+}
+"""
+_DATE = 'SAYS("date") void date(double since_1970) { model_set_origin(&state, since_1970); }\n'
 _WASM = ("clang", "--target=wasm32", "-O3", "-mbulk-memory", "-nostdlib", "-Wl,--no-entry", "-Wl,--strip-all")
 _STACK = 65_536
 _LARGE = 1_000_000
@@ -45,17 +55,20 @@ def web(
     data: SeriesSet | None = None,
     target: Any = None,
     part: str = ALL,
+    memory: int | None = None,
     int8: bool | None = None,
 ) -> Exported:
     """Write a folder with `index.html`, a page that needs no server and no network, and `model.json`.
 
     Args:
-        model: a fitted classifier or regressor, or its folder.
+        model: a fitted estimator, or its folder.
         path: the folder to write.
         data: series for the test vectors, which the page shows as examples; without any they are made up.
         target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured, and what
             a part lacks.
         part: of a stack: "networks" for the networks alone, as its other parts read whole series.
+        memory: of a forecaster: how many of the newest values of each channel it remembers; None: as many as `data`, or
+            series as dense as usual in training, need.
         int8: whether weights are stored in 8 bits; None: where the page would be large, over 1 MB of weights.
 
     Raises:
@@ -70,7 +83,7 @@ def web(
                 f"exporting to a web page needs {tool}: install it (Debian: apt-get install {package})"
             )
     model = loaded(model)
-    step = step_of(model, part)
+    step = step_of(model, part, memory=memory, data=data)
     vectors = vectors_of(step, data)
     checked, facts = vectors, {}
     if is_stack(model) and part == ALONE:
@@ -85,7 +98,7 @@ def web(
         "model.h": files.header.encode(),
         "model.c": files.source.encode(),
         "check.c": files.check.encode(),
-        "glue.c": _GLUE.encode(),
+        "glue.c": _glue(step).encode(),
     }
     with scratch_folder(sources) as folder:
         difference, microseconds = compiled_check(folder, "model")
@@ -101,6 +114,13 @@ def web(
     }
     facts["model"] = f"{len(code):,} bytes of WebAssembly, run by the page itself, which checks it when it is opened"
     return write_exported(Path(path), contents, difference, microseconds, facts)
+
+
+def _glue(step: Step) -> str:
+    """Return the C between the model and the page."""
+    if not isinstance(step, ForecastStep):
+        return _GLUE + _READ
+    return _GLUE + _ASK + (_DATE if step.clock else "")
 
 
 def page_of(step: Step, described: dict[str, Any], vectors: list[Vector], code: bytes, bound: float) -> str:

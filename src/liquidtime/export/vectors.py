@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,11 @@ import torch
 
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.alignment import aligned
+from liquidtime.estimators.forecast import Recent
 from liquidtime.estimators.live import LiveSeries, ScaleStep
+from liquidtime.export.forecast_step import ForecastStep
 from liquidtime.export.step import Step
+from liquidtime.times import SECONDS
 
 COUNT, LONGEST = 20, 60
 _NO_CATEGORY = "\x00 no category"
@@ -26,6 +30,32 @@ class CheckFailed(RuntimeError):
 
 
 @dataclass(frozen=True)
+class Questions:
+    """What is asked after each of T samples of a series that is forecast.
+
+    Args:
+        asked: (T,) times, in the series' own clock.
+        future: (T, K) the known channels at those times, NaN = as they are.
+        coverage: (T,) of the intervals.
+        origin: the zero of the series' clock, in time units since 1970; None where its times are not dated.
+    """
+
+    asked: npt.NDArray[np.float64]
+    future: npt.NDArray[np.float32]
+    coverage: npt.NDArray[np.float64]
+    origin: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, None for NaN."""
+        return {
+            "asked": self.asked.tolist(),
+            "future": [_plain(row) for row in self.future],
+            "coverage": self.coverage.tolist(),
+            "origin": self.origin,
+        }
+
+
+@dataclass(frozen=True)
 class Vector:
     """One series.
 
@@ -35,6 +65,7 @@ class Vector:
         times: (T,) float64.
         values: (T, C) float32, NaN = not observed.
         predictions: (T, K) after each sample.
+        questions: what was asked of a forecaster after each sample; None of other models.
     """
 
     id: str
@@ -42,16 +73,18 @@ class Vector:
     times: npt.NDArray[np.float64]
     values: npt.NDArray[np.float32]
     predictions: npt.NDArray[np.float64]
+    questions: Questions | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, None for NaN."""
-        return {
+        plain = {
             "id": self.id,
             "static": _plain(self.static),
             "times": self.times.tolist(),
             "values": [_plain(row) for row in self.values],
             "predictions": self.predictions.tolist(),
         }
+        return plain if self.questions is None else plain | self.questions.to_dict()
 
 
 def vectors_of(step: Step, data: SeriesSet | None) -> list[Vector]:
@@ -100,6 +133,8 @@ def _answered(
     times: npt.NDArray[np.float64],
     values: npt.NDArray[np.float32],
 ) -> Vector:
+    if isinstance(step, ForecastStep):
+        return _forecast(step, id, static, times, values)
     encoder = step.encoder
     live = LiveSeries(ScaleStep.of(step.encoders, step.networks), _by_name(encoder, static))
     predictions = [
@@ -107,6 +142,45 @@ def _answered(
         for t, row in zip(times, values, strict=True)
     ]
     return Vector(id, static.astype(np.float32), times.astype(np.float64), values, np.stack(predictions))
+
+
+def _forecast(
+    step: ForecastStep,
+    id: str,
+    static: npt.NDArray[np.float32],
+    times: npt.NDArray[np.float64],
+    values: npt.NDArray[np.float32],
+) -> Vector:
+    """Return a series with forecasts after each sample, at times near and far, of dated times where these matter."""
+    model, encoder = copy.copy(step._model), step.encoder
+    model.__dict__.pop("_streams", None)  # its live series stay as they are
+    rng, T, K = np.random.default_rng(len(times)), len(times), len(step.known_channels)
+    origin, stamps = None, times
+    if step.calendar:
+        assert encoder.time_unit_ is not None
+        unit = round(SECONDS[encoder.time_unit_] * 1e9)
+        first = np.datetime64("2024-01-01", "ns") + np.timedelta64(int(rng.integers(2 * 365 * 86400)), "s")
+        ticks = np.rint((times - times[0]) * unit).astype(np.int64)
+        times, stamps = ticks / unit, first + ticks.astype("timedelta64[ns]")
+        origin = float(first.astype(np.int64)) / unit
+    asked = times + step.horizon * rng.choice([0.0, 0.05, 0.3, 1.0, 1.5], T)
+    future = np.where(rng.random((T, K)) < 0.5, np.nan, rng.normal(size=(T, K))).astype(np.float32)
+    coverage = rng.choice([0.5, 0.9, 0.99], T)
+    rows = []
+    for k in range(T):
+        model.update(0, stamps[k], values[k], static=_by_name(encoder, static) if k == 0 and len(static) else None)
+        memory = model._live[0].state.memory
+        assert isinstance(memory, Recent)
+        ahead = max(asked[k] - memory.step, 0.0)  # a bin may begin a rounding error after its first sample
+        known = {
+            name: float(value)
+            for name, value in zip(step.known_channels, future[k], strict=True)
+            if not np.isnan(value)
+        }
+        said = model.forecast(0, [ahead], intervals=float(coverage[k]), known=known)
+        rows.append(np.concatenate([part[0] for part in said]))
+    questions = Questions(asked, future, coverage, origin)
+    return Vector(id, static.astype(np.float32), times.astype(np.float64), values, np.stack(rows), questions)
 
 
 def _by_name(encoder: SeriesEncoder, static: npt.NDArray[np.float32]) -> dict[str, Any]:

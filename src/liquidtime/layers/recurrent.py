@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from liquidtime._types import HiddenState, State
 from liquidtime.cells import Cell
 from liquidtime.cells.plain import note_methods
 from liquidtime.errors import wrong_shape
+from liquidtime.layers.chunks import ChunkedRun, run_in_chunks
 from liquidtime.layers.quick import Quick
 from liquidtime.layers.stepper import Stepper
 from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
@@ -190,6 +191,41 @@ class Recurrent(Published, nn.Module):
         """
         return Stepper(self, batch_size)
 
+    def run_in_chunks(
+        self,
+        x: Tensor,
+        h0: HiddenState | None = None,
+        dt: Interval = None,
+        *,
+        chunks: int | Literal["auto"] = "auto",
+        tolerance: float = 1e-6,
+    ) -> ChunkedRun:
+        """Run over long series without gradients, pieces of time side by side: nearly the numbers of `forward`, sooner.
+
+        A scan over one series has one row to work on. Here the series is cut into chunks, the rows of one batch. Each
+        but the first starts from the initial state, and its beginning is run again from the end of the chunk before
+        until the two paths have met, within a quarter of the chunk. A network that has a longer memory than that is
+        run as `forward` runs it. Nothing that must have the bits of `forward` calls this.
+
+        Args:
+            x: (B, T, D), or (T, B, D) with `batch_first=False`.
+            h0: the state to start from; None starts at 0.
+            dt: as `forward` takes it.
+            chunks: how many per series; "auto" makes eight rows per thread, of 256 steps or more, or none.
+            tolerance: the largest difference of a number of the state at which two paths have met. At 0 they must be
+                the same in every bit, and so is all that follows; above, a network that magnifies small differences
+                may make more of it later.
+
+        Returns:
+            y, h as `forward` returns them, the largest `gap` at which paths were taken to have met, and how many
+            `chunks` and `steps` there were.
+
+        Raises:
+            ValueError: as `forward` does; or a layer that is bidirectional or drops units out.
+
+        """
+        return run_in_chunks(self, x, h0, dt, chunks=chunks, tolerance=tolerance)
+
     def _run(self, x: Tensor, h0: HiddenState | None, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, HiddenState]:
         check_width("x", x, self.input_size, "(B, T, D)")
         cells = self._cells()
@@ -270,7 +306,7 @@ class Recurrent(Published, nn.Module):
         return f"{self.input_size} -> {self.output_size}, batch_first={self.batch_first}"
 
 
-note_methods(Recurrent, free=("forward", "step", "stepper"))  # which call the short way themselves
+note_methods(Recurrent, free=("forward", "step", "stepper", "run_in_chunks"))  # which call the short way themselves
 
 
 def _numbers(given: object) -> object:

@@ -111,18 +111,8 @@ def test_rows_that_stand_for_others_give_the_probabilities_of_all():
     assert np.isfinite(model.predict_proba(X[every])).all()
 
 
-def test_trees_are_small_where_one_class_has_few_rows():
-    model = Trees()
-    model.classes_ = np.arange(2)
-    leaves = [
-        model._model(10_000, model._told(codes), 50, 0).max_leaf_nodes
-        for codes in (np.arange(10_000) % 2, (np.arange(10_000) % 50 == 0).astype(int))
-    ]
-    assert leaves == [16, 8]
-
-
 def test_forests_of_large_tables_have_fewer_trees():
     model = Trees("extra trees")
     model.classes_ = np.arange(2)
-    trees = [model._model(n, n, 1000, 0).n_estimators for n in (100, 4_000, 8_000, 10**6)]
+    trees = [model._model(n, 1000, 0).n_estimators for n in (100, 4_000, 8_000, 10**6)]
     assert trees == [300, 200, 100, 50]

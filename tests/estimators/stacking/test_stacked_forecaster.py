@@ -235,3 +235,14 @@ def test_many_series_are_forecast_some_at_a_time(fitted, monkeypatch):
             np.testing.assert_allclose(again[2][name][1][row], weights[row], atol=1e-6)
     alone = fitted.networks_alone(data, horizons=[1.0])
     np.testing.assert_allclose(alone[:3], fitted.networks_alone(data[:3], horizons=[1.0]), atol=1e-4)
+
+
+def test_an_outlier_does_not_lead_the_linear_part_anywhere(fitted):
+    data = swings(1, 5)
+    values = data.values.copy()
+    values[-3:-1] = [[1e6, -1e6, 1e6], [-1e6, 1e6, -1e6]]
+    values[-1] = data.values[0]
+    said = fitted.parts(data.replace_unchecked(values=values), horizons=[1.0, 8.0])
+    last = said["last value"][0]
+    scale = fitted.cfc_._scene.standard.scale
+    assert (np.abs(said["linear"][0] - last) < 12 * scale).all()

@@ -23,9 +23,7 @@ from liquidtime.baselines.features.temperature import best_temperature, log_scor
 Folds = Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 KINDS = ("boosting", "extra trees")
 SMALL = 2000
-"""Rows below which trees are kept small or grown fully, by their kind; of classes, twice those not of the largest."""
-MOST_COLUMNS = 60
-"""Columns that are looked at in a node of boosting, about, where there are many: the others tell much the same."""
+"""Rows below which trees are kept small or grown fully, by their kind."""
 MOST_CELLS = 4e6
 """Rows times columns up to which a forest has all its trees; larger tables take fewer, so that the work has a bound."""
 TEMPERATURES = tuple(np.geomspace(0.25, 4.0, 33).tolist())
@@ -90,7 +88,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         self.filling_ = _filling(X) if self.kind == "extra trees" else np.empty(0)
         for number, (rows, _) in enumerate(folds):
             columns = np.flatnonzero(~np.isnan(X[rows]).all(axis=0))  # the trees cannot take a column without a number
-            model = self._model(len(rows), self._told(codes[rows]), len(columns), number)
+            model = self._model(len(rows), len(columns), number)
             each = None if weights is None else weights[rows]
             model.fit(self._table(X[rows], columns), codes[rows], each if counts is None else counts[number])
             self.members_.append((columns, model))
@@ -174,13 +172,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         """Return the rounds at most; many classes grow many trees per round and need fewer rounds."""
         return 300 if self._width() <= 2 else 120
 
-    def _told(self, codes: npt.NDArray[Any]) -> int:
-        """Return how many rows training rows are worth: few of a rare class tell little beside many others."""
-        if self.task == "regress":
-            return len(codes)
-        return 2 * (len(codes) - int(np.bincount(codes).max()))
-
-    def _model(self, n: int, told: int, p: int, number: int) -> Any:
+    def _model(self, n: int, p: int, number: int) -> Any:
         seed = self.random_state * 1000 + number
         classify, few = self.task == "classify", n < SMALL
         if self.kind == "extra trees":
@@ -197,8 +189,8 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         return boosting(
             max_iter=self._rounds(),
             learning_rate=0.6 * rate if self.careful else rate,
-            max_features=min(1.0, max(16 / max(p, 1), min(0.2, MOST_COLUMNS / max(p, 1)))),
-            max_leaf_nodes=8 if self.careful or min(n, told) < SMALL else 16,
+            max_features=min(1.0, max(0.2, 16 / max(p, 1))),
+            max_leaf_nodes=8 if self.careful or few else 16,
             min_samples_leaf=50 if self.careful else 5 if few else 20,
             early_stopping=False,
             random_state=seed,

@@ -15,7 +15,8 @@ from liquidtime.times import SECONDS
 
 Values = npt.NDArray[np.float64]
 _DAY, _WEEK, _YEAR = 86400.0, 7 * 86400.0, 365.2425 * 86400.0
-_HARMONICS = 2
+HARMONICS = 2
+"""Sines and cosines of each cycle: of the phase, and of twice the phase."""
 _LAGS, _ROWS, _FEWEST = 400, 2000, 100
 _DIP = 0.8
 """A period shows where values one period apart differ by less than this share of what half a period makes, and by less
@@ -40,7 +41,7 @@ class Seasons:
     @property
     def size(self) -> int:
         """Numbers that `phases` gives of each time."""
-        return 2 * _HARMONICS * len(self.cycles)
+        return 2 * HARMONICS * len(self.cycles)
 
     def phases(self, times: Values, starts: Values) -> npt.NDArray[np.float32]:
         """Return (R, ..., size) sine and cosine of the phases of times.
@@ -53,7 +54,7 @@ class Seasons:
         for place, cycle in enumerate(self.cycles):
             start = starts[:, place].reshape(-1, *[1] * (times.ndim - 1))
             angle = 2 * np.pi * (((times % cycle) + start) / cycle)
-            parts += [wave(k * angle) for k in range(1, _HARMONICS + 1) for wave in (np.sin, np.cos)]
+            parts += [wave(k * angle) for k in range(1, HARMONICS + 1) for wave in (np.sin, np.cos)]
         stacked = np.stack(parts, axis=-1) if parts else np.zeros((*times.shape, 0))
         return np.nan_to_num(stacked).astype(np.float32)
 

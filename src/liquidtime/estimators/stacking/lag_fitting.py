@@ -14,7 +14,7 @@ from liquidtime.data import SeriesSet
 from liquidtime.estimators.forecast.blend import hats
 from liquidtime.estimators.forecast.lags import Cuts, LagFeatures, Rows
 from liquidtime.estimators.stacking.flat_trees import boosted
-from liquidtime.estimators.stacking.lag_models import ChannelModels, Growth, LagModels, terms
+from liquidtime.estimators.stacking.lag_models import ChannelModels, Growth, LagModels, bounded, terms
 from liquidtime.estimators.stacking.tree_part import TreeMember
 
 Values = npt.NDArray[np.float64]
@@ -223,9 +223,8 @@ def _fit_channel(
         off = fold.truth[r, q, c] - fold.cuts.last(c)[r]
         at_once = most if paths else _AT_ONCE
         stages = _stages(taught.table[use], taught.moves[use], table, size, off, (most, at_once), seed)
-        linear = terms(table, taught.own, hats(taught.growth.knots, since)) @ _ridges(
-            taught.design[use], taught.moves[use]
-        )
+        weights = _ridges(taught.design[use], taught.moves[use])
+        linear = bounded(terms(table, taught.own, hats(taught.growth.knots, since)) @ weights)
         paths.append(Path(number, stages, linear * size, off))
         if len(paths) == 1:  # later folds need not go far beyond what is best here
             most = min(int(_losses([stages], [off]).argmin()) + 2, len(_CHECKPOINTS))

@@ -24,6 +24,8 @@ _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.97)
 """Quantiles of the gaps at which usual moves are measured, besides the gap 0."""
 _WIDEST = 10.0
 """Where features of linear models are cut."""
+_FARTHEST = 3.0
+"""Usual moves that a linear model may forecast: one outlier among its features is not to lead it anywhere."""
 _BLOCK = 1 << 17
 """Rows whose features are computed at once."""
 
@@ -78,9 +80,14 @@ class ChannelModels:
 
     def predict(self, table: Values, own: int, since: Values) -> Values:
         """Return (n, 2) the moves that boosting and the linear model forecast, in standard deviations."""
-        linear = terms(table, own, hats(self.growth.knots, since)) @ self.weights
+        linear = bounded(terms(table, own, hats(self.growth.knots, since)) @ self.weights)
         moves = np.stack([self.trees.predict(table, 0)[:, 0], linear], axis=1)
         return moves * self.growth.at(since)[:, None]
+
+
+def bounded(moves: Values) -> Values:
+    """Return usual moves that a linear model forecasts, cut where it leads beyond what it has learned from."""
+    return np.clip(moves, -_FARTHEST, _FARTHEST)
 
 
 def terms(table: Values, own: int, near: Values) -> Values:

@@ -35,7 +35,8 @@ trained on set a, tested on set b; forecasts: trained on the training part, test
 later, in squared standard deviations, and of PhysioNet in t-PatchGNN's thousandths), groups kept whole. Figures are
 means over the seeds. *Minus default*: the model's figure minus the default's on the same series and seeds, with the
 95 % bootstrap interval over series, or over groups; an interval on one side of 0 is in bold. *Seconds*: of one core, to
-fit. Boosting reads the library's rich features of each series;
+fit. Boosting reads the library's rich features of each series; of P19-hours, a class for every hour, the running
+features of each hour, and nothing is kept of single hours to pair models by;
 MultiRocket-Hydra reads dense channels at equal steps of time, brought to one length, and gives no probabilities.
 *Best part*: the figure of the best single part of the stack on the test series, known only afterwards."""
 
