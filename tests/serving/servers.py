@@ -110,12 +110,12 @@ def free_port():
 @contextlib.contextmanager
 def redis_server():
     """Start Redis with an append-only file, and yield its address."""
-    with tempfile.TemporaryDirectory(prefix="redis-") as folder, _redis(folder, free_port()) as address:
+    with tempfile.TemporaryDirectory(prefix="redis-") as folder, redis_at(folder, free_port()) as address:
         yield address
 
 
 @contextlib.contextmanager
-def _redis(folder, port):
+def redis_at(folder, port):
     words = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
     process = subprocess.Popen([*words, "--appendonly", "yes"], stdout=subprocess.DEVNULL)
     try:
@@ -140,20 +140,21 @@ def postgresql_server():
     """Start PostgreSQL, as another user where this one is root, and yield its address."""
     with tempfile.TemporaryDirectory(prefix="postgresql-") as folder:
         os.chmod(folder, 0o755)
-        with _postgresql(Path(folder) / "data", free_port()) as address:
+        with postgresql_at(Path(folder) / "data", free_port()) as address:
             yield address
 
 
 @contextlib.contextmanager
-def _postgresql(data, port):
-    data.mkdir()
-    words = []
+def postgresql_at(data, port):
+    new, words = not data.exists(), []
+    data.mkdir(exist_ok=True)
     if os.geteuid() == 0:
         os.chown(data, 65534, 65534)
         words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     home = {**os.environ, "HOME": str(data), "LC_ALL": "C.UTF-8"}
     make = [*words, str(POSTGRESQL / "initdb"), "-D", str(data), "-U", "tester", "-A", "trust", "--no-sync"]
-    subprocess.run(make, check=True, stdout=subprocess.DEVNULL, env=home, cwd="/")
+    if new:
+        subprocess.run(make, check=True, stdout=subprocess.DEVNULL, env=home, cwd="/")
     run = [*words, str(POSTGRESQL / "postgres"), "-D", str(data), "-p", str(port), "-k", "", "-h", "127.0.0.1"]
     process = subprocess.Popen([*run, "-c", "shared_buffers=16MB"], stderr=subprocess.DEVNULL, env=home, cwd="/")
     address = f"postgresql://tester@127.0.0.1:{port}/postgres"

@@ -68,6 +68,7 @@ def test_every_export_of_a_model_has_one_identity_and_other_models_others(model,
     assert described[0] != described[1]
     assert identity_of(described[0]) == identity_of(described[1])
     assert identity_of(described[0] | {"model": "another"}) != identity_of(described[0])
+    assert identity_of(described[0] | {"made_by": "a later version", "more": 1}) == identity_of(described[0])
     assert identity_of(described[0] | {"classes": [1, 0]}) != identity_of(described[0])
 
 

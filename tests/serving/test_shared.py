@@ -1,11 +1,23 @@
 """Several processes on one store under load: every sample counts once, whichever process takes it."""
 
+import tempfile
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from serving.servers import Service, needs_postgresql, needs_redis, postgresql_server, redis_server
+from serving.servers import (
+    Service,
+    free_port,
+    needs_postgresql,
+    needs_redis,
+    postgresql_at,
+    postgresql_server,
+    redis_at,
+    redis_server,
+    wait_until,
+)
 
 PLACES = [
     pytest.param("redis", marks=needs_redis),
@@ -55,3 +67,31 @@ def test_two_services_on_one_store_under_load(place, exported, streams, statics,
             if line.startswith("liquidtime_samples_total")
         )
         assert counted == 2 * 4 * sum(len(streams[id]) for id in list(streams)[:3])
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_store_that_goes_and_comes_back(kind, exported, streams, statics, batch):
+    """While it is away requests get 503 and nothing is acknowledged; then the series goes on where it was."""
+    samples = streams["s0"]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        port, start = free_port(), {"redis": redis_at, "postgresql": postgresql_at}[kind]
+        place = (folder if kind == "redis" else Path(folder) / "data", port)
+        with start(*place) as address:
+            service = Service(exported, address)
+            wait_until(lambda: service.request("GET", "/health")[0] == 200)
+            assert service.send("s0", samples[:5], static=statics["s0"])[0] == 200
+        try:
+            for method, path in (("GET", "/series/s0"), ("GET", "/health"), ("GET", "/v2/health/ready")):
+                status, answer = service.request(method, path)
+                assert (status, answer["code"]) == (503, "no_state")
+            assert service.send("s0", samples[5:6])[0] == 503
+            assert service.request("GET", "/v2/health/live")[0] == 200
+            with start(*place):
+                wait_until(lambda: service.request("GET", "/health")[0] == 200)
+                status, answer = service.send("s0", samples[5:])
+                assert (status, answer["times"]) == (200, len(samples))
+                given = [answer["prediction"]["probabilities"][name] for name in ("0", "1")]
+                np.testing.assert_allclose(given, batch["s0"], atol=5e-6)
+        finally:
+            service.stop()

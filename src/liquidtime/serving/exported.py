@@ -10,8 +10,6 @@ from typing import Any
 FORMATS = (1,)
 FILES = ("step.onnx", "series.onnx", "model.json")
 _LARGEST = {"manifest.json": 1 << 16, "model.json": 1 << 26, "step.onnx": 1 << 31, "series.onnx": 1 << 31}
-_ABOUT_THE_FILES = ("made_by", "target", "times", "bound", "test_vectors")
-"""What a description says of its folder, not of the model."""
 
 
 def is_exported(folder: Path) -> bool:
@@ -66,8 +64,11 @@ def read_description(content: bytes, folder: Path) -> dict[str, Any]:
 
 def identity_of(described: dict[str, Any]) -> str:
     """Return a text that only this model has, whenever and wherever it was exported."""
-    facts = {name: fact for name, fact in described.items() if name not in _ABOUT_THE_FILES}
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+    state = described["state"]
+    columns = [[each["name"], each["categories"]] for block in ("channels", "static") for each in described[block]]
+    told = [described[name] for name in ("format", "model", "task", "classes", "outputs", "time_unit")]
+    facts = [*told, columns, state["format"], state["doubles"], state["floats"]]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
 
 def _read(path: Path) -> bytes:
