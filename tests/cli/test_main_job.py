@@ -173,9 +173,7 @@ def test_forecast(home):
     code, out, err = lt("train", home / "wide.csv", *WIDE, *words, "--out", home / "forecast", "--json")
     assert code == 0, err
     assert list(json.loads(out)["test"]) == ["CfC", "last value", "straight line", "mean so far"]
-    code, _, err = lt(
-        "predict", home / "forecast", home / "wide.csv", "--out", home / "f.csv", "--horizon", 5, "--horizon", 60
-    )
+    code, _, err = lt("predict", home / "forecast", home / "wide.csv", "--out", home / "f.csv", "--horizon", "5,60")
     assert code == 0, err
     table = pl.read_csv(home / "f.csv")
     assert table.columns == ["patient", "time", "horizon", "channel", "prediction", "low", "high"]

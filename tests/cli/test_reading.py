@@ -66,7 +66,7 @@ def test_what_was_recognised_is_said_and_stored(home, trained):
         "columns with decimal commas (x)",
         "times read as month, day, year (%m/%d/%Y %H:%M)",
         "1 of 24 values of 'x' written as 'NA': not observed",
-        "columns of the static table are targets, and so no static features ('score')",
+        "columns of the static table are no static features but a target, a group or the like ('score')",
     ):
         assert text in err
     assert result["series"] == {"training": 9, "test": 3} or sum(result["series"].values()) == S
@@ -254,3 +254,22 @@ def test_every_command_that_reads_has_the_options(command):
     for option in ("--separator", "--decimal", "--encoding", "--time-format", "--missing", "--query", "--static-table",
                    "--config"):  # fmt: skip
         assert option in help_text
+
+
+def test_target_and_group_may_be_columns_of_the_static_table(home, monkeypatch, tmp_path):
+    monkeypatch.chdir(home)
+    (home / "wards.csv").write_text(
+        "\n".join(
+            ["patient,age,ward,score", *(f"{place:03},{40 + place},w{place // 3},{place}.5" for place in range(S))]
+        )
+    )
+    words = [*COLUMNS, "--time-format", "%m/%d/%Y %H:%M", "--static-table", "wards.csv", "--static-id", "patient"]
+    asked = ["--target", "score", "--group", "ward", *QUICK]
+    code, _, err = lt("train", "us.csv", *words, *asked, "--out", tmp_path / "m", "--json")
+    assert code == 0, err
+    assert "4 groups kept together" in err
+    assert "no static features but a target, a group or the like ('ward', 'score')" in err
+    assert json.loads(lt("info", tmp_path / "m", "--json")[1])["static features"] == ["age"]
+    code, _, err = lt("train", "us.csv", *words, *asked[:2], "--group", "wrad", *asked[4:], "--out", tmp_path / "n")
+    assert code == 2
+    assert "--group 'wrad' is no column of the tables; did you mean `ward`?" in err

@@ -36,7 +36,19 @@ CASES = {
     "a misspelt task": (["wide.csv", *WIDE, *TARGET, "--task", "clasify"], "did you mean `classify`?"),
     "a misspelt network": (
         ["wide.csv", *WIDE, *REGRESS, "--values", "hr,temp", "--network", "cf"],
-        "did you mean `cfc`?",
+        "error: --network must be one of",
+    ),
+    "a misspelt network, before the data is read": (
+        ["nothere.csv", *WIDE, *REGRESS, "--network", "lstmm"],
+        "got 'lstmm'; did you mean `lstm`?",
+    ),
+    "no units, before the data is read": (
+        ["nothere.csv", *WIDE, *REGRESS, "--hidden-size", "0"],
+        "error: --hidden-size must be at least 1",
+    ),
+    "a misspelt tracker": (
+        ["nothere.csv", *WIDE, *REGRESS, "--track", "mlfow"],
+        "--track must be one of tensorboard, mlflow, wandb; got 'mlfow'; did you mean `mlflow`?",
     ),
     "a misspelt unit": (["wide.csv", *WIDE, *TARGET, "--time-unit", "mins"], "did you mean `min`?"),
     "no target": (["wide.csv", *WIDE], "--task classify needs --target"),

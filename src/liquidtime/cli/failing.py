@@ -28,6 +28,7 @@ OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--
     "`folds`": "--folds", "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold",
     "`intervals`": "--intervals", "refit=False": "--no-refit",
     "gather=False": "--no-gather", "replace=True": "--force", "`out`": "--out",
+    "`validation_fraction`": "--validation-share",
 }  # fmt: skip
 """What the command line calls arguments of the library that its messages name."""
 
@@ -88,7 +89,8 @@ def _code(error: Exception) -> int:
 
 _NAMED = re.compile(
     r"(?<!did you mean )`(separator|decimal|encoding|time_format|missing|sheet|query|static_table|static_id|static|"
-    r"categorical|time_unit|id|time|channel|value|values|labels|target|auxiliary|strict)`"
+    r"categorical|time_unit|id|time|channel|value|values|labels|target|auxiliary|strict|network|n_estimators|"
+    r"hidden_size|bin_width|epochs|batch_size|learning_rate|horizon|targets|known|seed)`"
 )
 """Arguments that are options of the same name; a column of such a name is only named where one is suggested."""
 

@@ -119,6 +119,8 @@ class Job:
                 one = {setting: self.settings[setting]}
                 names = " and ".join(other.name for other in TASKS.values() if not other.unknown_settings(one))
                 raise ValueError(f"{option} is for --task {names}; got {task.name!r}")
+        model = task.make(self.settings, self.quick)
+        getattr(model, "_check_settings", lambda: None)()  # before anything is read
 
 
 def run(job: Job, printer: Printer) -> dict[str, Any]:
@@ -220,12 +222,16 @@ class _Tables:
     Args:
         measurements: one row per measurement or sample.
         labels: the table of labels, or None.
+        labels_id: its column of ids.
+        static: the table of static features, or None.
         columns: what the columns of the measurements mean.
         missing: numbers and words that mean "not observed".
     """
 
     measurements: Table
     labels: polars.DataFrame | None
+    labels_id: str
+    static: Table | None
     columns: Columns
     missing: Sequence[float | str]
 
@@ -244,7 +250,12 @@ def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | N
     reading, columns = job.reading.reading(usual), dataclasses.replace(job.columns, reading=dict(usual or {}))
     table = measurements(source, reading, columns.id)
     labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
-    return _Tables(table, labels, columns, reading.missing)
+    labels_id = job.labels_id or columns.id
+    static = None if job.reading.static_table is None else read_table(job.reading.static_table, reading.hints())
+    elsewhere = labels is None and job.target is not None and job.target not in table.frame.columns
+    if elsewhere and static is not None and job.target in static.frame.columns:
+        labels, labels_id = static.frame, job.reading.static_id or columns.id
+    return _Tables(table, labels, labels_id, static, columns, reading.missing)
 
 
 def _with_samples(job: Job, tables: _Tables, printer: Printer) -> Job:
@@ -264,7 +275,7 @@ def _with_samples(job: Job, tables: _Tables, printer: Printer) -> Job:
         return job
     table, id = tables.measurements.frame, job.columns.id
     if tables.labels is not None:
-        table, id = tables.labels, job.labels_id or id
+        table, id = tables.labels, tables.labels_id
         if job.columns.time not in table.columns:
             return job
     count = varies(table, id, job.target, tables.missing)
@@ -301,46 +312,51 @@ def _read(job: Job, tables: _Tables) -> _Read:
 
     from liquidtime.cli.options import listed
     from liquidtime.cli.sample_targets import sample_target
-    from liquidtime.cli.series_facts import fact_of_series
+    from liquidtime.cli.series_facts import check_fact, fact_of_series
     from liquidtime.cli.stored_tables import check_targets, refuse_stored
     from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading.columns import check_column
     from liquidtime.tasks import find_task
 
     frame, labels, columns, missing = tables.measurements.frame, tables.labels, tables.columns, tables.missing
+    asked = (("--group", job.group), ("--weight", job.weight), ("--order", job.order))
+    every = [frame, *([] if labels is None else [labels]), *([] if tables.static is None else [tables.static.frame])]
+    for option, name in asked:
+        if name is not None:
+            check_fact(option, name, every)
+    how: dict[str, Any] = {"static_table": tables.static, "strict": job.strict}
     named = [name for name in (job.group, job.weight, job.order) if name is not None and name not in columns.static]
     table, id = frame, columns.id
     target: Any = None
     auxiliary = None
     if job.target is None:
-        data = columns.read(tables.measurements, job.reading, leave=named, strict=job.strict)
+        data = columns.read(tables.measurements, job.reading, leave=named, **how)
     elif job.each_sample:
         refuse_stored(tables.measurements)
-        samples = sample_target(frame, columns, job.target, labels, job.labels_id, missing)
+        samples = sample_target(frame, columns, job.target, labels, tables.labels_id, missing)
         whole = dataclasses.replace(tables.measurements, frame=samples.frame)
-        data, target = samples.split(samples.columns.read(whole, job.reading, leave=named, strict=job.strict))
+        data, target = samples.split(samples.columns.read(whole, job.reading, leave=named, **how))
     elif find_task(job.task).several_targets:
         names = listed([job.target])
         table = labels_of(frame, columns, names[0], names[1:], missing) if labels is None else labels
-        id = columns.id if labels is None else job.labels_id or columns.id
-        data = columns.read(tables.measurements, job.reading, leave=(*names, *named), strict=job.strict)
+        id = columns.id if labels is None else tables.labels_id
+        data = columns.read(tables.measurements, job.reading, leave=(*names, *named), **how)
         target = align_outcomes(data, table, id=id, columns=names, missing=missing, argument="target")
     else:
         if labels is None:
             check_targets(tables.measurements, (job.target, *job.auxiliary))
             table = labels_of(frame, columns, job.target, job.auxiliary, missing)
         else:
-            table, id = labels, job.labels_id or columns.id
+            table, id = labels, tables.labels_id
         for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
             check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
         leave = (job.target, *job.auxiliary, *named)
-        data = columns.read(tables.measurements, job.reading, leave=leave, strict=job.strict)
+        data = columns.read(tables.measurements, job.reading, leave=leave, **how)
         data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict, missing=missing)
         if job.auxiliary:
             auxiliary = align_outcomes(data, table, id=id, columns=job.auxiliary, missing=missing)
     sources = [(frame, columns.id)] if labels is None else [(labels, id), (frame, columns.id)]
-    facts = {
-        option: None if name is None else fact_of_series(option, name, data, sources)
-        for option, name in (("--group", job.group), ("--weight", job.weight), ("--order", job.order))
-    }
+    if tables.static is not None:
+        sources.append((tables.static.frame, job.reading.static_id or columns.id))
+    facts = {option: None if name is None else fact_of_series(option, name, data, sources) for option, name in asked}
     return _Read(data, target, auxiliary, facts["--group"], facts["--weight"], facts["--order"])

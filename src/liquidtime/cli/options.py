@@ -33,3 +33,19 @@ Strict = Annotated[bool, typer.Option("--strict", help="Refuse data that needs a
 def listed(given: list[str] | None) -> list[str]:
     """Return names given one option each, or several in one, with commas."""
     return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]
+
+
+def numbers(option: str, given: list[str] | None) -> list[float]:
+    """Return numbers given one option each, or several in one, with commas.
+
+    Raises:
+        ValueError: a text that is no number.
+
+    """
+    found = []
+    for text in listed(given):
+        try:
+            found.append(float(text))
+        except ValueError:
+            raise ValueError(f"{option} must be numbers, such as 6 or 6,24; got {text!r}") from None
+    return found

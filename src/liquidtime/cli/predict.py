@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from liquidtime.cli.failing import command
-from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.options import (
+    AsJson,
+    Data,
+    Debug,
+    Model,
+    OldChannel,
+    OldId,
+    OldTime,
+    OldUnit,
+    OldValue,
+    Strict,
+    numbers,
+)
 from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 if TYPE_CHECKING:
@@ -23,8 +35,8 @@ def predict(
     reading: ReadingOptions,
     out: Annotated[Path, typer.Option("--out", help="File to write, .csv or .parquet.", show_default=False)],
     horizon: Annotated[
-        list[float] | None,
-        typer.Option("--horizon", help="Forecasts: time after the last sample of a series; may be repeated."),
+        list[str] | None,
+        typer.Option("--horizon", help="Forecasts: times after the last sample of a series, such as 6,24."),
     ] = None,
     intervals: Annotated[
         float | None,
@@ -77,7 +89,7 @@ def predict(
     estimator, record = load(model)
     task = task_of(estimator)
     typed = {
-        "horizons": ("--horizon", horizon or None),
+        "horizons": ("--horizon", numbers("--horizon", horizon) or None),
         "intervals": ("--intervals", intervals),
         "threshold": ("--threshold", threshold),
     }

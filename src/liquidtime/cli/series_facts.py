@@ -11,6 +11,25 @@ if TYPE_CHECKING:
     from liquidtime.data import SeriesSet
 
 
+def check_fact(option: str, column: str, tables: Sequence[polars.DataFrame]) -> None:
+    """Refuse a column that no table has.
+
+    Args:
+        option: what the column was given by.
+        column: its name.
+        tables: all there are.
+
+    Raises:
+        ValueError: none has it.
+
+    """
+    from liquidtime.errors import nearest
+
+    names = [name for table in tables for name in table.columns]
+    if column not in names:
+        raise ValueError(f"{option} {column!r} is no column of the tables{nearest(column, names) or '.'}")
+
+
 def fact_of_series(
     option: str, column: str, data: SeriesSet, tables: Sequence[tuple[polars.DataFrame, str]]
 ) -> list[Any]:
@@ -28,13 +47,8 @@ def fact_of_series(
     """
     import polars
 
-    from liquidtime.errors import nearest
-
-    found = next(((table, id) for table, id in tables if column in table.columns), None)
-    if found is None:
-        names = [name for table, _ in tables for name in table.columns]
-        raise ValueError(f"{option} {column!r} is no column of the tables{nearest(column, names) or '.'}")
-    table, id = found
+    check_fact(option, column, [table for table, _ in tables])
+    table, id = next((table, id) for table, id in tables if column in table.columns)
     pairs = table.select(polars.col(id).cast(polars.String).alias("id"), polars.col(column).alias("fact"))
     pairs = pairs.drop_nulls().unique(maintain_order=True)
     twice = pairs.group_by("id", maintain_order=True).len().filter(polars.col("len") > 1)

@@ -90,11 +90,11 @@ def train(
     ] = 0.2,
     group: Annotated[
         str | None,
-        typer.Option("--group", help="Column of labels or DATA: series of one group are never trained and tested on."),
+        typer.Option("--group", help="Column of any table: series of one group are never on both sides of a split."),
     ] = None,
     order: Annotated[
         str | None,
-        typer.Option("--order", help="Column of labels or DATA, when a series was taken: the latest are tested on."),
+        typer.Option("--order", help="Column of any table, when a series was taken: the latest are tested on."),
     ] = None,
     test: Annotated[
         Path | None, typer.Option("--test", help="File of other series to test on, like DATA.", show_default=False)

@@ -19,7 +19,15 @@ def metrics_of(figures: Figures) -> list[str]:
 
 def heading(metric: str, short: bool = False) -> str:
     """Return how a table calls a metric, with ↓ where lower is better."""
-    return METRICS[metric].heading(short) if metric in METRICS else metric
+    if metric in METRICS:
+        return METRICS[metric].heading(short)
+    base, _, rest = metric.rpartition("_")
+    if base == "coverage":
+        return f"in {rest} % interval" if short else f"share within the {rest} % interval"
+    if base in METRICS:  # of one label of several
+        words = METRICS[base].heading(short)
+        return f"{words.removesuffix(' ↓')}, label {rest}{' ↓' if words.endswith('↓') else ''}"
+    return metric
 
 
 def best_of(figures: Figures) -> dict[str, float]:

@@ -195,7 +195,7 @@ class Forecasting(Task):
             views.append(
                 SeriesView(
                     kind, str(past.id), words, past.times, past.values, data.channels, times[known], lines,
-                    labels=(f"forecast of {channel}", "measured"),
+                    labels=(f"forecast of {channel}", "measured"), joined=True,
                 )
             )  # fmt: skip
         return views

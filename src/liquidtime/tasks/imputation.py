@@ -181,7 +181,7 @@ class Imputation(Task):
             views.append(
                 SeriesView(
                     kind, str(one.id), words, one.times, one.values, data.channels, data.times[rows[some]], lines,
-                    labels=(f"{channel}, filled in", "measured"),
+                    labels=(f"{channel}, filled in", "measured"), joined=True,
                 )
             )  # fmt: skip
         return views

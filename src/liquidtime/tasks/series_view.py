@@ -37,6 +37,8 @@ class SeriesView:
         labels: what the K columns of `evolving` are.
         bounds: the least and the largest that a prediction can be; None for any number.
         categories: of the categorical channels.
+        joined: whether predictions are of points in time, which lines join, as forecasts are; else each holds from its
+            time on until the next one.
     """
 
     kind: str
@@ -51,6 +53,7 @@ class SeriesView:
     labels: Sequence[str] = ()
     bounds: tuple[float, float] | None = None
     categories: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    joined: bool = False
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, ("best", "worst"))

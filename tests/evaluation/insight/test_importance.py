@@ -8,6 +8,7 @@ import liquidtime as lt
 from estimators.small import TINY, series
 from evaluation.insight.known_models import KnownClassifier, count_of, last_of, span
 from liquidtime.evaluation.insight.donors import with_channel, with_presence, with_timing
+from liquidtime.training import ConfidenceInterval
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +125,11 @@ def test_refusals(data):
         lt.insight.importances(model, data[:1])
     with pytest.raises(TypeError, match="must be one of"):
         lt.insight.importances(object(), data)
+
+
+def test_a_long_label_of_the_axis_is_broken_into_lines_that_fit_the_page():
+    rows = [lt.insight.Importance("timing of the samples", "timing", ConfidenceInterval(0.3, 0.1, 0.5))]
+    shown = lt.insight.Importances(rows, "absolute error in standard deviations", 0.4, 8, 1)
+    lines = shown.plot().axes[0].get_xlabel().splitlines()
+    assert " ".join(lines) == "growth of the absolute error in standard deviations"
+    assert max(map(len, lines)) <= 36  # a browser's letters may be wider than those it was laid out with

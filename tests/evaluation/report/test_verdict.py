@@ -1,5 +1,7 @@
 """The sentence on top says which model to take, and is right about it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,17 @@ def test_the_words(skills, words):
     assert words in found
     if words.endswith("by 0."):
         assert "take it, or" in found
+
+
+def test_a_handful_of_series_or_groups_decides_nothing():
+    skills = {"CfC": 9.0, BOOSTING: 0.0}
+    few = verdict(compared(skills, n=9))
+    assert few.startswith("The test part has only 9 independent series or groups, too few to tell CfC from gradient")
+    assert "± 0" not in few
+    many = compared(skills, n=40)
+    assert "is better here" in verdict(many)
+    grouped = replace(many, clusters=np.arange(40) // 10)
+    assert verdict(grouped).startswith("The test part has only 4 independent")
 
 
 def test_alone_there_is_nothing_to_say():

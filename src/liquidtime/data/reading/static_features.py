@@ -106,7 +106,7 @@ class StaticFeatures:
         first = first_words(f"series {ids[row]}" for row in without)
         self.findings.add(Note("kept", "series without a row in the static table", len(without), self.S, first))
         left = [name for name in opened.channels({id}, self.findings) if name in leave]
-        what = "columns of the static table are targets, and so no static features"
+        what = "columns of the static table are no static features but a target, a group or the like"
         self.findings.add(Note("kept", what, len(left), len(frame.columns), tuple(repr(name) for name in left)))
         for name in opened.channels({id, *leave}, Findings()):
             self.add_column(known_rows[name], measured, name in categorical)

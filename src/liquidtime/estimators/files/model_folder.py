@@ -148,6 +148,8 @@ def load(path: str | Path, *, network: Any = None) -> Any:
     if not home.is_dir():
         raise FileNotFoundError(f"there is no model folder {home}")
     _refuse_pickles(home)
+    if not (home / MANIFEST).exists():
+        raise ModelFolderError(f"{home} is not a model folder: it has no {MANIFEST}")
     sealed = SealedFolder(home)
     for name in (CONFIG, WEIGHTS):
         if name not in sealed.entries:

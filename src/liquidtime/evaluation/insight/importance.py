@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -32,7 +33,8 @@ KINDS: dict[Kind, str] = {
 }
 """What is taken from another series, in words."""
 TIMING = "timing of the samples"
-_DRAWN = 15
+_DRAWN, _WIDE = 15, 36
+"""Bars that are drawn, and letters of their axis' label that a line has room for."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +142,10 @@ class Importances(Shown):
             axes.set_yticks(places, [_short(row.label) for row in drawn])
             axes.invert_yaxis()
             axes.grid(False, axis="y")
-            axes.set_xlabel(f"growth of the {self.measure}" if self.base is not None else self.measure)
+            told = f"growth of the {self.measure}" if self.base is not None else self.measure
+            axes.set_xlabel(fill(told, _WIDE))
 
-        return Sketch(alt, (4.7, 0.9 + 0.27 * max(len(drawn), 4)), draw)
+        return Sketch(alt, (4.7, 1.0 + 0.27 * max(len(drawn), 4)), draw)
 
     def __repr__(self) -> str:
         wide = max((len(row.label) for row in self.rows), default=0)

@@ -43,7 +43,7 @@ def series_view(name: str, view: SeriesView, target: str, unit: str | None) -> s
                 axes.locator_params(axis="y", nbins=3)
         axes = figure.axes[-1]
         _prediction(axes, view)
-        axes.set_title(_short(f"prediction: {target}"), fontsize=9, pad=2)
+        axes.set_title(_short(view.labels[0] if view.joined else f"prediction: {target}"), fontsize=9, pad=2)
         axes.set_xlabel(f"time in {unit}" if unit else "time")
     return figure.svg
 
@@ -55,6 +55,9 @@ def _prediction(axes: Axes, view: SeriesView) -> None:
     for place in sorted(np.argsort(-last, kind="stable")[:_LINES]):
         colour = SERIES[place % len(SERIES)]  # by its position: a class has one colour in all drawings
         label = _short(view.labels[place]) if len(view.labels) > 1 else None
+        if view.joined:
+            axes.plot(view.seen[keep], lines[:, place], marker="o", markersize=3, color=colour, label=label)
+            continue
         axes.step(view.seen[keep], lines[:, place], where="post", color=colour, label=label)
         axes.plot(view.seen[keep][-1:], lines[-1:, place], "o", color=colour, markersize=4)
     if view.truth is not None:

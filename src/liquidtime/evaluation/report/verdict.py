@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from liquidtime.tasks import Comparison
 from liquidtime.tasks.comparison import ALONE, BOOSTING
 from liquidtime.training import METRICS, ConfidenceInterval
 from liquidtime.training.bootstrap import difference_interval
+
+_FEW = 10
+"""Tested series below which an interval says little: resamples of a handful are too much alike."""
 
 
 def verdict(comparison: Comparison, paired: bool = True) -> str:
@@ -28,7 +33,12 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
     mine, theirs = (f"{figures[name][metric].value:.3g}" for name in (ours, best))
     label = METRICS[metric].short_label
     shown = f"{label} {mine} against {theirs}, a difference of {apart:.2g} ± {half:.2g}"
-    rival = _capital(best)
+    rival, units = _capital(best), _units(comparison)
+    if paired and units < _FEW:
+        return (
+            f"The test part has only {units} independent series or groups, too few to tell {ours} from {best}: "
+            f"{label} {mine} against {theirs}. Test on more."
+        )
     if low > 0:
         return f"{_capital(ours)} is better here than {best}: {shown}."
     if high < 0:
@@ -41,6 +51,12 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
     if best.startswith("guess"):
         return f"{_capital(ours)} is not measurably better than a guess here: {shown}."
     return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. Take either, or test on more series."
+
+
+def _units(comparison: Comparison) -> int:
+    """Return how many independent things were tested: series, or groups of them."""
+    clusters = comparison.clusters
+    return len(comparison.target) if clusters is None else len(np.unique(clusters))
 
 
 def _difference(comparison: Comparison, metric: str, rival: str, paired: bool) -> ConfidenceInterval:
