@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from liquidtime.cli import demo, evaluate, explain, export, info, pack, paper, predict, serve, train
+from liquidtime.cli import demo, evaluate, explain, export, info, pack, paper, predict, search, serve, train
 
 app = typer.Typer(
     name="liquidtime",
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
+app.command("search")(search.search)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)

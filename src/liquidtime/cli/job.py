@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from liquidtime.data import SeriesSet
     from liquidtime.data.reading import Table
+    from liquidtime.tuning.result import SearchResult
 
 
 _OPTIONS = {
@@ -62,6 +63,8 @@ class Job:
         keep_neighbours: keep ids and outcomes of training series with the model.
         track: trackers that are told of the training.
         settings: arguments of the estimator.
+        search: arguments of `lt.search`, where settings are searched; None where they are not.
+        search_report: where its page is written.
         title: of the report.
         command: what was typed.
         attribution: whose data it is.
@@ -93,6 +96,8 @@ class Job:
     keep_neighbours: bool = False
     track: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
+    search: dict[str, Any] | None = None
+    search_report: Path | None = None
     title: str = ""
     command: str = ""
     attribution: str = ""
@@ -154,38 +159,42 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         other = _read(job, _tables(job, [job.test], read.data.reading))
         printer.data(other.data.describe(), f"{_named([job.test])}, to test on, as understood:")
         test = other.data if other.target is None else (other.data, other.target)
-    result = lt.train_and_test(
-        read.data,
-        read.target,
-        task=job.task,
-        auxiliary=read.auxiliary,
-        quick=job.quick,
-        test_share=job.test_share,
-        groups=read.groups,
-        order=read.order,
-        sample_weight=read.weights,
-        test=test,
-        test_after=job.test_after,
-        folds=job.folds,
-        refit=job.refit,
-        seed=job.seed,
-        folder=job.out,
-        resume=job.resume,
-        restart=job.force,
-        target_name=job.target or "",
-        auxiliary_names=job.auxiliary,
-        columns=job.columns.remembered(job.reading, read.data).to_dict(),
-        labels_id=job.labels_id or job.columns.id,
-        title=job.title,
-        command=job.command,
-        attribution=job.attribution,
-        log=printer.line,
-        keep_neighbours=job.keep_neighbours,
-        track=job.track,
-        verbose=sys.stderr.isatty(),
-        **job.settings,
-        **({"labels": listed([job.target])} if job.target and find_task(job.task).several_targets else {}),
+    several: dict[str, Any] = (
+        {"labels": listed([job.target])} if job.target and find_task(job.task).several_targets else {}
     )
+    asked: dict[str, Any] = {
+        "task": job.task,
+        "auxiliary": read.auxiliary,
+        "test_share": job.test_share,
+        "groups": read.groups,
+        "order": read.order,
+        "sample_weight": read.weights,
+        "test": test,
+        "test_after": job.test_after,
+        "refit": job.refit,
+        "seed": job.seed,
+        "folder": job.out,
+        "log": printer.line,
+        "verbose": sys.stderr.isatty(),
+    }
+    about_it: dict[str, Any] = {
+        "target_name": job.target or "",
+        "auxiliary_names": job.auxiliary,
+        "columns": job.columns.remembered(job.reading, read.data).to_dict(),
+        "labels_id": job.labels_id or job.columns.id,
+        "title": job.title,
+        "command": job.command,
+        "attribution": job.attribution,
+        "keep_neighbours": job.keep_neighbours,
+        "track": job.track,
+    }
+    found = None
+    if job.search is not None:
+        found = lt.search(read.data, read.target, **asked, **job.search, about=about_it, **job.settings, **several)
+        result = found.result
+    else:
+        run_of: dict[str, Any] = {"quick": job.quick, "folds": job.folds, "resume": job.resume, "restart": job.force}
+        result = lt.train_and_test(read.data, read.target, **asked, **run_of, **about_it, **job.settings, **several)
     report = job.out / REPORT
     if result.figures:
         printer.scores(result.figures, result.caption)
@@ -203,6 +212,25 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         "test": result.record.test,
         "details": result.comparison.details(),
         "seconds": round(time.monotonic() - started, 1),
+        **({} if found is None else {"search": _searched(job, found, printer)}),
+    }
+
+
+def _searched(job: Job, found: SearchResult, printer: Printer) -> dict[str, Any]:
+    """Write the page of a search, and return what JSON holds of it."""
+    assert job.search_report is not None
+    try:
+        page: str | None = str(found.report(job.search_report))
+        printer.line(f"search  {page}")
+    except ImportError as error:
+        page = None
+        printer.line(f"no page of the search: {error}")
+    return {
+        "best": dict(found.best),
+        "loss": found.loss,
+        "trials": len(found.trials),
+        "importance": dict(found.importance),
+        "page": page,
     }
 
 
