@@ -272,17 +272,18 @@ def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | N
         source: where the table of measurements is.
         usual: how the table of training was written, where this is another one.
     """
+    from liquidtime.cli.stored_tables import measurements
     from liquidtime.data.reading import read_table
 
     reading, columns = job.reading.reading(usual), dataclasses.replace(job.columns, reading=dict(usual or {}))
-    measurements = read_table(source, reading)
+    table = measurements(source, reading, columns.id)
     labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
     labels_id = job.labels_id or columns.id
     static = None if job.reading.static_table is None else read_table(job.reading.static_table, reading.hints())
-    elsewhere = labels is None and job.target is not None and job.target not in measurements.frame.columns
+    elsewhere = labels is None and job.target is not None and job.target not in table.frame.columns
     if elsewhere and static is not None and job.target in static.frame.columns:
         labels, labels_id = static.frame, job.reading.static_id or columns.id
-    return _Tables(measurements, labels, labels_id, static, columns, reading.missing)
+    return _Tables(table, labels, labels_id, static, columns, reading.missing)
 
 
 def _with_samples(job: Job, tables: _Tables, printer: Printer) -> Job:
@@ -340,6 +341,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
     from liquidtime.cli.options import listed
     from liquidtime.cli.sample_targets import sample_target
     from liquidtime.cli.series_facts import check_fact, fact_of_series
+    from liquidtime.cli.stored_tables import check_targets, refuse_stored
     from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading.columns import check_column
     from liquidtime.tasks import find_task
@@ -358,6 +360,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
     if job.target is None:
         data = columns.read(tables.measurements, job.reading, leave=named, **how)
     elif job.each_sample:
+        refuse_stored(tables.measurements)
         samples = sample_target(frame, columns, job.target, labels, tables.labels_id, missing)
         whole = dataclasses.replace(tables.measurements, frame=samples.frame)
         data, target = samples.split(samples.columns.read(whole, job.reading, leave=named, **how))
@@ -369,6 +372,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
         target = align_outcomes(data, table, id=id, columns=names, missing=missing, argument="target")
     else:
         if labels is None:
+            check_targets(tables.measurements, (job.target, *job.auxiliary))
             table = labels_of(frame, columns, job.target, job.auxiliary, missing)
         else:
             table, id = labels, tables.labels_id
