@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import theory as theory
     from liquidtime import times as times
     from liquidtime import training as training
+    from liquidtime import tuning as tuning
     from liquidtime import wirings as wirings
     from liquidtime.closed_form import compile_ltc as compile_ltc
     from liquidtime.data import SeriesEncoder as SeriesEncoder
@@ -60,6 +61,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.layers import Recurrent as Recurrent
     from liquidtime.times import elapsed as elapsed
     from liquidtime.times import equidistant as equidistant
+    from liquidtime.tuning import search as search
 
 _ROOMS: dict[str, tuple[str, ...]] = {
     "baselines": (),
@@ -96,6 +98,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "theory": (),
     "times": ("elapsed", "equidistant"),
     "training": (),
+    "tuning": ("search",),
     "wirings": (),
 }
 """Every room, and which of its names stand beside it."""

@@ -8,6 +8,7 @@ from cli.tables import lt as command
 from estimators.small import TINY
 from liquidtime.data import SeriesSet
 from liquidtime.estimators.forecast.both_directions import Side, both_directions, filled, hidden, pieces_of
+from liquidtime.export.of_model import step_of
 
 QUICK = TINY | {"epochs": 8}
 
@@ -143,6 +144,8 @@ def test_what_makes_no_sense_is_refused(fitted):
     ):
         with pytest.raises(ValueError, match=words):
             lt.CfCImputer(**QUICK | settings).fit(data)
+    with pytest.raises(ValueError, match="a stream has no samples after a gap"):
+        step_of(fitted)
     with pytest.raises(ValueError, match="`horizons` are for forecasts"):
         fitted.predict(data, horizons=[1.0])
     with pytest.raises(ValueError, match="one array per series, 12; got 1"):

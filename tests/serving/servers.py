@@ -36,7 +36,11 @@ class Service:
         with open(self._folder / "out", "w") as out, open(self._folder / "err", "w") as err:
             environment = {**os.environ, **(env or {})}
             self.process = subprocess.Popen([*words, *map(str, options)], stdout=out, stderr=err, env=environment)
-        wait_until(lambda: " on http://" in self.said()[0] or self.process.poll() is not None)
+        try:
+            wait_until(lambda: " on http://" in self.said()[0] or self.process.poll() is not None)
+        except BaseException:
+            self.stop(signal.SIGKILL)
+            raise
         out, err = self.said()
         assert " on http://" in out, err
         self.port = urllib.parse.urlsplit(re.search(r" on (http://\S+)", out)[1]).port

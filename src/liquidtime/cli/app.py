@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from liquidtime.cli import demo, evaluate, explain, export, info, paper, predict, serve, train
+from liquidtime.cli import demo, evaluate, explain, export, info, pack, paper, predict, search, serve, train
 
 app = typer.Typer(
     name="liquidtime",
@@ -18,10 +18,12 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
+app.command("search")(search.search)
 app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("explain")(explain.explain)
 app.command("export")(export.export)
+app.command("pack")(pack.pack)
 app.command("serve")(serve.serve)
 app.command("info")(info.info)
 app.add_typer(paper.app, name="paper")

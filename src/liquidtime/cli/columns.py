@@ -73,8 +73,11 @@ class Columns:
             leave: columns that are neither channels nor static features, if they are there.
             strict: refuse what would be repaired.
         """
+        from liquidtime.cli.stored_tables import without
         from liquidtime.data import from_long, from_wide
 
+        if table.stored is not None:
+            return without(table.stored, leave, options)
         rest: Any = {
             "id": self.id, "time": self.time, "time_unit": self.time_unit, "static": self.static,
             "categorical": self.categorical, "missing": (*self.missing, *options.missing),
@@ -106,6 +109,11 @@ class Columns:
             unit: of training; times in another are converted.
             strict: refuse what would be repaired.
         """
+        from liquidtime.cli.stored_tables import without
+
+        if table.stored is not None:
+            data = without(table.stored, (), options)
+            return data.in_unit(unit) if unit is not None and data.time_unit not in (None, unit) else data
         frame = table.frame
         names = set(frame.columns)
         if self.channel in names:

@@ -27,6 +27,7 @@ OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--
     "`groups`": "--group", "`order`": "--order", "`test_after`": "--test-after", "`test_share`": "--test-share",
     "`folds`": "--folds", "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold",
     "`intervals`": "--intervals", "refit=False": "--no-refit",
+    "gather=False": "--no-gather", "replace=True": "--force", "`out`": "--out",
     "`validation_fraction`": "--validation-share",
 }  # fmt: skip
 """What the command line calls arguments of the library that its messages name."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from liquidtime.data import SeriesSet
     from liquidtime.data.reading import Table
+    from liquidtime.tuning.result import SearchResult
 
 
 _OPTIONS = {
@@ -62,6 +63,8 @@ class Job:
         keep_neighbours: keep ids and outcomes of training series with the model.
         track: trackers that are told of the training.
         settings: arguments of the estimator.
+        search: arguments of `lt.search`, where settings are searched; None where they are not.
+        search_report: where its page is written.
         title: of the report.
         command: what was typed.
         attribution: whose data it is.
@@ -93,6 +96,8 @@ class Job:
     keep_neighbours: bool = False
     track: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
+    search: dict[str, Any] | None = None
+    search_report: Path | None = None
     title: str = ""
     command: str = ""
     attribution: str = ""
@@ -154,38 +159,42 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         other = _read(job, _tables(job, [job.test], read.data.reading))
         printer.data(other.data.describe(), f"{_named([job.test])}, to test on, as understood:")
         test = other.data if other.target is None else (other.data, other.target)
-    result = lt.train_and_test(
-        read.data,
-        read.target,
-        task=job.task,
-        auxiliary=read.auxiliary,
-        quick=job.quick,
-        test_share=job.test_share,
-        groups=read.groups,
-        order=read.order,
-        sample_weight=read.weights,
-        test=test,
-        test_after=job.test_after,
-        folds=job.folds,
-        refit=job.refit,
-        seed=job.seed,
-        folder=job.out,
-        resume=job.resume,
-        restart=job.force,
-        target_name=job.target or "",
-        auxiliary_names=job.auxiliary,
-        columns=job.columns.remembered(job.reading, read.data).to_dict(),
-        labels_id=job.labels_id or job.columns.id,
-        title=job.title,
-        command=job.command,
-        attribution=job.attribution,
-        log=printer.line,
-        keep_neighbours=job.keep_neighbours,
-        track=job.track,
-        verbose=sys.stderr.isatty(),
-        **job.settings,
-        **({"labels": listed([job.target])} if job.target and find_task(job.task).several_targets else {}),
+    several: dict[str, Any] = (
+        {"labels": listed([job.target])} if job.target and find_task(job.task).several_targets else {}
     )
+    asked: dict[str, Any] = {
+        "task": job.task,
+        "auxiliary": read.auxiliary,
+        "test_share": job.test_share,
+        "groups": read.groups,
+        "order": read.order,
+        "sample_weight": read.weights,
+        "test": test,
+        "test_after": job.test_after,
+        "refit": job.refit,
+        "seed": job.seed,
+        "folder": job.out,
+        "log": printer.line,
+        "verbose": sys.stderr.isatty(),
+    }
+    about_it: dict[str, Any] = {
+        "target_name": job.target or "",
+        "auxiliary_names": job.auxiliary,
+        "columns": job.columns.remembered(job.reading, read.data).to_dict(),
+        "labels_id": job.labels_id or job.columns.id,
+        "title": job.title,
+        "command": job.command,
+        "attribution": job.attribution,
+        "keep_neighbours": job.keep_neighbours,
+        "track": job.track,
+    }
+    found = None
+    if job.search is not None:
+        found = lt.search(read.data, read.target, **asked, **job.search, about=about_it, **job.settings, **several)
+        result = found.result
+    else:
+        run_of: dict[str, Any] = {"quick": job.quick, "folds": job.folds, "resume": job.resume, "restart": job.force}
+        result = lt.train_and_test(read.data, read.target, **asked, **run_of, **about_it, **job.settings, **several)
     report = job.out / REPORT
     if result.figures:
         printer.scores(result.figures, result.caption)
@@ -203,6 +212,25 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         "test": result.record.test,
         "details": result.comparison.details(),
         "seconds": round(time.monotonic() - started, 1),
+        **({} if found is None else {"search": _searched(job, found, printer)}),
+    }
+
+
+def _searched(job: Job, found: SearchResult, printer: Printer) -> dict[str, Any]:
+    """Write the page of a search, and return what JSON holds of it."""
+    assert job.search_report is not None
+    try:
+        page: str | None = str(found.report(job.search_report))
+        printer.line(f"search  {page}")
+    except ImportError as error:
+        page = None
+        printer.line(f"no page of the search: {error}")
+    return {
+        "best": dict(found.best),
+        "loss": found.loss,
+        "trials": len(found.trials),
+        "importance": dict(found.importance),
+        "page": page,
     }
 
 
@@ -244,17 +272,18 @@ def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | N
         source: where the table of measurements is.
         usual: how the table of training was written, where this is another one.
     """
+    from liquidtime.cli.stored_tables import measurements
     from liquidtime.data.reading import read_table
 
     reading, columns = job.reading.reading(usual), dataclasses.replace(job.columns, reading=dict(usual or {}))
-    measurements = read_table(source, reading)
+    table = measurements(source, reading, columns.id)
     labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
     labels_id = job.labels_id or columns.id
     static = None if job.reading.static_table is None else read_table(job.reading.static_table, reading.hints())
-    elsewhere = labels is None and job.target is not None and job.target not in measurements.frame.columns
+    elsewhere = labels is None and job.target is not None and job.target not in table.frame.columns
     if elsewhere and static is not None and job.target in static.frame.columns:
         labels, labels_id = static.frame, job.reading.static_id or columns.id
-    return _Tables(measurements, labels, labels_id, static, columns, reading.missing)
+    return _Tables(table, labels, labels_id, static, columns, reading.missing)
 
 
 def _with_samples(job: Job, tables: _Tables, printer: Printer) -> Job:
@@ -312,6 +341,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
     from liquidtime.cli.options import listed
     from liquidtime.cli.sample_targets import sample_target
     from liquidtime.cli.series_facts import check_fact, fact_of_series
+    from liquidtime.cli.stored_tables import check_targets, refuse_stored
     from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading.columns import check_column
     from liquidtime.tasks import find_task
@@ -330,6 +360,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
     if job.target is None:
         data = columns.read(tables.measurements, job.reading, leave=named, **how)
     elif job.each_sample:
+        refuse_stored(tables.measurements)
         samples = sample_target(frame, columns, job.target, labels, tables.labels_id, missing)
         whole = dataclasses.replace(tables.measurements, frame=samples.frame)
         data, target = samples.split(samples.columns.read(whole, job.reading, leave=named, **how))
@@ -341,6 +372,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
         target = align_outcomes(data, table, id=id, columns=names, missing=missing, argument="target")
     else:
         if labels is None:
+            check_targets(tables.measurements, (job.target, *job.auxiliary))
             table = labels_of(frame, columns, job.target, job.auxiliary, missing)
         else:
             table, id = labels, tables.labels_id

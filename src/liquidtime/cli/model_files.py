@@ -96,9 +96,9 @@ def read_series(
         options: what was typed about reading.
         strict: refuse what would be repaired.
     """
-    from liquidtime.data.reading import read_table
+    from liquidtime.cli.stored_tables import measurements
 
-    table, encoder = read_table(data, options.reading(columns.reading)), estimator.encoder_
+    table, encoder = measurements(data, options.reading(columns.reading), columns.id), estimator.encoder_
     names = encoder.channels_, encoder.static_names_
     return table, columns.read_new(table, options, *names, encoder.time_unit_, strict)
 
@@ -134,6 +134,7 @@ def labelled(
     from liquidtime.cli.columns import labels_of
     from liquidtime.cli.options import listed
     from liquidtime.cli.sample_targets import sample_target
+    from liquidtime.cli.stored_tables import refuse_stored
     from liquidtime.data import align_labels, align_outcomes
     from liquidtime.data.reading import read_table
     from liquidtime.tasks import task_of
@@ -143,6 +144,7 @@ def labelled(
     how = options.reading(columns.reading)
     own = None if labels is None else read_table(labels, how.hints()).frame
     if task_of(estimator).per_sample:
+        refuse_stored(table)
         samples, encoder = sample_target(table.frame, columns, truth, own, labels_id, how.missing), estimator.encoder_
         whole, channels = dataclasses.replace(table, frame=samples.frame), (*encoder.channels_, truth)
         return samples.split(

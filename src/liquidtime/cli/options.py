@@ -11,7 +11,8 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="Measurements: CSV, TSV, text, Parquet, Arrow or Excel files, folders, patterns, or a database.",
+        help="Measurements: CSV, TSV, text, Parquet, Arrow or Excel files, folders, patterns, a database, or a stored "
+        "set that `pack` wrote.",
         show_default=False,
     ),
 ]

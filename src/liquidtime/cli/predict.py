@@ -24,8 +24,6 @@ from liquidtime.cli.reading_options import ReadingOptions, with_reading
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars
-
     from liquidtime.tasks import Task
 
 
@@ -82,6 +80,7 @@ def predict(
     of training alone are its future. The columns are those of training unless others are named.
     """
     from liquidtime.cli.model_files import columns_to_read, load, read_series
+    from liquidtime.cli.prediction_files import prediction_slices, write_tables
     from liquidtime.cli.printing import Printer
     from liquidtime.tasks import task_of
 
@@ -100,15 +99,15 @@ def predict(
     _, series = read_series(estimator, columns, data, reading, strict)
     for note in series.notes:
         printer.line(str(note))
-    predictions = task.table(estimator, series, columns.id, each_sample=each_sample, **options)
-    write(predictions, out, replace=force)
+    tables = prediction_slices(task, estimator, series, columns.id, each_sample=each_sample, **options)
+    rows, names = write_tables(tables, out, replace=force)
     printer.line(f"{len(series):,} series predicted, written to {out}")
     printer.result(
         {
             "out": str(out),
             "series": len(series),
-            "rows": len(predictions),
-            "columns": predictions.columns,
+            "rows": rows,
+            "columns": names,
             "notes": [str(note) for note in series.notes],
         }
     )
@@ -127,20 +126,6 @@ def check_options(task: Task, options: Mapping[str, str]) -> None:
         if name not in task.options:
             names = " or ".join(other.name for other in TASKS.values() if name in other.options)
             raise ValueError(f"{typed} is for a model of --task {names}")
-
-
-def write(table: polars.DataFrame, out: Path, *, replace: bool) -> None:
-    """Write a table by the ending of its name, whole or not at all."""
-    import io
-
-    from liquidtime.training.artifact import write_file
-
-    buffer = io.BytesIO()
-    if out.suffix.lower() == ".csv":
-        table.write_csv(buffer)
-    else:
-        table.write_parquet(buffer)
-    write_file(out.absolute(), buffer.getvalue(), replace=replace)
 
 
 def _check_out(out: Path, model: Path, data: Sequence[str], force: bool) -> None:

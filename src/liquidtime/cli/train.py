@@ -15,9 +15,9 @@ from liquidtime.cli.reading_options import ReadingOptions, with_reading
 def train(
     data: Data,
     reading: ReadingOptions,
-    id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
-    time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
+    id: Annotated[str | None, typer.Option("--id", help="Column of the series' ids; a stored set needs none.")] = None,
+    time: Annotated[str | None, typer.Option("--time", help="Column of the times; a stored set needs none.")] = None,
     target: Annotated[str | None, typer.Option("--target", help="Column to predict; of multi-label several.")] = None,
     labels: Annotated[
         Path | None,
@@ -161,11 +161,11 @@ def train(
 
     Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
     """
-    from liquidtime.cli.columns import Columns
     from liquidtime.cli.config import write_config
     from liquidtime.cli.job import Job
     from liquidtime.cli.printing import Printer
     from liquidtime.cli.ranked import check_workers, run_by_workers, run_in_ranks
+    from liquidtime.cli.stored_tables import columns_of_training
 
     check_workers(workers, n_jobs)
     given = {
@@ -177,9 +177,9 @@ def train(
     }  # fmt: skip
     job = Job(
         data=data,
-        columns=Columns(
-            id, time, channel, value, tuple(listed(values)), tuple(listed(static)), tuple(listed(categorical)),
-            (), time_unit,
+        columns=columns_of_training(
+            data, id=id, time=time, channel=channel, value=value, values=tuple(listed(values)),
+            static=tuple(listed(static)), categorical=tuple(listed(categorical)), time_unit=time_unit,
         ),
         reading=reading,
         out=out,

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from liquidtime._provenance import versions
 from liquidtime.data import SeriesSet
+from liquidtime.data.container.drawn_series import drawn_blocks
 from liquidtime.estimators.stacking import StackedForecaster
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.insight import Explanation, Neighbours, explain
@@ -62,13 +64,11 @@ def report_data(
     task = task or task_of(model)
     views = [replace(view, categories=data.categories) for view in task.views(model, comparison)]
     forecasts = getattr(comparison, "test", None)
-    within = np.ones(len(data.times), dtype=bool)
-    within[data.offsets[:-1][data.lengths > 0]] = False  # the first sample of a series has no interval
     return ReportData(
         task=task,
         description=data.describe(),
         lengths=data.lengths,
-        intervals=np.diff(data.times, prepend=0.0)[within],
+        intervals=_intervals(data),
         parts={name: len(rows) for name, rows in parts.items()},
         comparison=comparison.plain(),
         curves=[Curve(network.history, network.best_epoch) for network in model.results_],
@@ -80,6 +80,16 @@ def report_data(
         versions=versions(),
         **texts,
     )
+
+
+def _intervals(data: SeriesSet) -> npt.NDArray[np.float64]:
+    """Return the times between neighbouring samples of a series; of very many series those of some drawn at random."""
+    found = [np.empty(0)]
+    for part in drawn_blocks(data):
+        within = np.ones(len(part.times), dtype=bool)
+        within[part.offsets[:-1][part.lengths > 0]] = False  # the first sample of a series has no interval
+        found.append(np.diff(part.times, prepend=0.0)[within])
+    return np.concatenate(found)
 
 
 def _counts(comparison: Comparison, target: Any, parts: Mapping[str, Any]) -> dict[str, dict[str, int]]:

@@ -181,8 +181,11 @@ class TrainingJob:
         )
         data, parts = self.split.data, [rows for fold in self.split.folds for rows in fold]
         inputs, more = self.inputs, (self.split.groups, self.split.order)
-        for array in (data.offsets, data.times, data.values, data.static, *parts):
+        for array in (data.offsets, data.static, *parts):
             digest.update(np.ascontiguousarray(array).tobytes())
+        for _, some in data.blocks():
+            digest.update(some.times.tobytes())
+            digest.update(np.ascontiguousarray(some.values).tobytes())
         for given in (inputs.target, inputs.auxiliary, inputs.weights, *more):
             digest.update(repr(None if given is None else _lists(given)).encode())
         return digest.hexdigest()

@@ -163,6 +163,8 @@ class EncodingStep(nn.Module):
             "number": (C, "number of observations before the open step"),
             "total": (C, "sum of the scaled observations before the open step, less the first"),
             "squares": (C, "sum of the squares of these differences"),
+            "least": (C, "least of these differences"),
+            "largest": (C, "largest of these differences"),
         }
         if self.width is not None:
             fields["bin_total"] = (C, "sum over the earlier times of the open bin")
@@ -170,97 +172,98 @@ class EncodingStep(nn.Module):
         floats = {
             "carried": "last observation before the open step",
             "first_value": "first scaled observation",
-            "least": "least scaled observation before the open step",
-            "largest": "largest scaled observation before the open step",
+            "seen": "1 where the open step has an observation",
+            "latest": "last observation, that of the open step included",
+            "scaled": "the same, scaled",
         }
         self.fields = {name: layout.add(of + name, "double", size, text) for name, (size, text) in fields.items()}
         self.fields |= {name: layout.add(of + name, "float", C, text) for name, text in floats.items()}
 
-    def advance(self, newest: Fields, state: Fields, t: Tensor) -> tuple[Fields, Tensor]:
+    def advance(self, old: Fields, newest: Fields, state: Fields, t: Tensor) -> tuple[Fields, Tensor]:
         """Return the scale's state after a sample at t (B, 1), and (B, 1) whether it opens a step.
 
         Args:
-            newest: the fields of `NewestTime` before the sample.
+            old: the fields of `NewestTime` before the sample.
+            newest: the same after it.
             state: of this scale before the sample.
             t: float64.
         """
         at = t if self.width is None else torch.floor(t / self.width + 1e-9) * self.width
         opens = (state["steps"] == 0) | (state["step"] != at)
-        values, seen = self._open_values(newest, state)
-        closed = opens & seen
+        closed = opens & (state["seen"] > 0)
         after = {
             "step": at,
             "before": torch.where(opens, state["step"], state["before"]),
             "first": torch.where(state["steps"] == 0, at, state["first"]),
             "steps": state["steps"] + opens.double(),
-            "carried": torch.where(closed, values, state["carried"]),
+            "carried": torch.where(opens, state["latest"], state["carried"]),
             "carried_at": torch.where(closed, state["step"], state["carried_at"]),
         }
+        sums = Totals(newest["time_total"], newest["time_count"])
         if self.width is not None:
-            newest_mean, newest_seen = Totals(newest["time_total"], newest["time_count"]).mean()
-            complete = newest_seen & NewestTime.later(newest, t)
-            sums = Totals(state["bin_total"], state["bin_count"]).add(newest_mean, complete, self.categorical)
-            after["bin_total"], after["bin_count"] = sums.cleared(opens)
-        return after | self._observed(state, self.scaling(values), closed), opens
+            earlier, complete = Totals(old["time_total"], old["time_count"]).mean()
+            complete = complete & NewestTime.later(old, t)
+            bins = Totals(state["bin_total"], state["bin_count"]).add(earlier, complete, self.categorical)
+            bins = bins.cleared(opens)
+            after["bin_total"], after["bin_count"] = bins
+            sums = bins.add(*sums.mean(), self.categorical)
+        values, seen = sums.mean()
+        latest = torch.where(seen, values, after["carried"])
+        after |= self._observed(state, state["scaled"], closed)
+        after |= {"seen": seen.float(), "latest": latest, "scaled": self.scaling(latest)}
+        step = self.read(after)
+        return after | {"magnitude": self._magnitude(step)}, opens
 
     @staticmethod
-    def magnitude(step: OpenStep) -> Tensor:
+    def _magnitude(step: OpenStep) -> Tensor:
         """Return (B, 1) the field that tells inputs which float32 cannot hold."""
-        return step.x.abs().double().sum(dim=-1, keepdim=True) + step.dt.double().unsqueeze(-1)
+        return step.x.abs().sum(dim=-1, keepdim=True).double() + step.dt.unsqueeze(-1).double()
 
-    def read(self, newest: Fields, state: Fields) -> OpenStep:
+    def read(self, state: Fields) -> OpenStep:
         """Return the open step as it stands."""
-        values, seen = self._open_values(newest, state)
-        known = seen | (state["number"] > 0)
-        carried = torch.where(seen, values, state["carried"])
-        scaled = self.scaling(carried)
+        seen = state["seen"] > 0
+        observed = state["number"] > 0
+        known = seen | observed
         zero, one = torch.zeros(()), torch.ones(())
         parts = []
         if "values" in self.blocks:
-            column = torch.where(known, scaled, zero)[:, self.column]
+            column = torch.where(known, state["scaled"], zero)[:, self.column]
             if self._any_categorical:
-                here = (carried[:, self.column] == self.code) & known[:, self.column]
+                here = (state["latest"][:, self.column] == self.code) & known[:, self.column]
                 column = torch.where(self.categorical[self.column], torch.where(here, one, zero), column)
             parts.append(column)
         if "mask" in self.blocks:
-            parts.append(seen.float())
+            parts.append(state["seen"])
         if "since" in self.blocks:
-            last = torch.where(state["number"] > 0, state["carried_at"], state["first"])
+            last = torch.where(observed, state["carried_at"], state["first"])
             elapsed = torch.where(seen, torch.zeros_like(last), state["step"] - last)
             parts.append(log1p((elapsed / self.time_scale).float().double()).float())
         elapsed = torch.where(state["steps"] > 1, state["step"] - state["before"], torch.zeros_like(state["step"]))
         dt = (elapsed / self.time_scale).float()[:, 0]
-        return OpenStep(torch.cat(parts, dim=-1), dt, self._history(state | self._observed(state, scaled, seen)))
-
-    def _open_values(self, newest: Fields, state: Fields) -> tuple[Tensor, Tensor]:
-        """Return (B, C) the values of the open step, and whether there are any."""
-        sums = Totals(newest["time_total"], newest["time_count"])
-        if self.width is None:
-            return sums.mean()
-        return Totals(state["bin_total"], state["bin_count"]).add(*sums.mean(), self.categorical).mean()
+        history = self._history(self._observed(state, state["scaled"], seen))
+        return OpenStep(torch.cat(parts, dim=-1), dt, history)
 
     @staticmethod
     def _observed(state: Fields, z: Tensor, seen: Tensor) -> Fields:
         """Return the running sums with the scaled values z (B, C) added where `seen`; what `Moments.add` does."""
-        new = seen & (state["number"] == 0)
-        first = torch.where(new, z, state["first_value"])
+        first = torch.where(seen & (state["number"] == 0), z, state["first_value"])
         apart = torch.where(seen, z.double() - first.double(), torch.zeros((), dtype=torch.float64))
         return {
             "number": state["number"] + seen.double(),
             "total": state["total"] + apart,
             "squares": state["squares"] + apart * apart,
             "first_value": first,
-            "least": torch.where(seen, torch.where(new, z, torch.minimum(state["least"], z)), state["least"]),
-            "largest": torch.where(seen, torch.where(new, z, torch.maximum(state["largest"], z)), state["largest"]),
+            "least": torch.minimum(state["least"], apart),  # at most 0, the difference of the first from itself
+            "largest": torch.maximum(state["largest"], apart),
         }
 
     def _history(self, sums: Fields) -> Tensor:
         some, first = sums["number"].clamp(min=1.0), sums["first_value"].double()
         shift = sums["total"] / some
         deviation = torch.sqrt((sums["squares"] / some - shift * shift).clamp(min=0.0))
-        least, largest = sums["least"], sums["largest"]
+        least, largest = first + sums["least"], first + sums["largest"]
         each = [first + shift, least, largest, deviation, first, log1p(sums["number"])]  # all 0 before the first value
-        return torch.cat([part.float() for part in each], dim=-1)[:, self.positions]
+        return torch.cat(each, dim=-1)[:, self.positions].float()
 
 
 class StaticStep(nn.Module):

@@ -94,13 +94,10 @@ class ForecastStep(Step):
         self.outputs = len(self.output_names)
         self.spread = np.tile(model._scene.standard.scale, 3)
 
-    def _further(self, state: FlatState, old: Fields, when: Tensor) -> list[tuple[dict[str, Field], Fields]]:
-        scale = self._scales()[0]
-        fields = self._fields(state, scale.fields)
-        _, opens = scale.advance(old, fields, when)
-        values, seen = scale._open_values(old, fields)
-        own = self._fields(state, self.recent.fields)
-        after = self.recent.advance(own, values, opens & seen, fields["step"], fields["number"])
+    def _further(self, state: FlatState, opens: Tensor) -> list[tuple[dict[str, Field], Fields]]:
+        fields, own = self._fields(state, self._scales()[0].fields), self._fields(state, self.recent.fields)
+        closed = opens & (fields["seen"] > 0)
+        after = self.recent.advance(own, fields["latest"], closed, fields["step"], fields["number"])
         parts = [(self.recent.fields, after)]
         if self.clock:
             parts.append((self.clock, self._fields(state, self.clock)))
@@ -128,9 +125,8 @@ class ForecastStep(Step):
             coverage: (B,) float64 the share of values that the intervals are to hold.
         """
         scale, scene = self._scales()[0], self._scene
-        newest, fields = self._fields(state, self._newest.fields), self._fields(state, scale.fields)
-        values, seen = scale._open_values(newest, fields)
-        last_all = torch.where(seen, values, fields["carried"])
+        fields = self._fields(state, scale.fields)
+        seen, last_all = fields["seen"] > 0, fields["latest"]
         known_all = seen | (fields["number"] > 0)
         here = Newest(
             *(
@@ -149,15 +145,14 @@ class ForecastStep(Step):
         gap = ((when - now) / scene.time_scale).clamp(min=0.0).float()  # (B, 1)
         anchors = self._anchors(self._fields(state, self.recent.fields), here, now, clock)
         questions = self._questions(state, here, now, when, gap, clock, future, given, last_all, known_all)
-        opened = (scale.read(newest, fields), fields["steps"])
+        opened = (scale.read(fields), fields["steps"])
         encoded = self.static(static, known) if self.static.size else static.new_zeros(len(static), 0)
-        total: Tensor | None = None
+        said = []
         for member, network in zip(self._members(), self.networks, strict=True):
             context = member.read(self._fields(state, member.fields), *opened, encoded)
-            said = cast(ForecastNetwork, network).decode(context, anchors, questions)
-            total = said if total is None else total + said
-        assert total is not None
-        parts = parts_of(total / len(self.networks), anchors, questions).double()[:, 0]  # (B, C, J)
+            said.append(cast(ForecastNetwork, network).decode(context, anchors, questions))
+        mean = torch.stack(said, dim=1).sum(dim=1) / len(said)  # (B, 1, C)
+        parts = parts_of(mean, anchors, questions).double()[:, 0]  # (B, C, J)
         since = (anchors.since.unsqueeze(1) + questions.gap.unsqueeze(-1)).double()[:, 0]
         return torch.cat([self.standard.back(part) for part in self.blend(parts, since, coverage)], dim=-1)
 

@@ -196,7 +196,7 @@ class _Lanes:
 
     def _operand(self, group: list[Operation], k: int, rank: int, whole: bool) -> Value:
         """Return the operands k of a group as one of a rank; with an entry for each lane where it must be `whole`."""
-        values = [operation.inputs[k] for operation in group]
+        values = [self._number_for_fill(operation.inputs[k]) for operation in group]
         n, first = len(values), values[0]
         if all(value is first for value in values):
             if first.constant is not None and not whole:
@@ -216,6 +216,13 @@ class _Lanes:
         lanes = self._gathered(values)
         shape = (n, *[1] * (rank - 1 - len(first.shape)), *first.shape)
         return lanes if lanes.shape == shape else self._add("reshape", [lanes], shape, first.dtype)
+
+    def _number_for_fill(self, value: Value) -> Value:
+        """Return a constant for a value that has the same number everywhere."""
+        maker = self._makers.get(id(value))
+        if maker is None or maker.kind != "fill":
+            return value
+        return self._constant(torch.full(value.shape, maker.options["number"], dtype=value.dtype))
 
     def _gathered(self, values: Sequence[Value]) -> Value:
         """Return (lanes, ...) different values side by side."""

@@ -129,18 +129,14 @@ def _observed(nodes: Nodes, graph: Graph, names: tuple[str, str]) -> dict[str, s
     values, seen = names
     if graph.inputs[values].shape == (0,):
         return {values: "", seen: ""}
-    missing = nodes.add("IsNaN", [values])
-    zero = nodes.constant(np.zeros((), dtype=np.float32))
-    return {values: nodes.add("Where", [missing, zero, values]), seen: nodes.add("Not", [missing])}
+    return {values: values, seen: nodes.add("Not", [nodes.add("IsNaN", [values])])}
 
 
 def _live_step(advance: Graph) -> onnx.GraphProto:
     """Return the step as the body of a `Scan`, in which a series that has ended stays as it is."""
     body = Nodes("body_")
     inputs = {"doubles": "body_doubles", "floats": "body_floats", "t": "body_t"}
-    missing = body.add("IsNaN", ["body_values"])
-    zero = body.constant(np.zeros((), dtype=np.float32))
-    inputs |= {"values": body.add("Where", [missing, zero, "body_values"]), "seen": body.add("Not", [missing])}
+    inputs |= {"values": "body_values", "seen": body.add("Not", [body.add("IsNaN", ["body_values"])])}
     outputs = body.add_graph(advance, {name: inputs.get(name, "") for name in advance.inputs})
     here = body.add("Unsqueeze", ["body_live", body.constant(np.array([1]))])
     for name in STATE:

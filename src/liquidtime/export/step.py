@@ -107,22 +107,20 @@ class Step(nn.Module):
             seen: (B, C) bool, whether a value was observed; what stands in `values` elsewhere changes nothing.
         """
         when = t.unsqueeze(-1)
-        values = torch.where(seen, values, torch.zeros(()))
         old = self._fields(state, self._newest.fields)
         newest = self._newest.advance(old, when, values, seen, self.categorical)
         parts = [(self._newest.fields, newest)]
         opened = []
         for scale in self._scales():
-            after, opens = scale.advance(old, self._fields(state, scale.fields), when)
-            step = scale.read(newest, after)
-            parts.append((scale.fields, after | {"magnitude": scale.magnitude(step)}))
-            opened.append((step, opens, after["steps"]))
+            after, opens = scale.advance(old, newest, self._fields(state, scale.fields), when)
+            parts.append((scale.fields, after))
+            opened.append((scale.read(after), opens, after["steps"]))
         for m, member in enumerate(self._members()):
             after = member.advance(self._fields(state, member.fields), *opened[m % len(opened)])
             parts.append((member.fields, after))
-        return self._flat([*parts, *self._further(state, old, when)])
+        return self._flat([*parts, *self._further(state, opened[0][1])])
 
-    def _further(self, state: FlatState, old: Fields, when: Tensor) -> list[tuple[dict[str, Field], Fields]]:
+    def _further(self, state: FlatState, opens: Tensor) -> list[tuple[dict[str, Field], Fields]]:
         """Return further parts of the state after a sample, where a kind of model has any."""
         return []
 
@@ -134,19 +132,16 @@ class Step(nn.Module):
             static: (B, F) float32 raw static features; of a categorical one the position of the category, or -1.
             known: (B, F) bool, which of them are known.
         """
-        newest = self._fields(state, self._newest.fields)
         opened = []
         for scale in self._scales():
             fields = self._fields(state, scale.fields)
-            opened.append((scale.read(newest, fields), fields["steps"]))
+            opened.append((scale.read(fields), fields["steps"]))
         encoded = self.static(static, known) if self.static.size else static.new_zeros(len(static), 0)
-        total: Tensor | None = None
+        each = []
         for m, member in enumerate(self._members()):
             step, steps = opened[m % len(opened)]
-            out = self.finished(member.read(self._fields(state, member.fields), step, steps, encoded))
-            total = out if total is None else total + out
-        assert total is not None
-        return total.double() / len(self.members)
+            each.append(self.finished(member.read(self._fields(state, member.fields), step, steps, encoded)))
+        return torch.stack(each, dim=1).sum(dim=1).double() / len(each)
 
     def forward(
         self, doubles: Tensor, floats: Tensor, t: Tensor, values: Tensor, seen: Tensor, static: Tensor, known: Tensor

@@ -22,7 +22,7 @@ def by_series(target: Any, data: SeriesSet) -> Any:
     if of_samples(target):
         return _together([np.asarray(part) for part in target])
     flat = target.to_numpy() if hasattr(target, "to_numpy") else np.asarray(target)
-    if flat.ndim == 1 and len(flat) == len(data.times) != len(data):
+    if flat.ndim == 1 and len(flat) == int(data.offsets[-1]) != len(data):
         return _together([flat[begin:end] for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True)])
     return target
 

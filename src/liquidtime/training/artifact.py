@@ -14,9 +14,9 @@ import os
 import re
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from safetensors import SafetensorError
@@ -183,21 +183,31 @@ def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
         SaveFailed: the disk is full or refuses; the file stays as it was.
 
     """
+    with file_in_parts(path, replace=replace) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
+    """Give a file to write to, which has its name once the block has ended, whole or not at all; as `write_file`."""
     temporary = temporary_of(path)
     try:
         temporary.unlink(missing_ok=True)
-        _write_synced(temporary, data)
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         if replace:
             temporary.replace(path)
         else:
             _rename_to_new(temporary, path)
         sync_folder(path.parent)
     except FileExistsError as error:
-        temporary.unlink(missing_ok=True)
         raise FileExistsError(f"{path} exists already and is left as it is") from error
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is as before.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _rename_to_new(temporary: Path, path: Path) -> None:

@@ -19,6 +19,11 @@ def summary_features(data: SeriesSet) -> Values:
     Args:
         data: S series of C channels.
     """
+    blocks = [_of_block(part) for _, part in data.blocks()]
+    return np.concatenate(blocks) if blocks else _of_block(data)
+
+
+def _of_block(data: SeriesSet) -> Values:
     S, C = len(data), len(data.channels)
     features = np.full((S, C, len(SUMMARY)), np.nan)
     codes = np.repeat(np.arange(S), data.lengths)

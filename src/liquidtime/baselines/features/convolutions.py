@@ -23,8 +23,11 @@ from liquidtime.baselines.features.contests import Contest
 from liquidtime.baselines.features.resampling import RegularGrid, Resampled
 from liquidtime.baselines.features.responses import TAPS, TRIPLES, VIEWS, FlatSeries, Singles, Triple
 from liquidtime.data import SeriesSet
+from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.alignment import aligned
 
+_BLOCK = 2**18
+"""Samples that are looked at together."""
 POOLS = ("share", "mean", "position", "stretch")
 WORK = 1e9
 """Grid points times thresholds for which features are computed, about: one or two nanoseconds each and pool."""
@@ -73,11 +76,12 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"`thresholds` must be at least 1; got {self.thresholds!r}")
         self.channels_, self.static_names_ = data.channels, data.static_names
         self.categories_, self.time_unit_ = dict(data.categories), data.time_unit
-        self.grid_ = RegularGrid.fit(data)
+        sample = drawn(data)
+        self.grid_ = RegularGrid.fit(sample)
         self.kernels_: list[Kernel] = []
         self.contests_: list[Contest] = []
         if self.grid_ is not None:
-            series = self.grid_.resample(data)
+            series = self.grid_.resample(sample)
             self.kernels_ = self._kernels(series)
             self.contests_ = contests.drawn(
                 len(series.values), _dilations(series), self._budget(series), self.random_state
@@ -94,10 +98,14 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self, "names_")
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
         table = np.zeros((len(data), len(self.names_)), dtype=np.float32)
-        if self.grid_ is None or len(data) == 0:
-            return table
+        if self.grid_ is not None:
+            for rows, part in data.blocks(_BLOCK):
+                self._fill(table[rows], self.grid_.resample(part))
+        return table
+
+    def _fill(self, table: Singles, series: Resampled) -> None:
+        """Put the features of some series into their rows of the table."""
         column = 0
-        series = self.grid_.resample(data)
         flat: FlatSeries | None = None
         for kernel in self.kernels_:
             if flat is None or not flat.serves(kernel.view, kernel.dilation):
@@ -107,7 +115,6 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
                 table[:, column : column + len(POOLS)] = _pools(flat, response - threshold)
                 column += len(POOLS)
         table[:, column:] = contests.outcomes(series, self.contests_)
-        return table
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return (K,) the names of the columns."""

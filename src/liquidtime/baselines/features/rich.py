@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -17,6 +17,7 @@ from liquidtime.baselines.features.lags import autocorrelations, correlation, la
 from liquidtime.baselines.features.periods import FrequencyGrid, frequency_grid, periods
 from liquidtime.baselines.features.segments import Floats, Segments
 from liquidtime.data import SeriesSet
+from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.alignment import aligned
 
 SEVERAL, DENSE, LONG = 4, 24, 64
@@ -70,17 +71,18 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("`data` must have at least one series; got none")
         self.channels_, self.static_names_ = data.channels, data.static_names
         self.categories_, self.time_unit_ = dict(data.categories), data.time_unit
-        samples = Segments.of_samples(data)
+        sample = drawn(data)
+        samples = Segments.of_samples(sample)
         spans = samples.last_time - samples.first_time
         self.span_ = float(np.median(spans[spans > 0])) if (spans > 0).any() else 1.0
-        self.plans_ = self._plans(data)
-        columns = dict(self._columns(data))
-        table = np.stack(list(columns.values()), axis=1) if columns else np.empty((len(data), 0))
+        self.plans_ = self._plans(sample)
+        names = [name for name, _ in self._columns(data[:1])]
+        table = self._table(data, names)
         known = np.isfinite(table)
         low = np.where(known, table, np.inf).min(axis=0, initial=np.inf)
         high = np.where(known, table, -np.inf).max(axis=0, initial=-np.inf)
         useful = (low < high) | (known.any(axis=0) & ~known.all(axis=0))
-        self.names_ = tuple(name for name, use in zip(columns, useful, strict=True) if use)
+        self.names_ = tuple(name for name, use in zip(names, useful, strict=True) if use)
         return _finite(table[:, useful])
 
     def transform(self, data: SeriesSet) -> Floats:
@@ -91,9 +93,16 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "names_")
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
-        wanted = set(self.names_)
-        columns = [column for name, column in self._columns(data) if name in wanted]
-        return _finite(np.stack(columns, axis=1)) if columns else np.empty((len(data), 0))
+        return _finite(self._table(data, self.names_))
+
+    def _table(self, data: SeriesSet, names: Collection[str]) -> Floats:
+        """Return (S, K) the features of these names, which are in the order of `_columns`, block by block."""
+        wanted, table = set(names), np.empty((len(data), len(names)))
+        for rows, part in data.blocks():
+            own = (column for name, column in self._columns(part) if name in wanted)
+            for place, column in enumerate(own):
+                table[rows, place] = column
+        return table
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Return (K,) the names of the columns."""

@@ -65,9 +65,11 @@ class RunningFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "names_")
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
-        table = np.empty((len(data.times), len(self.names_)), dtype=np.float32)
-        for place, column in enumerate(self._columns(data)):
-            table[:, place] = column
+        table = np.empty((int(data.offsets[-1]), len(self.names_)), dtype=np.float32)
+        for rows, part in data.blocks():
+            samples = slice(data.offsets[rows.start], data.offsets[rows.stop])
+            for place, column in enumerate(self._columns(part)):
+                table[samples, place] = column
         return table
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:

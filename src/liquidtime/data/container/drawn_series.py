@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,12 @@ def drawn_rows(data: SeriesSet, most_values: int | None = None) -> npt.NDArray[n
 
 
 def drawn(data: SeriesSet) -> SeriesSet:
-    """Return the set, or where it is large some of its series; see `drawn_rows`."""
+    """Return the set, or where it is large some of its series, in memory; see `drawn_rows`."""
     rows = drawn_rows(data)
-    return data if len(rows) == len(data) else data[rows]
+    return (data if len(rows) == len(data) else data[rows]).load()
+
+
+def drawn_blocks(data: SeriesSet) -> Iterator[SeriesSet]:
+    """Yield the series of `drawn`, some at a time."""
+    rows = drawn_rows(data)
+    return (part for _, part in (data if len(rows) == len(data) else data[rows]).blocks())

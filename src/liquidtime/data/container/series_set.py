@@ -238,6 +238,25 @@ class SeriesSet:
         """
         return ((rows, self[rows]) for rows in neighbours(self.offsets, samples))
 
+    def load(self) -> SeriesSet:
+        """Return the set in memory, where it is already; see `StoredSet.load`."""
+        return self
+
+    def time_blocks(self, samples: int = 16 * BLOCK) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
+        """Yield the positions of neighbouring series and the times of all their samples; as `blocks`."""
+        for rows in neighbours(self.offsets, samples):
+            yield rows, self.times[self.offsets[rows.start] : self.offsets[rows.stop]]
+
+    def ends(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return (S,) the times of each series' first and last sample; 0 where it has none."""
+        first, last = np.zeros(len(self)), np.zeros(len(self))
+        for rows, times in self.time_blocks():
+            begin = self.offsets[rows.start : rows.stop] - self.offsets[rows.start]
+            end = self.offsets[rows.start + 1 : rows.stop + 1] - self.offsets[rows.start]
+            some = np.flatnonzero(end > begin)
+            first[rows.start + some], last[rows.start + some] = times[begin[some]], times[end[some] - 1]
+        return first, last
+
     def head(self, counts: Any) -> SeriesSet:
         """Return the first samples of each series.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from liquidtime.data.container.drawn_series import MOST_VALUES
 from liquidtime.times import SECONDS
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ def common_clock(data: SeriesSet) -> tuple[Values, Values] | None:
     some = data.lengths > 0
     if not some.any():
         return None
-    first, last = np.zeros(len(data)), np.zeros(len(data))
-    first[some], last[some] = data.times[data.offsets[:-1][some]], data.times[data.offsets[1:][some] - 1]
+    first, last = data.ends()
     if data.origins is not None and data.origins.dtype.kind == "M" and data.time_unit is not None:
         begin = data.origins.astype("datetime64[ns]").view(np.int64) * 1e-9
         second = SECONDS[data.time_unit]
@@ -63,11 +63,12 @@ def moving_together(data: SeriesSet) -> Rows | None:
     company, or many belong to one group, as with shapes that recur, they tell nothing about shared time: None.
 
     Args:
-        data: S series; over 20,000 are not compared.
+        data: S series; over 20,000 are not compared, nor such as have over 2²⁷ values.
     """
     S = len(data)
-    if S < _FEWEST_GROUPS or S > _MOST or len(data.times) == 0:
+    if S < _FEWEST_GROUPS or S > _MOST or not 0 < int(data.offsets[-1]) * len(data.channels) <= MOST_VALUES:
         return None
+    data = data.load()
     moves, seen = _moves(data)
     if moves.shape[2] < _LEAST_BINS:
         return None

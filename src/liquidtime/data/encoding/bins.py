@@ -21,10 +21,10 @@ def bin_of(times: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float
 
 def bin_counts(data: SeriesSet, width: float) -> npt.NDArray[np.int64]:
     """Return (S,) how many samples `bin_series` leaves of each series."""
-    counts = np.zeros(len(data), dtype=np.int64)
-    for rows, part in data.blocks():
-        if len(part.times):
-            counts[rows] = np.bincount(_starts(part, bin_of(part.times, width))[1], minlength=len(part))
+    counts, lengths = np.zeros(len(data), dtype=np.int64), data.lengths
+    for rows, times in data.time_blocks():
+        owners = _starts(lengths[rows], bin_of(times, width))[1]
+        counts[rows] = np.bincount(owners, minlength=rows.stop - rows.start)
     return counts
 
 
@@ -42,7 +42,7 @@ def bin_series(data: SeriesSet, width: float) -> SeriesSet:
     if N == 0:
         return data
     key = bin_of(data.times, width)
-    starts, owners = _starts(data, key)
+    starts, owners = _starts(data.lengths, key)
     ends = np.append(starts[1:], N) - 1
     values = np.empty((len(starts), len(data.channels)), dtype=np.float32)
     for position, name in enumerate(data.channels):
@@ -55,9 +55,11 @@ def bin_series(data: SeriesSet, width: float) -> SeriesSet:
     return data.replace_unchecked(offsets=offsets, times=key[starts] * width, values=values)
 
 
-def _starts(data: SeriesSet, key: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _starts(
+    lengths: npt.NDArray[np.int64], key: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the first sample of each bin that has any, and the series of each."""
-    codes = np.repeat(np.arange(len(data)), data.lengths)
+    codes = np.repeat(np.arange(len(lengths)), lengths)
     new = np.ones(len(key), dtype=bool)
     new[1:] = (codes[1:] != codes[:-1]) | (key[1:] != key[:-1])
     starts = np.flatnonzero(new)

@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_choice, named_arguments
 from liquidtime.data.container import Note, SeriesSet, first_words
-from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.bins import bin_counts, bin_series
 from liquidtime.data.encoding.carry import last_observed, since_feature
 from liquidtime.data.encoding.encoded_frames import DEFAULT, OUTPUTS, encoded_frame
 from liquidtime.data.encoding.encoder_layout import Layout
-from liquidtime.data.encoding.scaling import Scaling, fit_scaling
+from liquidtime.data.encoding.observed import Observed
+from liquidtime.data.encoding.scaling import Scaling, fit_scaling, scaling_of
 from liquidtime.data.encoding.step import SampleStep
 from liquidtime.data.encoding.stream import SeriesStream
 from liquidtime.errors import nearest, wrong_shape
@@ -145,7 +145,7 @@ class SeriesEncoder:
     def fit(self, data: SeriesSet, y: Any = None) -> SeriesEncoder:
         """Measure scaling, categories and the time scale on training data; `y` is not looked at.
 
-        Of many series those of `liquidtime.data.container.drawn_series.drawn` are measured.
+        Of very many series some are drawn to be measured; see `liquidtime.data.container.drawn_series`.
         """
         if len(data) == 0:
             raise ValueError("`data` must hold at least one series; got none")
@@ -154,23 +154,17 @@ class SeriesEncoder:
                 if name not in (*data.channels, *data.static_names):
                     hint = nearest(name, [*data.channels, *data.static_names]) or "."
                     raise ValueError(f"`log` must name channels or static features; {name!r} is neither{hint}")
-        whole, data = data, drawn(data)
-        binned = bin_series(data, self.bin_width) if self.bin_width else data
+        seen = Observed.of(data, self.bin_width)
         self.channels_ = data.channels
         self.static_names_ = data.static_names
         self.categories_ = {name: tuple(labels) for name, labels in data.categories.items()}
         self.time_unit_ = data.time_unit
-        inside = np.ones(len(binned.times), dtype=bool)
-        inside[binned.offsets[:-1][binned.lengths > 0]] = False
-        intervals = np.diff(binned.times, prepend=0.0)[inside]
-        self.time_scale_ = float(np.median(intervals)) if len(intervals) else 1.0
-        self.scaling_ = fit_scaling(binned.values, binned.channels, self.clip, self.log, self.categories_)
-        self.static_scaling_ = fit_scaling(whole.static, data.static_names, self.clip, self.log, self.categories_)
-        self.static_flags_: npt.NDArray[np.bool_] = np.logical_or.reduce(np.isnan(whole.static), axis=0)
-        least = np.fmin.reduce(data.values, axis=0, initial=np.nan)
-        largest = np.fmax.reduce(data.values, axis=0, initial=np.nan)
-        never = [name for name, value in zip(data.channels, least, strict=True) if np.isnan(value)]
-        constant = [name for name, same in zip(data.channels, least == largest, strict=True) if same]
+        self.time_scale_ = float(np.median(seen.intervals)) if len(seen.intervals) else 1.0
+        self.scaling_ = scaling_of(seen.columns, data.channels, self.clip, self.log, self.categories_)
+        self.static_scaling_ = fit_scaling(data.static, data.static_names, self.clip, self.log, self.categories_)
+        self.static_flags_: npt.NDArray[np.bool_] = np.logical_or.reduce(np.isnan(data.static), axis=0)
+        never = [name for name, value in zip(data.channels, seen.least, strict=True) if np.isnan(value)]
+        constant = [name for name, same in zip(data.channels, seen.least == seen.largest, strict=True) if same]
         logged = [name for name, unit in zip(data.channels, self.scaling_.unit, strict=True) if unit > 0]
         of = len(data.channels)
         notes = (

@@ -60,7 +60,7 @@ def last_times(data: SeriesSet) -> Values:
     """Return (S,) the time of each series' last sample, 0 where there is none."""
     last = np.zeros(len(data))
     some = data.lengths > 0
-    last[some] = data.times[data.offsets[1:][some] - 1]
+    last[some] = data.ends()[1][some]
     return last
 
 

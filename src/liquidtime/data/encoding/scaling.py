@@ -85,12 +85,31 @@ def fit_scaling(
         log: True to take the logarithm of columns that are heavy-tailed and not negative, False for none, or names.
         categorical: names of columns that are no quantities and stay as they are.
     """
+    columns = [column[~np.isnan(column)] for column in values.T]
+    return scaling_of(columns, names, clip, log, categorical)
+
+
+def scaling_of(
+    columns: Sequence[npt.NDArray[np.float32]],
+    names: Sequence[str],
+    clip: float | None,
+    log: bool | Collection[str],
+    categorical: Collection[str] = (),
+) -> Scaling:
+    """Measure the scaling of columns of which only the observed values are left; arguments as in `fit_scaling`.
+
+    Args:
+        columns: C arrays of observed values.
+        names: C names.
+        clip: the quantile.
+        log: which logarithms are taken.
+        categorical: names of columns that stay as they are.
+    """
     C = len(names)
     unit, mean, scale = np.zeros(C), np.zeros(C), np.ones(C)
     low, high = np.full(C, -np.inf), np.full(C, np.inf)
     for position, name in enumerate(names):
-        column = values[:, position].astype(np.float64)
-        column = column[~np.isnan(column)]
+        column = columns[position].astype(np.float64)
         if len(column) == 0 or name in categorical:
             continue
         if heavy_tailed(column) if isinstance(log, bool) and log else not isinstance(log, bool) and name in log:

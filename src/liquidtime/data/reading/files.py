@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from liquidtime.data.container import Note
+from liquidtime.data.container import Note, SeriesSet
 from liquidtime.data.reading.options import Reading
 from liquidtime.data.reading.separators import refuse_repeated
 from liquidtime.data.reading.sql import is_database, read_query
@@ -36,12 +36,14 @@ class Table:
         found: how it was written, as `SeriesSet.reading` keeps it; empty where its format says everything.
         notes: what was recognised and is not the usual, and what was repaired.
         added: columns that reading put there, which are no channels.
+        stored: the series themselves, where they were read before; the frame then has one row per series.
     """
 
     frame: polars.DataFrame
     found: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     added: tuple[str, ...] = ()
+    stored: SeriesSet | None = None
 
 
 def is_source(value: Any) -> bool:
@@ -80,16 +82,16 @@ def read_table(source: Any, reading: Reading | None = None) -> Table:
         return Table(read_query(str(sources[0]), reading.query))
     if reading.query is not None:
         raise ValueError(f"`query` is for a database, such as 'sqlite:///file.db'; got {str(sources[0])!r}")
-    files = [file for item in sources for file in _files_of(item)]
-    tables = [_read_file(file, reading) for file in files]
+    files = [file for item in sources for file in files_of(item)]
+    tables = [read_file(file, reading) for file in files]
     return tables[0] if len(tables) == 1 else _stacked(files, tables)
 
 
-def _files_of(source: str | os.PathLike[str]) -> list[Path]:
+def files_of(source: str | os.PathLike[str]) -> list[Path]:
     """Return the files that a path, a folder or a pattern stands for, in the order of their names."""
     path = Path(source)
     if path.is_dir():
-        files = [file for file in sorted(path.iterdir()) if file.is_file() and _ending(file) in ENDINGS]
+        files = [file for file in sorted(path.iterdir()) if file.is_file() and ending_of(file) in ENDINGS]
         if not files:
             raise FileNotFoundError(f"the folder {str(path)!r} has no file that ends in {', '.join(ENDINGS[:4])}, …")
         return files
@@ -104,14 +106,16 @@ def _files_of(source: str | os.PathLike[str]) -> list[Path]:
     return [path]
 
 
-def _ending(file: Path) -> str:
+def ending_of(file: Path) -> str:
+    """Return the ending that says what a file is, apart from .gz."""
     return next((suffix for suffix in reversed(file.suffixes) if suffix.lower() != ".gz"), "").lower()
 
 
-def _read_file(file: Path, reading: Reading) -> Table:
+def read_file(file: Path, reading: Reading) -> Table:
+    """Read one file, by its ending."""
     import polars
 
-    ending = _ending(file)
+    ending = ending_of(file)
     if ending not in ENDINGS:
         raise ValueError(f"`path` must end in one of {', '.join(ENDINGS)}; got {file.name!r}")
     if ending in _TEXT:
@@ -155,16 +159,11 @@ def _stacked(files: Sequence[Path], tables: Sequence[Table]) -> Table:
 
     first = tables[0].frame.columns
     for file, table in zip(files[1:], tables[1:], strict=True):
-        lacking = [name for name in first if name not in table.frame.columns]
-        further = [name for name in table.frame.columns if name not in first]
-        if lacking or further:
-            words = [f"lacks {lacking[0]!r}"] if lacking else []
-            words += [f"has {further[0]!r} besides"] if further else []
-            raise ValueError(f"files must have the columns of {files[0].name!r}; {file.name!r} {' and '.join(words)}")
+        compare_columns(files[0].name, first, file.name, table.frame.columns)
     frames = [table.frame.select(first) for table in tables]
     added = () if FILE in first else (FILE,)
     if added:
-        names = [polars.lit(_stem(file)).alias(FILE) for file in files]
+        names = [polars.lit(stem_of(file)).alias(FILE) for file in files]
         frames = [frame.with_columns(name) for frame, name in zip(frames, names, strict=True)]
     return Table(
         polars.concat(_same_types(frames), how="vertical_relaxed"),
@@ -174,7 +173,18 @@ def _stacked(files: Sequence[Path], tables: Sequence[Table]) -> Table:
     )
 
 
-def _stem(file: Path) -> str:
+def compare_columns(first: str, columns: Sequence[str], other: str, others: Sequence[str]) -> None:
+    """Refuse a file that lacks a column of the first, or has another besides; both are named."""
+    lacking = [name for name in columns if name not in others]
+    further = [name for name in others if name not in columns]
+    if lacking or further:
+        words = [f"lacks {lacking[0]!r}"] if lacking else []
+        words += [f"has {further[0]!r} besides"] if further else []
+        raise ValueError(f"files must have the columns of {first!r}; {other!r} {' and '.join(words)}")
+
+
+def stem_of(file: Path) -> str:
+    """Return the name of a file without its endings."""
     return file.name.removesuffix(".gz").removesuffix(Path(file.name.removesuffix(".gz")).suffix)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -23,6 +25,7 @@ from liquidtime.data.reading.columns import (
 from liquidtime.data.reading.measured import Measured
 from liquidtime.data.reading.opening import add_all, differences, open_table
 from liquidtime.data.reading.options import Reading
+from liquidtime.data.reading.packing import Packing, refuse_ids, stored_already
 from liquidtime.data.reading.rows import find_series, is_names, note_repeats
 from liquidtime.data.reading.static_features import StaticFeatures
 from liquidtime.data.reading.times import read_time_column
@@ -44,6 +47,9 @@ def from_long(
     leave: Sequence[str] = (),
     ids: Any = None,
     strict: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    gather: bool = True,
+    replace: bool = False,
     **reading: Any,
 ) -> SeriesSet:
     """Read a frame with one measurement per row.
@@ -52,7 +58,8 @@ def from_long(
     Rows without a value say nothing and are left out, but their series is kept.
 
     Args:
-        frame: any data frame (pandas, polars, pyarrow, …), or the path of a file or whatever else `read_frame` takes.
+        frame: any data frame (pandas, polars, pyarrow, …), a polars `LazyFrame`, a pyarrow `Dataset`, or the path of a
+            file or whatever else `read_frame` takes; a stored set, or its folder, is returned as it is.
         id: column of the series' ids, whole numbers or text.
         time: column of the times, numbers or time stamps.
         channel: column of the channels' names.
@@ -65,6 +72,9 @@ def from_long(
         leave: columns of `static_table` that are no features, such as the target.
         ids: the series wanted, in this order; one without any row becomes an empty series.
         strict: refuse what would be repaired or dropped.
+        out: folder to write the set to, piece by piece, in place of memory; see `liquidtime.data.reading.packing`.
+        gather: with `out`, look first for series that are spread over several files, and bring them together.
+        replace: with `out`, whether a stored set of that name may be replaced.
         **reading: how the table is read: `missing` (numbers and words that mean "not observed"), `time_format`,
             `separator`, `decimal`, `encoding`, `sheet`, `query` and `usual`; see `Reading`.
 
@@ -74,6 +84,17 @@ def from_long(
 
     """
     how = Reading.of(reading)
+    given = {"static": static, "static_table": static_table, "categorical": categorical, "ids": ids}
+    stored = stored_already(frame, given | reading)
+    if stored is not None:
+        return stored
+    if out is not None:
+        refuse_ids(ids)
+        named: dict[str, Any] = {"id": id, "time": time, "channel": channel, "value": value, "time_unit": time_unit}
+        read = functools.partial(from_long, **named, **(reading | {"usual": None}))
+        return Packing.of(read, named, given, static_id, leave, strict, how).write(
+            frame, out, gather=gather, replace=replace
+        )
     opened = open_table("frame", frame, how)
     table = opened.frame
     for argument, name in (("id", id), ("time", time), ("channel", channel), ("value", value)):
@@ -135,7 +156,7 @@ def from_long(
     del codes, ticks, times
     values = steps.sort(values)
     channel_codes = steps.sort(channel_codes)
-    steps = replace(steps, order=None)  # not needed any more, and large
+    steps = dataclasses.replace(steps, order=None)  # not needed any more, and large
     matrix = _fill(steps, channel_codes, values, channels, categories, labels, findings)
     stored_times, origins = to_times(steps.ticks, steps.offsets)
     return SeriesSet(

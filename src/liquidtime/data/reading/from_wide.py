@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ from liquidtime.data.reading.columns import check_column, texts
 from liquidtime.data.reading.measured import Measured
 from liquidtime.data.reading.opening import add_all, differences, index_levels, open_table
 from liquidtime.data.reading.options import Reading
+from liquidtime.data.reading.packing import Packing, refuse_ids, stored_already
 from liquidtime.data.reading.rows import find_series, is_names, note_repeats
 from liquidtime.data.reading.static_features import StaticFeatures
 from liquidtime.data.reading.times import read_time_column
@@ -32,6 +35,9 @@ def from_wide(
     leave: Sequence[str] = (),
     ids: Any = None,
     strict: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    gather: bool = True,
+    replace: bool = False,
     **reading: Any,
 ) -> SeriesSet:
     """Read a frame with one sample per row and one channel per column; null and NaN are not observed.
@@ -40,7 +46,8 @@ def from_wide(
     remains a sample: its time is known.
 
     Args:
-        frame: any data frame (pandas, polars, pyarrow, …), or the path of a file or whatever else `read_frame` takes.
+        frame: any data frame (pandas, polars, pyarrow, …), a polars `LazyFrame`, a pyarrow `Dataset`, or the path of a
+            file or whatever else `read_frame` takes; a stored set, or its folder, is returned as it is.
         id: column of the series' ids, whole numbers or text; None where the index of a pandas frame has the series and
             the times as its two levels.
         time: column of the times, numbers or time stamps; None likewise.
@@ -53,6 +60,9 @@ def from_wide(
         leave: columns that are neither channels nor features of `static_table`, such as the target.
         ids: the series wanted, in this order; one without any row becomes an empty series.
         strict: refuse what would be repaired or dropped.
+        out: folder to write the set to, piece by piece, in place of memory; see `liquidtime.data.reading.packing`.
+        gather: with `out`, look first for series that are spread over several files, and bring them together.
+        replace: with `out`, whether a stored set of that name may be replaced.
         **reading: how the table is read: `missing` (numbers and words that mean "not observed"), `time_format`,
             `separator`, `decimal`, `encoding`, `sheet`, `query` and `usual`; see `Reading`.
 
@@ -62,6 +72,10 @@ def from_wide(
 
     """
     how = Reading.of(reading)
+    given = {"static": static, "static_table": static_table, "categorical": categorical, "ids": ids, "values": values}
+    stored = stored_already(frame, given | reading)
+    if stored is not None:
+        return stored
     if id is None or time is None:
         levels = index_levels(frame)
         if levels is None:
@@ -69,6 +83,13 @@ def from_wide(
                 "`id` and `time` must name columns; only a pandas frame with series and times in its index needs none"
             )
         frame, id, time = levels[0], id or levels[1], time or levels[2]
+    if out is not None:
+        refuse_ids(ids)
+        named: dict[str, Any] = {"id": id, "time": time, "values": values, "time_unit": time_unit}
+        read = functools.partial(from_wide, **named, leave=leave, **(reading | {"usual": None}))
+        return Packing.of(read, named, given, static_id, leave, strict, how).write(
+            frame, out, gather=gather, replace=replace
+        )
     opened = open_table("frame", frame, how)
     table = opened.frame
     check_column(table, "id", id)

@@ -72,6 +72,8 @@ def open_table(argument: str, source: Any, reading: Reading | None = None) -> Op
         for name in ("separator", "encoding", "sheet", "query"):
             if getattr(reading, name) is not None:
                 raise ValueError(f"`{name}` is for files; `{argument}` is a data frame. Leave it out.")
+        if type(table).__module__.startswith("pyarrow") and hasattr(table, "to_table"):
+            table = table.to_table()  # a dataset
         frame, found, notes, added = _with_index(argument, table), {}, (), ()
     try:
         known = nw.from_native(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,19 +42,21 @@ class Source:
 
     def read(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float32]]:
         """Return the times and values of some series, one after the other; neighbours are read at once."""
+        return self.read_times(rows), self._gathered(self.values, rows)
+
+    def read_times(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the times of some series, one after the other."""
+        return self._gathered(self.times, rows)
+
+    def _gathered(self, file: ArrayFile, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         lengths = self.offsets[rows + 1] - self.offsets[rows]
         ends = np.cumsum(lengths)
-        if not len(rows):
-            return np.empty(0), np.empty((0, *self.values.shape[1:]), dtype=np.float32)
-        total = int(ends[-1])
-        times, values = np.empty(total), np.empty((total, *self.values.shape[1:]), dtype=np.float32)
-        cuts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
-        for first, last in zip(cuts, np.append(cuts[1:], len(rows)) - 1, strict=True):
-            place = slice(int(ends[first] - lengths[first]), int(ends[last]))
-            low = int(self.offsets[rows[first]])
-            self.times.read_into(low, times[place])
-            self.values.read_into(low, values[place])
-        return times, values
+        gathered = np.empty((int(ends[-1]) if len(ends) else 0, *file.shape[1:]), dtype=file.dtype)
+        cuts = np.flatnonzero(np.diff(rows, prepend=-2) != 1) if len(rows) else np.empty(0, dtype=np.int64)
+        for first, last in itertools.pairwise((*cuts.tolist(), len(rows))):
+            place = slice(int(ends[first] - lengths[first]), int(ends[last - 1]))
+            file.read_into(int(self.offsets[rows[first]]), gathered[place])
+        return gathered
 
 
 class StoredSet(SeriesSet):
@@ -138,6 +141,16 @@ class StoredSet(SeriesSet):
             chosen = np.arange(rows.start, rows.stop)
             offsets = self.offsets[rows.start : rows.stop + 1] - self.offsets[rows.start]
             yield rows, self._in_memory(self._fields(chosen, offsets), self._places(chosen))
+
+    def time_blocks(self, samples: int = 16 * BLOCK) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
+        """Yield the times of neighbouring series, which alone are read; see `SeriesSet.time_blocks`."""
+        units = [change for change in self._changes if isinstance(change, InUnit)]
+        for rows in neighbours(self.offsets, samples):
+            times = self._source.read_times(self._places(np.arange(rows.start, rows.stop)))
+            unit = self._of_folder.time_unit
+            for change in units:
+                times, unit = change.of_times(times, unit), change.unit
+            yield rows, times
 
     def _one(self, position: int) -> Series:
         S = len(self)
@@ -241,6 +254,12 @@ class InUnit:
     def __call__(self, part: SeriesSet) -> SeriesSet:
         """Return a part with its times in the unit."""
         return part.in_unit(self.unit)
+
+    def of_times(self, times: npt.NDArray[np.float64], unit: str | None) -> npt.NDArray[np.float64]:
+        """Return times of another unit in this one."""
+        offsets = np.array([0, len(times)])
+        alone = SeriesSet(offsets[:1], np.empty(0), np.empty((0, 0), dtype=np.float32), (), time_unit=unit)
+        return alone.replace_unchecked(offsets=offsets, times=times).in_unit(self.unit).times
 
 
 def _restored(fields: dict[str, Any]) -> StoredSet:

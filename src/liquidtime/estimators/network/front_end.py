@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm, pad, silu
 
-from liquidtime.data.container.drawn_series import drawn
+from liquidtime.data.container.drawn_series import drawn_blocks
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.estimators.network import shape_statistics
 from liquidtime.estimators.network.inputs import Prepared
@@ -179,7 +179,7 @@ def suits(prepared: Prepared) -> bool:
     if layout.since == layout.mask:
         return True
     observed = values = 0
-    for _, part in drawn(prepared.data).blocks():
+    for part in drawn_blocks(prepared.data):
         steps = prepared.encoder.binned(part).values
         observed, values = observed + int(np.count_nonzero(~np.isnan(steps))), values + steps.size
     return observed >= _LEAST_OBSERVED * values

@@ -14,8 +14,9 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from liquidtime.data import Encoded, History, SeriesEncoder, SeriesSet
-from liquidtime.data.container import flat_rows
+from liquidtime.data.container import flat_rows, neighbours
 from liquidtime.data.container.drawn_series import drawn_rows
+from liquidtime.data.container.series_set import BLOCK
 from liquidtime.data.encoding import BatchPlan
 from liquidtime.data.stored import StoredSet
 from liquidtime.estimators.network.shares import own_rows
@@ -23,7 +24,7 @@ from liquidtime.training.ranks import ALONE, Ranks, Share
 
 Rows = npt.NDArray[np.int64]
 
-KEPT_ENCODED, KEPT_OF_STORED, VARIABLE = 1024, 128, "LIQUIDTIME_ENCODED_MB"
+KEPT_ENCODED, KEPT_OF_STORED, VARIABLE = 1024, 160, "LIQUIDTIME_ENCODED_MB"
 """Megabytes of encoded series that are kept for the next epoch, of a set in memory and of one on disk, and the
 environment variable that says otherwise."""
 
@@ -175,14 +176,15 @@ class Prepared:
         rows = drawn_rows(self.data)
         total = int(self.lengths[rows].sum()) if self.every_step else len(rows)
         stride, passed, tables = max(1, total // most), 0, []
-        for _, chosen in (self.data if len(rows) == len(self) else self.data[rows]).blocks():
-            part = self._encode(chosen)
+        ends = np.concatenate([[0], np.cumsum(self.data.lengths[rows])]).astype(np.int64)
+        for some in neighbours(ends, BLOCK):
+            part = self._part_of(rows[some])
             lengths = np.diff(part.offsets)
             if self.every_step:
                 inputs, static = part.x, np.repeat(part.static, lengths, axis=0)
             else:
                 static = part.static
-                inputs = np.zeros((len(chosen), part.x.shape[1]), dtype=np.float32)
+                inputs = np.zeros((len(lengths), part.x.shape[1]), dtype=np.float32)
                 inputs[lengths > 0] = part.x[part.offsets[1:][lengths > 0] - 1]
             tables.append(np.concatenate([inputs, part.history, static], axis=1)[-passed % stride :: stride])
             passed += len(inputs)
@@ -216,6 +218,16 @@ class Prepared:
             yield kept, self._first(), rows[kept]
         if not kept.all():
             yield ~kept, self._encode(self.data[rows[~kept]]), np.arange(int((~kept).sum()))
+
+    def _part_of(self, rows: Rows) -> _Part:
+        """Return some series, in rising order, from those that are kept, or encoded now."""
+        if not len(rows) or rows[-1] >= self._count:
+            return self._encode(self.data[rows])
+        kept = self._first()
+        steps = flat_rows(kept.offsets, rows)
+        offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])]).astype(np.int64)
+        history = kept.history[steps if self.every_step else rows]
+        return _Part(kept.x[steps], kept.dt[steps], offsets, kept.static[rows], history)
 
     def _first(self) -> _Part:
         """Return the series that are kept, encoded block by block when they are first asked for."""

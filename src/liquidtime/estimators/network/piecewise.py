@@ -13,6 +13,7 @@ _PIECES = 10
 ROWS = 100_000
 """Rows that the pieces are measured on, up to twice as many."""
 _LEAST_SCALE = 0.05
+_BLOCK = 128
 
 
 class PiecewiseLinear(nn.Module):
@@ -56,15 +57,24 @@ class PiecewiseLinear(nn.Module):
         encoding.low.copy_(torch.from_numpy(edges[column, piece]))
         encoding.width.copy_(torch.from_numpy(edges[column, piece + 1] - edges[column, piece]))
         if len(rows) and len(column):
-            fractions = encoding(torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32)))
-            encoding.mean.copy_(fractions.mean(dim=0))
-            encoding.scale.copy_(fractions.std(dim=0, correction=0).clamp(min=_LEAST_SCALE) / deviation)
+            table = torch.from_numpy(np.ascontiguousarray(rows, dtype=np.float32))
+            mean, spread = torch.empty(len(column)), torch.empty(len(column))
+            for begin in range(0, len(column), _BLOCK):  # all pieces of many rows are large
+                some = slice(begin, begin + _BLOCK)
+                fractions = encoding.fractions(table, some)
+                mean[some], spread[some] = fractions.mean(dim=0), fractions.std(dim=0, correction=0)
+            encoding.mean.copy_(mean)
+            encoding.scale.copy_(spread.clamp(min=_LEAST_SCALE) / deviation)
         return encoding
+
+    def fractions(self, rows: Tensor, pieces: slice = slice(None)) -> Tensor:
+        """Return (..., P) how far numbers (..., G) fill their pieces, or some of these."""
+        low, width = self.low[pieces], self.width[pieces]
+        return ((rows[..., self.column[pieces].long()] - low) / width).clamp(0.0, 1.0)
 
     def forward(self, rows: Tensor) -> Tensor:
         """Map (..., G) to (..., P)."""
-        fraction = ((rows[..., self.column.long()] - self.low) / self.width).clamp(0.0, 1.0)
-        return (fraction - self.mean) / self.scale
+        return (self.fractions(rows) - self.mean) / self.scale
 
     def check(self, G: int) -> None:
         """Refuse stored pieces that cannot be of G columns."""

@@ -6,7 +6,6 @@ import numpy as np
 
 from liquidtime._checks import check_choice
 from liquidtime.data import SeriesEncoder, SeriesSet
-from liquidtime.data.container.drawn_series import drawn
 
 SCALES = "scales"
 """The `bin_width` with which each member has a time scale of its own."""
@@ -38,12 +37,11 @@ def encoders_of(data: SeriesSet, bin_width: float | str | None, members: int) ->
     encoders = [SeriesEncoder().fit(data)]
     if members == 1:
         return encoders
-    sample = drawn(data)
-    several = sample.lengths >= 2
+    several = data.lengths >= 2
     if not several.any():
         return encoders
-    first, last = (sample.times[place[several]] for place in (sample.offsets[:-1], sample.offsets[1:] - 1))
-    span = float(np.median(last - first))
+    first, last = data.ends()
+    span = float(np.median((last - first)[several]))
     width = COARSER * encoders[0].time_scale_
     while len(encoders) < members and span >= LEAST_BINS * width:
         encoders.append(SeriesEncoder(bin_width=width).fit(data))

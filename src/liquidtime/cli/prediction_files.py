@@ -1,0 +1,92 @@
+"""Tables of predictions that are made and written some series at a time."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars
+
+    from liquidtime.data import SeriesSet
+    from liquidtime.tasks import Task
+
+_SERIES, _SAMPLES = 2_000, 2**18
+"""Series and samples that are predicted together."""
+
+
+def prediction_slices(task: Task, model: Any, data: SeriesSet, id: str, **options: Any) -> Iterator[polars.DataFrame]:
+    """Yield the table of predictions of a set, some series at a time.
+
+    Args:
+        task: of the model.
+        model: fitted.
+        data: the series.
+        id: name of the column of ids.
+        **options: of `Task.table`.
+    """
+    slices = list(_slices(data))
+    if len(slices) > 1:
+        data = model.encoder_.aligned(data)  # what is said of channels is said once
+    for rows in slices:
+        yield task.table(model, data if len(slices) == 1 else data[rows], id, **options)
+
+
+def _slices(data: SeriesSet) -> Iterator[slice]:
+    from liquidtime.data.container import neighbours
+
+    for rows in neighbours(data.offsets, _SAMPLES):
+        for low in range(rows.start, rows.stop, _SERIES):
+            yield slice(low, min(low + _SERIES, rows.stop))
+
+
+def write_tables(tables: Iterable[polars.DataFrame], out: Path, *, replace: bool) -> tuple[int, list[str]]:
+    """Write tables one after the other as one file, by the ending of its name, whole or not at all.
+
+    Args:
+        tables: with the same columns, at least one.
+        out: the file.
+        replace: whether a file of that name may be replaced.
+
+    Returns:
+        how many rows there are, and the names of the columns.
+    """
+    from liquidtime.training.artifact import file_in_parts
+
+    with file_in_parts(out.absolute(), replace=replace) as file:
+        put = _write_csv if out.suffix.lower() == ".csv" else _write_parquet
+        return put(tables, file, out.absolute().parent)
+
+
+def _write_csv(tables: Iterable[polars.DataFrame], file: IO[bytes], _: Path) -> tuple[int, list[str]]:
+    rows = 0
+    names: list[str] = []
+    for table in tables:
+        file.write(table.write_csv(include_header=not names).encode())
+        rows, names = rows + len(table), table.columns
+    return rows, names
+
+
+def _write_parquet(tables: Iterable[polars.DataFrame], file: IO[bytes], folder: Path) -> tuple[int, list[str]]:
+    """Write the first table alone, or all of them by way of one file each beside the last."""
+    import polars
+
+    waiting = iter(tables)
+    first = next(waiting)
+    second = next(waiting, None)
+    if second is None:
+        first.write_parquet(file)
+        return len(first), first.columns
+    schema = {name: kind for name, kind in first.schema.items() if kind != polars.Null}
+    rows = 0
+    with tempfile.TemporaryDirectory(prefix=".predictions.", dir=folder) as scratch:
+        parts = []
+        for number, table in enumerate(itertools.chain((first, second), waiting)):
+            parts.append(Path(scratch) / f"{number}.parquet")
+            table.cast(schema).write_parquet(parts[-1])  # type: ignore[arg-type]
+            rows += len(table)
+        polars.scan_parquet(parts).sink_parquet(file)
+    return rows, first.columns

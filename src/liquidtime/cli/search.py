@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from liquidtime.cli.failing import command
+from liquidtime.cli.options import AsJson, Data, Debug, Strict, listed
+from liquidtime.cli.reading_options import ReadingOptions, with_reading
+
+
+@command
+@with_reading
+def search(
+    data: Data,
+    reading: ReadingOptions,
+    id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
+    time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
+    trials: Annotated[int, typer.Option("--trials", min=1, help="Trials in all, those of a stopped search too.")] = 50,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            "--storage",
+            help="Database of the study: sqlite:///search.db on a local disk, or postgresql://host/name; without it "
+            "the trials are forgotten at the end.",
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option("--name", help="Name of the study in the database.")] = "liquidtime",
+    space: Annotated[
+        list[str] | None,
+        typer.Option("--space", help="What to choose from: hidden_size=16..128:log, network=cfc,gru; may be repeated."),
+    ] = None,
+    prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Stop trials that fall behind.")] = True,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that make trials.")] = 1,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Page of the search to write (default: <out>.search.html).")
+    ] = None,
+    target: Annotated[str | None, typer.Option("--target", help="Column to predict; of multi-label several.")] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", help="Table with one row per series; without it --target is a column of DATA."),
+    ] = None,
+    labels_id: Annotated[
+        str | None, typer.Option("--labels-id", help="Id column of the labels table (default: --id).")
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option("--channel", help="For one measurement per row: column of channel names.")
+    ] = None,
+    value: Annotated[str | None, typer.Option("--value", help="For one measurement per row: column of values.")] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--values", help="For one column per channel: the channels (default: all other columns)."),
+    ] = None,
+    static: Annotated[
+        list[str] | None, typer.Option("--static", help="Columns or channels that do not change within a series.")
+    ] = None,
+    categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
+    time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
+    task: Annotated[
+        str, typer.Option("--task", help="classify, classify-samples, multi-label, regress or forecast.")
+    ] = "classify",
+    network: Annotated[str | None, typer.Option("--network", help="cfc, ltc, gru, … (docs/models.md has all).")] = None,
+    n_estimators: Annotated[int | None, typer.Option("--n-estimators", help="Networks in the ensemble.")] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the training part, not searched.")] = None,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Series per batch, not searched.")] = None,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
+    horizon: Annotated[float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
+    test_share: Annotated[
+        float, typer.Option("--test-share", help="Share of the series that no trial sees; 0 tests nothing.")
+    ] = 0.2,
+    group: Annotated[
+        str | None, typer.Option("--group", help="Column: series of one group are never on both sides.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option("--order", help="Column, when a series was taken: the latest are tested on.")
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the page of an earlier search.")] = False,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Search for the settings of networks by Optuna, then train, test and save a model with the best.
+
+    Trials are trained on three quarters of the training part and judged by the rest of it; the test part is seen once,
+    by the model with the best settings. The same command continues a search that was stopped, up to --trials in all,
+    and several machines may share one database. Writes the model, its report, and a page of what was tried.
+
+    Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 stopped.
+    """
+    from liquidtime.cli.columns import Columns
+    from liquidtime.cli.job import Job, run
+    from liquidtime.cli.printing import Printer
+    from liquidtime.cli.train import typed
+
+    where = page or out.absolute().with_name(f"{out.absolute().name}.search.html")
+    if where.exists() and not force and storage is None:
+        raise FileExistsError(f"--page {where} exists; add --force to replace it, or choose another name")
+    given = {
+        "network": network, "n_estimators": n_estimators, "epochs": epochs, "batch_size": batch_size,
+        "class_weight": "balanced" if balanced else None, "horizon": horizon,
+    }  # fmt: skip
+    job = Job(
+        data=data,
+        columns=Columns(
+            id, time, channel, value, tuple(listed(values)), tuple(listed(static)), tuple(listed(categorical)),
+            (), time_unit,
+        ),
+        reading=reading,
+        out=out,
+        task=task,
+        target=target,
+        labels=labels,
+        labels_id=labels_id,
+        seed=seed,
+        test_share=test_share,
+        group=group,
+        order=order,
+        weight=weight,
+        strict=strict,
+        quick=True,
+        settings={setting: value for setting, value in given.items() if value is not None},
+        search={
+            "trials": trials, "storage": storage, "name": name, "space": _space(space), "prune": prune,
+            "workers": workers,
+        },
+        search_report=where,
+        command=typed(),
+    )  # fmt: skip
+    printer = Printer(as_json)
+    printer.result(run(job, printer))
+
+
+def _space(texts: list[str] | None) -> dict[str, str] | None:
+    """Return what was typed of the space, by setting."""
+    if not texts:
+        return None
+    pairs = [text.partition("=") for text in texts]
+    for text, (setting, equals, values) in zip(texts, pairs, strict=True):
+        if not equals or not setting.strip() or not values.strip():
+            raise ValueError(f"--space must be a setting and what to choose from, hidden_size=16..128; got {text!r}")
+    return {setting.strip().replace("-", "_"): values.strip() for setting, _, values in pairs}

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from liquidtime._checks import check_size
+from liquidtime.data import SeriesSet
+from liquidtime.distributed import in_processes
+from liquidtime.estimators.network.budget import batch_size_of, quick_epochs
+from liquidtime.evaluation.job_inputs import gathered
+from liquidtime.evaluation.model_place import check_place
+from liquidtime.evaluation.split import SplitRequest
+from liquidtime.evaluation.train_and_test import train_and_test
+from liquidtime.evaluation.training_job import TrainingJob
+from liquidtime.tasks import Task
+from liquidtime.tuning.result import SearchResult, TriedTrial
+from liquidtime.tuning.space import space_of
+from liquidtime.tuning.study import bury_dead, done, open_storage, open_study, optuna_or_refuse, without_password
+from liquidtime.tuning.trials import CURVE, Material, Place, run_slot
+
+Mapper = Callable[..., list[Any]]
+"""What hands pieces of work to processes; `in_processes`, or that of a cluster."""
+
+
+def search(
+    data: SeriesSet,
+    target: Any = None,
+    *,
+    trials: int = 50,
+    space: Mapping[str, Any] | None = None,
+    storage: str | None = None,
+    name: str = "liquidtime",
+    prune: bool = True,
+    workers: int = 1,
+    task: str | Task | None = None,
+    auxiliary: Any = None,
+    groups: Any = None,
+    order: Any = None,
+    sample_weight: Any = None,
+    test_share: float = 0.2,
+    test: Any = None,
+    test_after: Any = None,
+    refit: bool = True,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    log: Callable[[str], None] | None = None,
+    verbose: bool = False,
+    mapper: Mapper | None = None,
+    about: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> SearchResult:
+    """Search for settings of networks inside the training part, then train and test a model with the best once.
+
+        found = lt.search(data, died, trials=50, storage="sqlite:///search.db", n_estimators=1)
+        found.best, found.figures, found.model
+        found.report("search.html")
+
+    The series are parted first, as in `lt.train_and_test`. Trials are trained on three quarters of the training part
+    and judged by the loss on the rest of it at the end of their training; the test part is not passed to them. Optuna
+    draws their settings (TPE), and stops those that fall behind the median at the same share of their training. The
+    same call again continues a study that was stopped, up to `trials` in all.
+
+    Args:
+        data: S series.
+        target: as of `lt.train_and_test`.
+        trials: how many in all.
+        space: what to choose from, by name of the setting: (low, high), "3e-4..1e-2:log", a list of values, or a
+            `Range`; None for size, rate, epochs, dropout and weight decay.
+        storage: URL of the database that keeps the study, such as sqlite:///search.db on a local disk or
+            postgresql://host/name, which several machines may share; None keeps it in memory.
+        name: of the study.
+        prune: whether to stop trials that fall behind.
+        workers: processes that make trials, one thread each.
+        task: as of `lt.train_and_test`, as are the following up to `seed`.
+        auxiliary: likewise.
+        groups: likewise; no group is on both sides of the test nor of a trial.
+        order: likewise.
+        sample_weight: likewise.
+        test_share: likewise.
+        test: likewise.
+        test_after: likewise.
+        refit: likewise.
+        seed: random seed of the split, of all trials and of the last training.
+        folder: model folder to write the model with the best settings into.
+        log: called with one line of text per stage.
+        verbose: whether to show how many trials are done.
+        mapper: hands trials to other processes in place of `workers`: takes the arguments of
+            `liquidtime.distributed.in_processes`.
+        about: further arguments of `lt.train_and_test` for the report and the model folder.
+        **settings: of the task's estimator, which are fixed.
+
+    Raises:
+        ImportError: Optuna is not installed.
+        ValueError: a space, a storage or a study that cannot be used, or what `lt.train_and_test` refuses.
+        ConnectionError: the database cannot be reached.
+        RuntimeError: no trial came to its end.
+
+    """
+    optuna_or_refuse()
+    check_size("trials", trials)
+    check_size("workers", workers)
+    say = log or (lambda line: None)
+    if folder is not None:
+        check_place(folder)
+    whole, inputs, held, owners, taken = gathered(data, target, auxiliary, sample_weight, groups, order, test)
+    request = SplitRequest(test_share, owners, held, test_after, None, taken)
+    job = TrainingJob.planned(whole, inputs, task, None, request, refit, seed, settings, quick=True)
+    material = _material(job, space_of(space, settings, job.model._get_param_names()), seed)
+    with ExitStack() as stack:
+        url = storage
+        if url is None and (workers > 1 or mapper is not None):
+            home = stack.enter_context(tempfile.TemporaryDirectory(prefix="liquidtime-", ignore_cleanup_errors=True))
+            url = f"sqlite:///{home}/search.db"
+        place = Place(url, name, prune, _fingerprint(job, material), trials)
+        study = open_study(open_storage(url), name, seed, prune, place.fingerprint)
+        dead = bury_dead(study)
+        if dead:
+            say(f"trial {', '.join(map(str, dead))} of an earlier process had not ended; made again")
+        left = max(0, trials - done(study))
+        say(
+            f"searching {len(material.space)} settings by {left} trials in {len(material.data):,} training series"
+            + (f"; {trials - left} are there already" if left < trials else "")
+        )
+        _run_trials(material, place, study, left, workers, mapper, verbose)
+        found = _tried(study)
+        best = min((one for one in found if one.loss is not None), key=lambda one: one.loss or 0.0, default=None)
+        if best is None:
+            raise RuntimeError(f"none of {len(found)} trials came to its end; try smaller learning rates")
+        importance = _importance(study)
+    say(f"best of {len(found)} trials: {_words(best.settings)} (held-out loss {best.loss:.4g})")
+    estimator = clone(material.model).set_params(**best.settings, n_jobs=job.model.n_jobs, verbose=verbose)
+    result = train_and_test(
+        data,
+        target,
+        estimator=estimator,
+        auxiliary=auxiliary,
+        groups=groups,
+        order=order,
+        sample_weight=sample_weight,
+        test_share=test_share,
+        test=test,
+        test_after=test_after,
+        refit=refit,
+        seed=seed,
+        folder=folder,
+        log=log,
+        **(about or {}),
+    )
+    words = {setting: str(one) for setting, one in material.space.items()}
+    shown = without_password(storage) if storage is not None else ""
+    return SearchResult(best.settings, best.loss or 0.0, tuple(found), importance, words, result, name, shown)
+
+
+def _material(job: TrainingJob, space: Mapping[str, Any], seed: int) -> Material:
+    """Return the training part of a job; of the test part nothing."""
+    rows = job.parts["training"]
+    inputs, split = job.inputs, job.split
+    each = {"auxiliary": inputs.auxiliary, "sample_weight": inputs.weights}
+    target = None if inputs.target is None else inputs.target[rows]
+    model = clone(job.model).set_params(n_jobs=None)
+    if model.epochs is None and "epochs" not in space:  # so that trials can be compared along the way
+        model.set_params(epochs=quick_epochs(len(rows), model.batch_size or batch_size_of(len(rows))))
+    return Material(
+        split.data[rows],
+        target,
+        {name: array[rows] for name, array in each.items() if array is not None and has_fit_parameter(job.model, name)},
+        None if target is None else job.task.strata(target),
+        None if split.groups is None or split.cut else split.groups[rows],
+        None if split.order is None or split.cut else split.order[rows],
+        model,
+        space,
+        seed,
+    )
+
+
+def _run_trials(
+    material: Material, place: Place, study: Any, left: int, workers: int, mapper: Mapper | None, verbose: bool
+) -> None:
+    first = len(study.get_trials(deepcopy=False))
+    slots = list(range(first, first + left))
+    names = [f"trial {slot + 1}" for slot in slots]
+    if mapper is None and workers == 1:
+        in_processes(lambda slot, again: run_slot(material, place, slot, study), slots, 1, names=names, show=verbose)
+        return
+    work = functools.partial(_slot, material, place)
+    if mapper is not None:
+        mapper(work, slots, names=names, show=verbose)
+    else:
+        in_processes(work, slots, workers, names=names, show=verbose)
+
+
+def _slot(material: Material, place: Place, slot: int, again: bool) -> str:
+    return run_slot(material, place, slot)
+
+
+def _tried(study: Any) -> list[TriedTrial]:
+    return [
+        TriedTrial(
+            trial.number,
+            trial.state.name.lower(),
+            trial.value if trial.state.name == "COMPLETE" else None,
+            dict(trial.params),
+            tuple(trial.user_attrs.get(CURVE, ())),
+            trial.duration.total_seconds() if trial.duration is not None else 0.0,
+        )
+        for trial in study.get_trials(deepcopy=False)
+        if trial.state.is_finished()
+    ]
+
+
+def _importance(study: Any) -> dict[str, float]:
+    optuna = optuna_or_refuse()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return {name: float(share) for name, share in optuna.importance.get_param_importances(study).items()}
+    except (ValueError, RuntimeError):  # too few trials, or all alike
+        return {}
+
+
+def _fingerprint(job: TrainingJob, material: Material) -> str:
+    space = json.dumps({name: str(one) for name, one in material.space.items()}, sort_keys=True)
+    return hashlib.sha256(f"{job.fingerprint()} {space}".encode()).hexdigest()
+
+
+def _words(settings: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in settings.items()
+    )
+
+
+__all__: Sequence[str] = ["search"]

@@ -1,0 +1,173 @@
+"""The study: where Optuna keeps trials, who may continue it, and what became of workers that died."""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from pathlib import Path
+from typing import Any
+
+FINGERPRINT, PROCESS = "fingerprint", "process"
+_BEAT, _GRACE = 20, 90
+"""Seconds between two signs of life of a trial, and without one until it counts as dead."""
+_NETWORK_DISKS = ("nfs", "cifs", "smb", "afs", "ceph", "lustre", "gluster", "fuse.sshfs", "9p", "beegfs", "gpfs")
+
+
+def optuna_or_refuse() -> Any:
+    """Return the package, or say how to install it."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise ImportError("a search needs Optuna: pip install 'liquidtime[search]'") from error
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
+
+
+def open_storage(url: str | None) -> Any:
+    """Return the storage of a study; None keeps it in memory.
+
+    Args:
+        url: "sqlite:///search.db", "postgresql://user@host/name", or what else SQLAlchemy takes.
+
+    Raises:
+        ValueError: SQLite on a network disk, or in a folder that is not there.
+        ConnectionError: the database cannot be reached.
+
+    """
+    optuna = optuna_or_refuse()
+    if url is None:
+        return optuna.storages.InMemoryStorage()
+    if "://" not in url:
+        raise ValueError(f"`storage` must be a URL such as sqlite:///search.db or postgresql://host/name; got {url!r}")
+    if url.startswith("sqlite:"):
+        _check_sqlite(url)
+    import sqlalchemy
+
+    waiting = {"connect_args": {"timeout": 60}} if url.startswith("sqlite:") else {}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            return optuna.storages.RDBStorage(url, engine_kwargs=waiting, heartbeat_interval=_BEAT, grace_period=_GRACE)
+    except (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.NoSuchModuleError) as error:
+        raise ValueError(
+            f"`storage` {without_password(url)!r} is no database that SQLAlchemy knows: {error}"
+        ) from error
+    except sqlalchemy.exc.SQLAlchemyError as error:
+        first = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
+        raise ConnectionError(f"`storage` {without_password(url)} cannot be opened: {first}") from error
+
+
+def without_password(url: str) -> str:
+    """Return a URL as it may be shown."""
+    head, at, tail = url.rpartition("@")
+    if not at:
+        return url
+    scheme, _, user = head.partition("://")
+    return f"{scheme}://{user.partition(':')[0]}@{tail}"
+
+
+def open_study(storage: Any, name: str, seed: int, prune: bool, fingerprint: str) -> Any:
+    """Return the study, made if need be; before any worker starts, since two that make one get in each other's way.
+
+    Args:
+        storage: as `open_storage` returned it.
+        name: of the study.
+        seed: of the draws.
+        prune: whether trials that fall behind are stopped.
+        fingerprint: sha256 of data, settings and space.
+
+    Raises:
+        ValueError: a study of this name was made with other data, settings or another space.
+
+    """
+    optuna = optuna_or_refuse()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study = optuna.create_study(
+            storage=storage,
+            study_name=name,
+            direction="minimize",
+            load_if_exists=True,
+            sampler=sampler_of(seed),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=3)
+            if prune
+            else optuna.pruners.NopPruner(),
+        )
+    stored = study.user_attrs.get(FINGERPRINT)
+    if stored is not None and stored != fingerprint:
+        raise ValueError(
+            f"the study {name!r} was made with other data, settings or space. Repeat them to continue it, or choose "
+            "another `name`."
+        )
+    study.set_user_attr(FINGERPRINT, fingerprint)
+    return study
+
+
+def sampler_of(seed: int) -> Any:
+    """Return the sampler; those of two seeds draw independently."""
+    optuna = optuna_or_refuse()
+    return optuna.samplers.TPESampler(seed=seed % 2**32, n_startup_trials=10)
+
+
+def claim(trial: Any) -> None:
+    """Say which process is at work on a trial."""
+    trial.set_user_attr(PROCESS, f"{socket.gethostname()}:{os.getpid()}")
+
+
+def bury_dead(study: Any) -> list[int]:
+    """Mark trials of this machine whose process has gone as failed; return their numbers.
+
+    Those of other machines are found by their missing signs of life, when the next trial starts.
+    """
+    optuna, dead = optuna_or_refuse(), []
+    for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
+        host, _, pid = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
+        if host == socket.gethostname() and not _lives(int(pid)):
+            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+            dead.append(trial.number)
+    return dead
+
+
+def done(study: Any) -> int:
+    """Return how many trials count: those that ended, and those at work elsewhere."""
+    optuna = optuna_or_refuse()
+    states = optuna.trial.TrialState
+    counted = (states.COMPLETE, states.PRUNED, states.RUNNING)
+    return len(study.get_trials(deepcopy=False, states=counted))
+
+
+def _lives(pid: int) -> bool:
+    if pid == os.getpid():
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def _check_sqlite(url: str) -> None:
+    path = Path(url.partition("///")[2].partition("?")[0]).absolute()
+    if not path.parent.is_dir():
+        raise ValueError(f"`storage` {url} must lie in a folder that exists; there is no {path.parent}")
+    kind = _disk_of(path)
+    if kind.startswith(_NETWORK_DISKS):
+        raise ValueError(
+            f"`storage` {url} lies on a network disk ({kind}), where SQLite loses trials. Put it on a local disk, or "
+            "use postgresql://…"
+        )
+
+
+def _disk_of(path: Path) -> str:
+    """Return the type of the file system a path lies on; "" where that cannot be known."""
+    try:
+        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return ""
+    place = path.resolve()
+    around = [(len(point), kind) for point, kind in mounts if place.is_relative_to(point.replace("\\040", " "))]
+    return max(around)[1] if around else ""

@@ -1,0 +1,152 @@
+"""One trial: networks with the settings it draws, trained on a part of the training series, judged by the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from liquidtime.data import SeriesSet
+from liquidtime.estimators.network.members import held_back
+from liquidtime.training import TrainingDiverged
+from liquidtime.training.seeds import derive_seed
+from liquidtime.training.tracking import StopTraining, Tracker, tracking
+from liquidtime.tuning.space import Space
+from liquidtime.tuning.study import bury_dead, claim, done, open_storage, open_study, optuna_or_refuse, sampler_of
+
+HELD_OUT = 0.25
+"""Share of the training series that judges trials."""
+PIECES = 10
+"""Places of the one-cycle at which trials are compared, whatever their epochs."""
+CURVE = "curve"
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """What trials may see: the training part, and nothing else.
+
+    Args:
+        data: S training series.
+        target: (S, …) their targets; None where the task has none.
+        each: `auxiliary` and `sample_weight` of each series, those that were given.
+        strata: (S,) classes, or None.
+        groups: (S,) or None.
+        order: (S,) or None.
+        model: estimator with the settings that are fixed; the epochs are, or are in the space.
+        space: what to choose from.
+        seed: random seed.
+    """
+
+    data: SeriesSet
+    target: npt.NDArray[Any] | None
+    each: Mapping[str, npt.NDArray[Any]]
+    strata: npt.NDArray[Any] | None
+    groups: npt.NDArray[Any] | None
+    order: npt.NDArray[Any] | None
+    model: Any
+    space: Space
+    seed: int
+
+    def loss(self, trial: Any) -> float:
+        """Return the held-out loss of networks with a trial's settings, at the end of their training.
+
+        Raises:
+            TrialPruned: it fell behind.
+
+        """
+        claim(trial)
+        settings = {name: one.suggested(trial, name) for name, one in self.space.items()}
+        model = clone(self.model).set_params(**settings, verbose=False)
+        rows, held = held_back(len(self.data), HELD_OUT, self.strata, self.seed, self.groups, self.order)
+        if not len(held):
+            raise ValueError(
+                f"a search needs series to judge trials by; {len(self.data)} in the training part are too few"
+            )
+        each = {name: one[rows] for name, one in self.each.items()}
+        watch = _Watch(trial, int(model.epochs))
+        with tracking(watch):
+            if self.target is None:
+                model.fit(self.data[rows], **each, validation=self.data[held])
+            else:
+                targets = self.target[rows], self.target[held]
+                model.fit(self.data[rows], targets[0], **each, validation=(self.data[held], targets[1]))
+        losses = [result.history[-1]["val_loss"] for result in model.results_]
+        trial.set_user_attr("best_epoch", max((result.best_epoch or 0) + 1 for result in model.results_))
+        loss = float(np.mean(losses))
+        return loss if math.isfinite(loss) else math.inf
+
+
+class _Watch(Tracker):
+    """Reports the validation loss of the first network along its one-cycle, and ends trials that fall behind."""
+
+    def __init__(self, trial: Any, epochs: int) -> None:
+        self._trial, self._epochs, self._network, self._piece = trial, epochs, "", 0
+        self._curve: list[float] = []
+
+    def epoch(self, network: str, record: Mapping[str, Any]) -> None:
+        """Report an epoch."""
+        value = record.get("val_loss")
+        if value is None or (self._network and network != self._network):
+            return
+        self._network = network
+        self._curve.append(float(value))
+        self._trial.set_user_attr(CURVE, self._curve)
+        piece = PIECES * (int(record["epoch"]) + 1) // self._epochs
+        for step in range(self._piece, piece):
+            self._trial.report(float(value), step)
+        self._piece = max(self._piece, piece)
+        if piece < PIECES and self._trial.should_prune():
+            raise StopTraining("the trial fell behind")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a study is, as every worker finds it.
+
+    Args:
+        storage: its URL.
+        name: of the study.
+        prune: whether trials may be stopped.
+        fingerprint: of data, settings and space.
+        trials: how many there are to be in all.
+    """
+
+    storage: str | None
+    name: str
+    prune: bool
+    fingerprint: str
+    trials: int
+
+
+def run_slot(material: Material, place: Place, slot: int, study: Any = None) -> str:
+    """Make one trial; return how it ended: "complete", "pruned", "fail", or "" where there are enough already.
+
+    Args:
+        material: what trials see.
+        place: of the study.
+        slot: number of this piece of work, which seeds its draws.
+        study: the study itself, where this process has it.
+    """
+    optuna = optuna_or_refuse()
+    if study is None:
+        study = open_study(open_storage(place.storage), place.name, material.seed, place.prune, place.fingerprint)
+        bury_dead(study)
+    if done(study) >= place.trials:
+        return ""
+    study.sampler = sampler_of(derive_seed(material.seed, 31, slot))
+    before = len(study.get_trials(deepcopy=False))
+
+    def objective(trial: Any) -> float:
+        try:
+            return material.loss(trial)
+        except StopTraining as stop:
+            raise optuna.TrialPruned(str(stop)) from None
+
+    study.optimize(objective, n_trials=1, catch=(TrainingDiverged,))
+    ended = [trial for trial in study.get_trials(deepcopy=False)[before:] if trial.state.is_finished()]
+    return ended[-1].state.name.lower() if ended else "fail"

@@ -1,0 +1,124 @@
+"""A search sees the training part alone, continues where it stopped, and says what it tried."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import liquidtime as lt
+from cli.tables import WIDE, write_tables
+from cli.tables import lt as command
+from estimators.small import series
+from liquidtime.tuning.space import Choices, Range, read_text, space_of
+from liquidtime.tuning.study import without_password
+from liquidtime.tuning.trials import Material
+
+pytest.importorskip("optuna")
+pytestmark = pytest.mark.slow
+SPACE = {"hidden_size": (4, 8), "learning_rate": "1e-3..1e-2:log", "dropout": [0.0, 0.5]}
+FIXED = {"epochs": 2, "batch_size": 16, "backbone_units": 8, "read_out_units": 8, "space": SPACE}
+
+
+@pytest.fixture(scope="module")
+def problem():
+    data, labels, _ = series(S=48, empty=False)
+    return data, np.where(labels == "c", "b", labels)
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory):
+    return f"sqlite:///{tmp_path_factory.mktemp('study')}/search.db"
+
+
+@pytest.fixture(scope="module")
+def found(problem, storage):
+    return lt.search(*problem, trials=4, storage=storage, seed=1, **FIXED)
+
+
+def test_the_best_trial_is_trained_and_tested_once(found):
+    assert [trial.state for trial in found.trials] == ["complete"] * 4
+    assert found.loss == min(trial.loss for trial in found.trials)
+    assert set(found.best) == set(SPACE)
+    assert found.model.hidden_size == found.best["hidden_size"]
+    assert found.result.parts["test"].size == 10
+    assert len(found.table) == 4
+    assert all(len(trial.curve) == 2 for trial in found.trials)
+
+
+def test_no_trial_sees_the_test_part(problem, found, monkeypatch):
+    data, labels = problem
+    test = found.result.parts["test"]
+    rest = np.setdiff1d(np.arange(48), test)
+    values = data.values.copy()
+    for row in test:
+        values[data.offsets[row] : data.offsets[row + 1], 0] = 1e6
+    poisoned = dataclasses.replace(data, values=values)
+    wrong = np.where(labels[test] == "a", "b", "a")
+    seen = []
+    loss = Material.loss
+    monkeypatch.setattr(Material, "loss", lambda self, trial: seen.append(len(self.data)) or loss(self, trial))
+    clean, other = (
+        lt.search(data[rest], labels[rest], trials=1, seed=1, test=held, **FIXED)
+        for held in ((data[test], labels[test]), (poisoned[test], wrong))
+    )
+    assert clean.loss == other.loss
+    assert clean.best == other.best
+    assert seen == [len(rest)] * 2
+    assert clean.figures["CfC"]["accuracy"] != other.figures["CfC"]["accuracy"]
+
+
+def test_a_search_is_continued_up_to_its_trials_and_refuses_other_data(problem, storage, found):
+    lines = []
+    more = lt.search(*problem, trials=5, storage=storage, seed=1, log=lines.append, **FIXED)
+    assert [trial.loss for trial in more.trials[:4]] == [trial.loss for trial in found.trials]
+    assert len(more.trials) == 5
+    assert "by 1 trials in 38 training series; 4 are there already" in lines[0]
+    with pytest.raises(ValueError, match="was made with other data, settings or space"):
+        lt.search(*problem, trials=5, storage=storage, seed=2, **FIXED)
+
+
+def test_the_page_is_whole_and_says_what_was_tried(found, tmp_path):
+    page = found.report(tmp_path / "search.html").read_text()
+    assert "no trial has seen the test part" in page
+    assert "learning_rate" in page
+    assert page.count("<svg") >= 5
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+
+
+def test_the_command_writes_model_and_page(tmp_path):
+    write_tables(tmp_path, S=40)
+    code, out, err = command(
+        "search", tmp_path / "wide.csv", *WIDE, "--values", "hr,temp", "--target", "state", "--epochs", 1, "--trials",
+        2, "--space", "hidden_size=4..8", "--out", tmp_path / "model", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    assert '"trials": 2' in out
+    assert (tmp_path / "model.search.html").is_file()
+    assert lt.load(tmp_path / "model").hidden_size in range(4, 9)
+    for words, said in (
+        (["--space", "hidden"], "--space must be a setting and what to choose from"),
+        (["--space", "hiden_size=4..8"], "no setting to search"),
+        (["--storage", "search.db"], "must be a URL such as sqlite:///search.db"),
+        (["--storage", f"sqlite:///{tmp_path}/none/s.db"], "must lie in a folder that exists"),
+    ):
+        code, _, err = command(
+            "search", tmp_path / "wide.csv", *WIDE, "--values", "hr,temp", "--target", "state", "--out", tmp_path / "x",
+            *words,
+        )  # fmt: skip
+        assert code == 2
+        assert said in err
+
+
+def test_spaces_are_read_as_they_are_meant():
+    assert read_text("16..128:log") == Range(16, 128, log=True, whole=True)
+    assert read_text("0.1..0.5") == Range(0.1, 0.5)
+    assert read_text("cfc,gru,none,3") == Choices(("cfc", "gru", None, 3))
+    for wrong in ("5..4", "0..1:log", "a..b", "1..2:exp", "cfc"):
+        with pytest.raises(ValueError, match=r"range|two different"):
+            read_text(wrong)
+    with pytest.raises(ValueError, match="has the value 8 and a place in `space`"):
+        space_of({"hidden_size": (4, 8)}, {"hidden_size": 8}, ["hidden_size"])
+    assert without_password("postgresql://me:secret@host/db") == "postgresql://me@host/db"
