@@ -17,7 +17,7 @@ from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.evaluation.insight import Explanation, Neighbours, explain
 from liquidtime.evaluation.report import Curve, ReportData
 from liquidtime.tasks import Comparison, SeriesView, Task, task_of
-from liquidtime.tasks.per_sample import by_series
+from liquidtime.tasks.per_sample import by_series, of_samples
 
 _SERIES, _PRESENCE = 64, 6
 """Test series, and channels whose presence is asked for, that a report measures importances by."""
@@ -93,13 +93,16 @@ def _intervals(data: SeriesSet) -> npt.NDArray[np.float64]:
 
 
 def _counts(comparison: Comparison, target: Any, parts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Return how many series of each part each class has."""
+    """Return how many series of each part each class has; of classes of samples, how many samples."""
     labels = comparison.classes
     if not len(labels):
         return {}
     if target is None or np.shape(target) != (sum(len(rows) for rows in parts.values()),):
         numbers = np.bincount(comparison.target, minlength=len(labels))
         return {str(label): {"test": int(number)} for label, number in zip(labels, numbers, strict=True)}
+    if of_samples(target):  # classes of samples; those that are not known count nowhere
+        flat = {name: [str(label) for row in rows for label in target[row]] for name, rows in parts.items()}
+        return {str(label): {name: known.count(str(label)) for name, known in flat.items()} for label in labels}
     known = np.array([str(label) for label in np.asarray(target).tolist()])
     return {
         str(label): {name: int((known[rows] == str(label)).sum()) for name, rows in parts.items()} for label in labels

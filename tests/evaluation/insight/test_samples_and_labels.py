@@ -104,6 +104,12 @@ def test_their_report_says_which_channels_matter_and_why(task, problem):
     result = lt.train_and_test(data, target, task=task, **small)
     assert len(result.contents.insight.effects) == 2
     page = result.page()
+    if task == "classify-samples":
+        test = data[result.parts["test"]]
+        rows = [place for row in result.parts["test"] for place in range(data.offsets[row], data.offsets[row + 1])]
+        assert result.contents.counts["up"]["test"] == int((classes[rows] == "up").sum()) > 0
+        assert len(test.times) >= sum(row["test"] for row in result.contents.counts.values())
+        assert "Samples of each class" in page
     assert "Which channels matter" in page
     assert "Why this prediction" in page
     assert len(page) < 1_500_000
