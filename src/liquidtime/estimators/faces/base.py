@@ -101,7 +101,7 @@ class SeriesEstimator(SeriesModel):
             beside None where series are long and dense (half of them have 48 samples, half of the values observed);
             without a search it is None. Such a network reads whole series: `update` is refused.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
     """

@@ -97,7 +97,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             least this specificity), "sensitivity=0.9", "cost=1:5" (a false alarm costs 1, a miss 5). None says the more
             probable class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
 

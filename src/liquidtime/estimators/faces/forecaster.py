@@ -117,7 +117,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         budget: "quick" or "search". A search tries 1, 4 and 10 times the epochs of `epochs=None`, as long as that helps
             on what is held out and does not read too many samples.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
 

@@ -83,7 +83,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         intervals: whether held-out thirds of the series tell how far predictions are off, for `predict_interval`: three
             further trainings.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core.
+        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
         verbose: whether to show a progress line while training.
 

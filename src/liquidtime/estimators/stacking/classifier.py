@@ -42,7 +42,7 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         threshold: of two classes, from which probability of the second on `predict` says it, or what that is chosen by
             out of fold, as for `CfCClassifier`. None says the more probable class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core;
+        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 

@@ -55,7 +55,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         targets: channels to forecast; None for all that are numbers. The others are inputs.
         known: channels that are numbers and whose future values are given; see `CfCForecaster`.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core;
+        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 

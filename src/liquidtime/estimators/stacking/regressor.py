@@ -28,7 +28,7 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
         n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
             series 3.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core;
+        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 

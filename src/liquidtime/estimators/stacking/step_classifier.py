@@ -52,7 +52,7 @@ class StackedStepClassifier(StackedClassifier):
         n_splits: folds of series in which parts are judged; None: 3, and networks on many series by the first alone.
         threshold: of two classes, as for `CfCClassifier`.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds and predict series, each with one thread; -1 for one per core;
+        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
