@@ -41,7 +41,7 @@ tests: $(READY)
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal -m "not extras"
 	LIQUIDTIME_BACKEND=reference $(BIN)/pytest -n 2 --dist worksteal -m "not slow and not extras" tests/cells tests/layers tests/ops/test_backend.py
 
-# What needs large packages that only this installs, one line per package; .ci/run calls it after `make test`.
+# What needs large packages that only this installs, one line per package; run it before a release, it is not part of `make test`.
 # aeon and sktime want an older pandas than the pinned one and work with it; so they are installed without dependencies.
 test-extras: $(READY)
 	$(PIP) --no-deps aeon numba llvmlite deprecated wrapt sktime scikit-base

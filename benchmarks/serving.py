@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.service_load import Client, Running, drawn, in_threads, numeric, running
+from benchmarks.service.load import Client, Running, drawn, in_threads, numeric, running
 
 SERIES = 200
 

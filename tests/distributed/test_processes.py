@@ -141,6 +141,15 @@ def test_what_a_killed_worker_had_is_done_again_and_said(tmp_path):
     assert found[1] == (1, True)
 
 
+@pytest.fixture
+def _ctrl_c():
+    """A job in a shell's background ignores Ctrl-C; the test is of a program in the foreground."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ctrl_c")
 def test_ctrl_c_leaves_no_worker(tmp_path):
     def wait(place, again):
         (tmp_path / str(os.getpid())).touch()

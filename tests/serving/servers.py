@@ -27,6 +27,11 @@ needs_postgresql = pytest.mark.skipif(
 )
 
 
+def _heed_ctrl_c():
+    """A job in a shell's background ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Service:
     """A service in a process of its own; `with Service(folder, state) as service: service.post(…)`."""
 
@@ -35,7 +40,8 @@ class Service:
         self._folder = Path(tempfile.mkdtemp(prefix="service-"))
         with open(self._folder / "out", "w") as out, open(self._folder / "err", "w") as err:
             environment = {**os.environ, **(env or {})}
-            self.process = subprocess.Popen([*words, *map(str, options)], stdout=out, stderr=err, env=environment)
+            command = [*words, *map(str, options)]
+            self.process = subprocess.Popen(command, stdout=out, stderr=err, env=environment, preexec_fn=_heed_ctrl_c)
         try:
             wait_until(lambda: " on http://" in self.said()[0] or self.process.poll() is not None)
         except BaseException:

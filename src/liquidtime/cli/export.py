@@ -87,7 +87,7 @@ def export(
     series = y = None
     if data is not None:
         columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
-        table, series = read_series(estimator, columns, data, reading, strict)
+        table, series = read_series(estimator, columns, [data], reading, strict)
         if measured and (labels is not None or target is not None):
             truth = target or (record.target if record else None)
             series, y = labelled(

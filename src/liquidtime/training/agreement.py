@@ -55,7 +55,7 @@ def digest_of(settings: Mapping[str, object], tensors: Mapping[str, Tensor]) -> 
     digest = hashlib.sha256(json.dumps(dict(settings), sort_keys=True, default=repr).encode())
     for name, tensor in tensors.items():
         digest.update(f"{name} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 
