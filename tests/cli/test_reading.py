@@ -177,6 +177,7 @@ def test_the_run_is_written_beside_the_model_and_can_be_repeated(home, trained, 
     assert {**again, "out": "model"} == options
 
 
+@pytest.mark.usefixtures("trained")  # which wrote model.run.yaml
 def test_a_file_that_is_not_ours_is_left_alone(home, monkeypatch):
     monkeypatch.chdir(home)
     (home / "mine.run.yaml").write_text("years: of work\n")
@@ -211,6 +212,7 @@ def test_configs_that_cannot_be_used(home, case, monkeypatch):
     assert err.count("\n") == 1
 
 
+@pytest.mark.usefixtures("trained")  # which wrote model.run.yaml
 def test_a_config_that_is_not_there(home, monkeypatch):
     monkeypatch.chdir(home)
     code, _, err = lt("train", "--config", "model.rn.yaml")
