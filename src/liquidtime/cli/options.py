@@ -20,6 +20,24 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder made 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, all else on standard error.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
+Channel = Annotated[str | None, typer.Option("--channel", help="For one measurement per row: column of channel names.")]
+Value = Annotated[str | None, typer.Option("--value", help="For one measurement per row: column of values.")]
+Values = Annotated[
+    list[str] | None,
+    typer.Option("--values", help="For one column per channel: the channels (default: all other columns)."),
+]
+Static = Annotated[
+    list[str] | None, typer.Option("--static", help="Columns or channels that do not change within a series.")
+]
+Categorical = Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")]
+TimeUnit = Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")]
+Target = Annotated[str | None, typer.Option("--target", help="Column to predict; of multi-label several.")]
+Labels = Annotated[
+    Path | None,
+    typer.Option("--labels", help="Table with one row per series; without it --target is a column of DATA."),
+]
+LabelsId = Annotated[str | None, typer.Option("--labels-id", help="Id column of the labels table (default: --id).")]
+
 OldId = Annotated[str | None, typer.Option("--id", help="Column of ids, if not that of training.")]
 OldTime = Annotated[str | None, typer.Option("--time", help="Column of times, if not that of training.")]
 OldChannel = Annotated[str | None, typer.Option("--channel", help="Column of channel names, if not that of training.")]

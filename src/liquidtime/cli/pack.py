@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from liquidtime.cli.failing import command
-from liquidtime.cli.options import AsJson, Data, Debug, Strict, listed
+from liquidtime.cli.options import (
+    AsJson,
+    Categorical,
+    Channel,
+    Data,
+    Debug,
+    Static,
+    Strict,
+    TimeUnit,
+    Value,
+    Values,
+    listed,
+)
 from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 
@@ -18,20 +30,12 @@ def pack(
     id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
     time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Folder to write the set to.", show_default=False)],
-    channel: Annotated[
-        str | None, typer.Option("--channel", help="Column of channel names, where a row is one measurement.")
-    ] = None,
-    value: Annotated[str | None, typer.Option("--value", help="Column of the values that belong to --channel.")] = None,
-    values: Annotated[
-        list[str] | None, typer.Option("--values", help="Columns of the channels, where a row is one sample.")
-    ] = None,
-    static: Annotated[
-        list[str] | None, typer.Option("--static", help="Columns or channels that do not change within a series.")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, typer.Option("--categorical", help="Channels or static features that are categories.")
-    ] = None,
-    time_unit: Annotated[str | None, typer.Option("--time-unit", help="Unit of the times: s, min, h, D, …")] = None,
+    channel: Channel = None,
+    value: Value = None,
+    values: Values = None,
+    static: Static = None,
+    categorical: Categorical = None,
+    time_unit: TimeUnit = None,
     gather: Annotated[
         bool,
         typer.Option(

@@ -6,7 +6,22 @@ from typing import Annotated
 import typer
 
 from liquidtime.cli.failing import command
-from liquidtime.cli.options import AsJson, Data, Debug, Strict, listed
+from liquidtime.cli.options import (
+    AsJson,
+    Categorical,
+    Channel,
+    Data,
+    Debug,
+    Labels,
+    LabelsId,
+    Static,
+    Strict,
+    Target,
+    TimeUnit,
+    Value,
+    Values,
+    listed,
+)
 from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 
@@ -37,27 +52,15 @@ def search(
     page: Annotated[
         Path | None, typer.Option("--page", help="Page of the search to write (default: <out>.search.html).")
     ] = None,
-    target: Annotated[str | None, typer.Option("--target", help="Column to predict; of multi-label several.")] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option("--labels", help="Table with one row per series; without it --target is a column of DATA."),
-    ] = None,
-    labels_id: Annotated[
-        str | None, typer.Option("--labels-id", help="Id column of the labels table (default: --id).")
-    ] = None,
-    channel: Annotated[
-        str | None, typer.Option("--channel", help="For one measurement per row: column of channel names.")
-    ] = None,
-    value: Annotated[str | None, typer.Option("--value", help="For one measurement per row: column of values.")] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Option("--values", help="For one column per channel: the channels (default: all other columns)."),
-    ] = None,
-    static: Annotated[
-        list[str] | None, typer.Option("--static", help="Columns or channels that do not change within a series.")
-    ] = None,
-    categorical: Annotated[list[str] | None, typer.Option("--categorical", help="Names that are categories.")] = None,
-    time_unit: Annotated[str | None, typer.Option("--time-unit", help="ns, us, ms, s, min, h or D.")] = None,
+    target: Target = None,
+    labels: Labels = None,
+    labels_id: LabelsId = None,
+    channel: Channel = None,
+    value: Value = None,
+    values: Values = None,
+    static: Static = None,
+    categorical: Categorical = None,
+    time_unit: TimeUnit = None,
     task: Annotated[
         str, typer.Option("--task", help="classify, classify-samples, multi-label, regress or forecast.")
     ] = "classify",

@@ -145,7 +145,7 @@ class _Series:
         self._newest.append(Taken(ticks, time, channels, values, prediction.tobytes()))
 
     def record(self, keep: int, now: float) -> Record:
-        """Return what is to be stored, with so many samples remembered."""
+        """Return what is to be stored, with the newest `keep` samples remembered."""
         assert self._clock.kind is not None
         return Record(
             FORMAT,

@@ -17,7 +17,7 @@ class StopTraining(Exception):
 
 
 class Tracker:
-    """Is told what a training does. Override what you need: by default nothing happens.
+    """Receives what a training does. Override what you need: by default nothing happens.
 
         class Losses(Tracker):
             def epoch(self, network, record):

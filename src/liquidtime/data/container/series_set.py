@@ -390,7 +390,7 @@ class SeriesSet:
 
 
 def neighbours(offsets: npt.NDArray[np.int64], samples: int) -> Iterator[slice]:
-    """Yield slices of series, in order, that have at most so many samples together, or are one series."""
+    """Yield slices of series, in order, that have at most `samples` samples together, or are one series."""
     low, S = 0, len(offsets) - 1
     while low < S:
         high = int(np.searchsorted(offsets, offsets[low] + samples, side="right")) - 1
