@@ -24,7 +24,7 @@ def test_weights_change_smoothly_where_most_gaps_are_one():
 
 
 def _errors(n, C, wild, seed=0):
-    """Return parts, truth and gaps: boosting is the best part, the others repeat its errors, a straight line is wild."""
+    """Return parts, truth and gaps: boosting is best, others repeat its errors, a straight line is wild."""
     rng = np.random.default_rng(seed)
     truth, shared = rng.normal(size=(2, n, C))
     sizes = {"network": 0.7, "last value": 0.8, "straight line": wild, "mean so far": 1.0, "seasonal naive": 0.9}

@@ -1,4 +1,4 @@
-"""Stacks on made-up sets of a character that no default was chosen on: no worse than the guess, the last value, a part."""
+"""Stacks on sets of a character that no default was chosen on: no worse than the guess, the last value, or a part."""
 
 import numpy as np
 import pytest

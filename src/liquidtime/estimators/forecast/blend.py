@@ -236,8 +236,8 @@ def _simplex(gram: Values, prior: Values, free: npt.NDArray[np.bool_], doubt: fl
 
         w'Gw + doubt · e · |w - prior|²
 
-    e is the error of the best single part about one knot. That of others would not do: a part that is wildly off, as straight lines
-    through noise are, is to have no weight, and no say in how far the others are believed.
+    e is the error of the best single part about one knot. That of all parts would not do: one that is wildly off, as a
+    straight line through noise is, is to have no weight, and no say in how far the others are believed.
 
     Args:
         gram: (K·J, K·J) G, the mean products of the errors of parts, each near its knot.
