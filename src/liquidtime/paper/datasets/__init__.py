@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from liquidtime.paper.datasets.car_racing import car_racing
 from liquidtime.paper.datasets.driving import driving
 from liquidtime.paper.datasets.files import DataNotFound
 from liquidtime.paper.datasets.imdb import imdb
@@ -17,6 +18,7 @@ DATASETS: dict[str, Callable[..., Split]] = {
     "imdb": imdb,
     "walker2d": walker2d,
     "driving": driving,
+    "car_racing": car_racing,
     "recall": recall_split,
 }
 """Every data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files."""
@@ -26,6 +28,7 @@ __all__ = [
     "DataNotFound",
     "Sequences",
     "Split",
+    "car_racing",
     "driving",
     "imdb",
     "physionet2012",
