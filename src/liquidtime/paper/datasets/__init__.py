@@ -18,10 +18,11 @@ DATASETS: dict[str, Callable[..., Split]] = {
     "imdb": imdb,
     "walker2d": walker2d,
     "driving": driving,
-    "car_racing": car_racing,
     "recall": recall_split,
 }
-"""Every data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files."""
+"""Every recorded or drawn data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files.
+
+`car_racing` is not among them: it drives in a simulator when it is asked for."""
 
 __all__ = [
     "DATASETS",

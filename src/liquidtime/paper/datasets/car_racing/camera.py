@@ -94,7 +94,7 @@ def _painted(car: Car, origin: npt.NDArray[np.float64], size: npt.NDArray[np.int
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], dtype=np.float64)
     for column in range(-20, 20, 2):
         for row in range(-20, 20, 2):
-            fill(PATCH * (square + [column, row]), GRASS)
+            fill(PATCH * (square + np.array([column, row])), GRASS)
     road = 0
     for corners, colour in car.environment.road_poly:
         if tuple(colour) in ((255, 255, 255), (255, 0, 0)):

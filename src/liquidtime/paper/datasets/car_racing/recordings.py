@@ -66,10 +66,17 @@ def car_racing(
     check_size("window", window)
     if shared := sorted(set(tracks) & set(test_tracks)):
         raise ValueError(f"`test_tracks` must not be among the training tracks; {shared} are")
-    train = [teach(track, pieces, window, np.random.default_rng([seed, track]), wrong=True) for track in tracks]
-    rng = np.random.default_rng
-    test = [teach(track, TEST_PIECES, window, rng([0, track]), wrong=False) for track in test_tracks]
-    return Split(windows(sum(train, []), window), None, windows(sum(test, []), window))
+    train = [
+        log
+        for track in tracks
+        for log in teach(track, pieces, window, np.random.default_rng([seed, track]), wrong=True)
+    ]
+    test = [
+        log
+        for track in test_tracks
+        for log in teach(track, TEST_PIECES, window, np.random.default_rng([0, track]), wrong=False)
+    ]
+    return Split(windows(train, window), None, windows(test, window))
 
 
 def teach(track: int, pieces: int, window: int, rng: np.random.Generator, *, wrong: bool) -> list[Log]:

@@ -16,7 +16,7 @@ from liquidtime.paper.models.driving.network import Pilot, SteeringNetwork
 from liquidtime.paper.models.lane.corruption import CORRUPTIONS
 from liquidtime.paper.models.lane.smoothness import variation
 
-METRES = 300.0
+METRES = 200.0
 """Of each test track that are driven, from its start."""
 LEVEL, RESAMPLES = 0.95, 2000
 
