@@ -79,7 +79,7 @@ class Car:
             wheel.linearVelocity = towards
             wheel.omega = self.speed / wheel.wheel_rad
         body.hull.linearVelocity = towards
-        self.place = self.track.place((float(x), float(y)), angle)
+        self.place: Place = self.track.place((float(x), float(y)), angle)
 
     @property
     def position(self) -> tuple[float, float]:
@@ -117,5 +117,5 @@ class Car:
         body.brake(min(max(-BRAKE * wrong, 0.0), 0.5))
         body.step(SECONDS)
         self.environment.world.Step(SECONDS, 6 * 30, 2 * 30)
-        self.place: Place = self.track.place(self.position, self.angle, before.index)
+        self.place = self.track.place(self.position, self.angle, before.index)
         return self.track.progress(before, self.place)
