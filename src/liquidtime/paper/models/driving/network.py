@@ -20,7 +20,7 @@ See = Callable[[Tensor], Tensor]
 class SteeringNetwork(nn.Module):
     """The paper's head, or its convolutions alone, and what turns features at irregular times into steering.
 
-    While it is trained, the head computes in bfloat16, which takes little more than half the time; it drives in float32.
+    While it is trained, the head computes in bfloat16, in little more than half the time; it drives in float32.
 
     Args:
         eyes: `Head` or `Convolutions`.
