@@ -16,6 +16,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -66,6 +67,7 @@ SPEED = {
 }
 
 
+@cache
 def portfolio() -> str:
     """Return the table of the defaults on data of different character, each beside the best of its rivals."""
     rows = {(row["set"], row["model"]): row for row in portfolio_rows(RESULTS)}

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import figures  # noqa: E402
 
-MARKED = [path for path in figures.pages() if "<!-- end -->" in path.read_text()]
+MARKED = [path for path in figures.pages() if re.search("<!-- (figures|results)", path.read_text())]
 
 
 @pytest.mark.parametrize("page", MARKED, ids=lambda path: path.name)
@@ -38,7 +38,8 @@ def test_a_single_figure_is_read_from_its_file(tmp_path, monkeypatch):
     (tmp_path / "results" / "a-0.json").write_text('{"auc": [{"value": 0.5}]}')
     (tmp_path / "results" / "a-1.json").write_text('{"auc": [{"value": 0.7}]}')
     monkeypatch.setattr(figures, "ROOT", tmp_path)
-    text = "has <!-- results/a-0.json: auc.0.value .2f -->?<!-- end --> and <!-- results/a-*.json: auc.0.value mean±.1f --><!-- end -->"
+    text = "<!-- results/a-0.json: auc.0.value .2f -->?<!-- end -->"
+    text += "<!-- results/a-*.json: auc.0.value mean±.1f --><!-- end -->"
     assert "-->0.50<!--" in figures.renewed(text)
     assert "-->0.6 ± 0.1<!--" in figures.renewed(text)
     with pytest.raises(SystemExit, match="there is no results/b"):
