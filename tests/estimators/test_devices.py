@@ -22,7 +22,7 @@ SCRIPT = Path(__file__).with_name("device_run.py")
     ids=lambda cases: ", ".join(cases),
 )
 def test_a_fit_elsewhere_is_that_of_the_cpu_and_waits_once_per_step(cases):
-    code, out, err = processes.run(SCRIPT, *cases)
+    code, out, err = processes.run(SCRIPT, *cases, timeout=900.0)
     assert code == 0, err
     assert out.split("\n")[:-1] == cases
 
