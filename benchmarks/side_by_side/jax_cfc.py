@@ -74,7 +74,8 @@ def training_step(shape: Shape) -> Callable[[], object]:
     for index, (part, (of_weight, of_bias)) in enumerate(zip(linears, grads, strict=True)):
         _check(f"gradient of weight {index}", part.weight.grad.T, of_weight)
         _check(f"gradient of bias {index}", part.bias.grad, of_bias)
-    return lambda: jax.block_until_ready(train(weights, samples, incoming))
+    ready: Any = jax.block_until_ready
+    return lambda: ready(train(weights, samples, incoming))
 
 
 def _check(name: str, ours: Tensor, theirs: Any) -> None:

@@ -74,8 +74,9 @@ def _checked(
     """Return what an operator was called with, `given` as far as the parameters, and the backend, or refuse it."""
     if len(graphs) != 6:
         raise ValueError(f"`graphs` must be the 6 vectors of two graphs; got {len(graphs)}")
-    inputs = Inputs(*given, Graph(*graphs[:3]), Graph(*graphs[3:]), unfolds, solver)
-    backend = BACKENDS.of(inputs.x, lambda backend: backend.refusal(inputs, training))
+    x, v0, dt, lengths, parameters = given
+    inputs = Inputs(x, v0, dt, lengths, parameters, Graph(*graphs[:3]), Graph(*graphs[3:]), unfolds, solver)
+    backend = BACKENDS.of(x, lambda backend: backend.refusal(inputs, training))
     check_inputs(inputs)
     return inputs, backend
 
