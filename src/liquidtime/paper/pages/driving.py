@@ -31,7 +31,8 @@ they fell independently along the road. *noise 0.35*: variance 0.35 added to pix
 in metres, clean and in noise. *change*: Σ|Δ command| per second, clean and in noise. *error*: of the command
 on the teacher's own drives, mean squared, in thousandths. *attention*: correlation of the VisualBackprop maps in noise,
 and in winter colours, with those of clean pictures in summer colours (seed 0). The teacher, who knows the track, has
-{teacher} interventions, is {off:.2f} m off centre and changes its command by {change:.2f} per second."""
+{teacher} interventions, is {off:.2f} m off centre and changes its command by {change:.2f} per second; shown half of the
+moments only, so that its command holds as long as the networks', it has {held:.2f} interventions per kilometre."""
 
 
 def driving_rows(out: Path) -> list[dict[str, Any]]:
@@ -64,6 +65,7 @@ def driving_rows(out: Path) -> list[dict[str, Any]]:
                 "mse": [figure["test"]["value"] for figure in figures],
                 "attention": attention[0] if attention else None,
                 "teacher": figures[0]["teacher"],
+                "teacher_dropped": figures[0]["teacher_dropped"],
                 "speed": figures[0]["speed"],
                 "metres": figures[0]["metres"],
                 "diverged": sum(record["stopped"] == "diverged" for record in groups[name]),
@@ -123,6 +125,7 @@ def driving_markdown(out: Path) -> str:
         teacher=first["teacher"]["interventions"],
         off=first["teacher"]["lateral"],
         change=first["teacher"]["variation"],
+        held=first["teacher_dropped"]["per_kilometre"],
     )
     parts = [*lines, "", legend]
     for file, text in (("driving.png", "where the driving networks look"), ("driving-lap.gif", "a lap")):
