@@ -24,8 +24,9 @@ HEADS = {
 LEGEND = """\
 Interventions per kilometre on test tracks that no network was trained on, the first {metres:.0f} m of each of
 {tracks}, at {speed:.0f} m/s; a car that leaves the road is put back to the centre line. Mean over n seeds, in brackets
-the 95 % interval over tracks and, where there are several, seeds: of one seed it says nothing about training again.
-With no intervention at all the upper end is exact if they fall independently along the road. *noise 0.35*: variance 0.35 added to pixels in 0…1; *+0.3*: brightness, cut at
+the 95 % interval over tracks and, where there are several, seeds; of one seed it says nothing about training again.
+With no intervention at all, its upper end is exact if they fall independently along the road.
+*noise 0.35*: variance 0.35 added to pixels in 0…1; *+0.3*: brightness, cut at
 1; *blur*: 1.5 pixels; *half dropped*: each frame is lost with probability 1/2, and the next one's interval is longer.
 *between*: metres driven for each intervention, over all conditions. *off centre*: mean distance from the centre line
 in metres, clean and in noise. *change*: Σ|Δ command| per second, clean and in noise. *error*: of the command
