@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import json
 import sys
 from collections.abc import Callable
@@ -109,11 +110,14 @@ def steps_of(shape: Shape, device: str) -> dict[str, Callable[[], object]]:
         with using_backend("reference"):
             return layer(x, dt=dt)
 
-    compiled = torch.compile(loop)
+    @functools.cache
+    def compiled() -> Callable[[], Any]:
+        return torch.compile(loop)
+
     ways: dict[str, Callable[[], object]] = {
         "plain loop": lambda: step(loop),
         "nn.LSTM": lambda: step(lambda: lstm(x)),
-        "torch.compile of the loop": lambda: step(compiled),
+        "torch.compile of the loop": lambda: step(compiled()),
     }
     if missing() is None:
         ways = {"liquidtime (Triton)": lambda: step(lambda: layer(x, dt=dt)), **ways}

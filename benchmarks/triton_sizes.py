@@ -43,7 +43,7 @@ class Need:
         """Why it cannot be launched, or would be slow; None where all is well."""
         if self.shared > SHARED[self.capability]:
             return f"{self.shared} bytes of shared memory, and there are {SHARED[self.capability]}"
-        if self.registers > REGISTERS or self.spills > SPILLS[self.precision]:
+        if self.registers > REGISTERS or self.spills > SPILLS:
             return f"{self.registers} registers, {self.spills} bytes spilled"
         return None
 

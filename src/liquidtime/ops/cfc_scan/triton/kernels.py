@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 
 _WIDENED: tl.constexpr = tl.constexpr(bool(triton.knobs.runtime.interpret))
-"""Triton's interpreter has no products of bf16; those of float32 with the same operands are as exact."""
+"""Triton's interpreter has no products of bf16, and cuts digits off instead of rounding: there it is done by hand."""
 
 
 @triton.jit
@@ -55,13 +55,18 @@ def _slope(v, NAME: tl.constexpr):
 
 
 @triton.jit
+def _rounded(v):
+    """Return v as the nearest bf16 number, ties to even, in float32."""
+    bits = v.to(tl.float32).to(tl.int32, bitcast=True)
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & -65536
+    return bits.to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def _product(a, b, OPERANDS: tl.constexpr, PRECISION: tl.constexpr):
-    a = a.to(OPERANDS)
-    b = b.to(OPERANDS)
-    if _WIDENED:
-        a = a.to(tl.float32)
-        b = b.to(tl.float32)
-    return tl.dot(a, b, input_precision=PRECISION)
+    if _WIDENED and OPERANDS == tl.bfloat16:
+        return tl.dot(_rounded(a), _rounded(b), input_precision="ieee")
+    return tl.dot(a.to(OPERANDS), b.to(OPERANDS), input_precision=PRECISION)
 
 
 @triton.jit

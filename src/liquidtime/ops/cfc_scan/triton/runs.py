@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from liquidtime.ops.cfc_scan.triton import kernels
 from liquidtime.ops.cfc_scan.triton.settings import ROWS, sizes_of
 
 _KERNELS: Any = kernels  # which Triton has wrapped
-_ACTIVATIONS = {
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
     "silu": silu,
     "tanh": torch.tanh,

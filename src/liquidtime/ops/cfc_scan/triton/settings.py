@@ -14,9 +14,8 @@ ROWS = 16
 """Of a batch, in one program."""
 SHARED = {80: 163 * 1024, 86: 99 * 1024, 89: 99 * 1024, 90: 227 * 1024}
 """Bytes of shared memory that a block of threads can have, by compute capability."""
-REGISTERS, SPILLS = 255, {"ieee": 512, "tf32": 0, "bf16": 0}
-"""Most registers of a thread, and bytes that it may spill for lack of them, by how products are computed: exact ones of
-256 units spill some."""
+REGISTERS, SPILLS = 255, 512
+"""Most registers of a thread, and bytes that it may spill for lack of them: kernels of 256 units spill some."""
 
 
 class Sizes(NamedTuple):
