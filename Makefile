@@ -48,6 +48,7 @@ test-extras: $(READY)
 	$(PIP) mlflow-skinny alembic sqlalchemy wandb
 	$(PIP) schemathesis
 	$(PIP) nbclient nbformat ipykernel
+	$(PIP) jax
 	$(MAKE) --no-print-directory site
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal -m extras
 
