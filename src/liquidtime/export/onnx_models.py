@@ -65,7 +65,8 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     Inputs `times` (B, T), `values` (B, T, C) with NaN for not observed, `lengths` (B,) samples of each series, of which
     those behind change nothing, and `static` (B, F) where there are static features. Output `prediction` (B, K). Of a
     forecaster also the inputs of `forecast_model`, and `origin` (B,), the zero of a series' clock in time units since
-    1970 or NaN, where it knows the calendar.
+    1970 or NaN, where it knows the calendar; and the outputs `doubles_after` and `floats_after`, the state after each
+    series, of which `forecast_model` answers any number of questions.
     """
     advance, read = (with_lanes(graph, step.layout) for graph in (advance_graph(step), read_graph(step)))
     inside = _live_step(advance)
@@ -86,7 +87,7 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     positions = nodes.add("Unsqueeze", [nodes.add("Range", [zero, T, one]), nodes.constant(np.array([0]))])
     ends = nodes.add("Unsqueeze", ["lengths", nodes.constant(np.array([1]))])
     live = nodes.add("Less", [positions, ends])  # (B, T)
-    after = ["doubles_end", "floats_end"]
+    after = ["doubles_after", "floats_after"]
     nodes.nodes.append(
         helper.make_node(
             "Scan", [*starts, "times", "values", live], after, body=inside, num_scan_inputs=3, scan_input_axes=[1, 1, 1]
@@ -109,7 +110,10 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     inputs += [declared(name, read.inputs[name]) for name in asked]
     if isinstance(step, ForecastStep) and step.clock:
         inputs.append(helper.make_tensor_value_info("origin", TensorProto.DOUBLE, ["B"]))
-    return model_of("series", nodes, inputs, [declared("prediction", read.outputs["prediction"])], metadata)
+    outputs = [declared("prediction", read.outputs["prediction"])]
+    if isinstance(step, ForecastStep):
+        outputs += [declared(name, advance.outputs[name]) for name in after]
+    return model_of("series", nodes, inputs, outputs, metadata)
 
 
 def _dated(nodes: Nodes, step: Step) -> list[str]:

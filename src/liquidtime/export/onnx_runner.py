@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnxruntime
 
+_STATE = ("doubles_after", "floats_after")
+
 
 class Model:
     """A model in the folder that `liquidtime export --to onnx` wrote.
@@ -133,13 +135,17 @@ class Model:
             ticks = stamps.astype("datetime64[ns]").astype(np.int64)
             own = ticks / self.manifest["nanoseconds_per_time_unit"]
             feed["origin"] = np.where(np.isnat(stamps), np.nan, own)
-        features = self._statics(static, len(series))
-        each = []
-        for gap in ahead:
-            future = np.array([_known_by(one[0], one[1], t, known) for one, t in zip(whole, last + gap, strict=True)])
-            asked = self._asked(last + gap, intervals, future.reshape(len(series), len(known)))
-            each.append(self._run("series", feed | asked, {"static": features})[0])
-        return self._as_forecast(np.stack(each, axis=1), intervals)
+        features, S, Q = self._statics(static, len(series)), len(series), len(ahead)
+        nothing = self._asked(last, intervals, np.full((S, len(known)), np.nan, dtype=np.float32))
+        states = self._run("series", feed | nothing, {"static": features}, _STATE)
+        times = last[:, None] + ahead  # (S, Q)
+        future = np.array(
+            [_known_by(one[0], one[1], t, known) for one, row in zip(whole, times, strict=True) for t in row]
+        )
+        asked = self._asked(times.ravel(), intervals, future.reshape(S * Q, len(known)))
+        own = {name: np.repeat(part, Q, axis=0) for name, part in zip(("doubles", "floats"), states, strict=True)}
+        said = self._run("forecast", own | asked, {"static": np.repeat(features, Q, axis=0)})[0]
+        return self._as_forecast(said.reshape(S, Q, -1), intervals)
 
     def reset(self, id: Any = None) -> None:
         """Forget the live series `id`, or all of them if None."""
@@ -212,7 +218,9 @@ class Model:
         doubles[0, self._fields["origin"]], doubles[0, self._fields["dated"]] = origin, 1.0
         return {**state, "doubles": doubles}
 
-    def _run(self, name: str, feed: dict[str, Any], static: dict[str, Any]) -> Any:
+    def _run(
+        self, name: str, feed: dict[str, Any], static: dict[str, Any], outputs: tuple[str, ...] | None = None
+    ) -> Any:
         session = self._sessions.get(name)
         if session is None:
             path = str(self.folder / f"{name}.onnx")
@@ -220,7 +228,7 @@ class Model:
             self._sessions[name] = session
         if self._columns["static"].names:
             feed.update(static)
-        return session.run(None, feed)
+        return session.run(outputs, feed)
 
     def _start(self) -> dict[str, Any]:
         sizes = self.manifest["state"]
