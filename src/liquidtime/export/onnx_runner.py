@@ -44,6 +44,7 @@ class Model:
         self._columns = {name: _Columns(self.manifest[name]) for name in ("channels", "static")}
         self._fields = {field["name"]: field["start"] for field in self.manifest["state"]["fields"]}
         self._sessions: dict[str, Any] = {}
+        self._outputs: dict[str, list[str]] = {}
         self._live: dict[Any, _Series] = {}
 
     def update(self, id: Any, t: Any, values: Any, static: dict[str, Any] | None = None) -> np.ndarray[Any, Any] | None:
@@ -226,9 +227,10 @@ class Model:
             path = str(self.folder / f"{name}.onnx")
             session = onnxruntime.InferenceSession(path, self._options, ["CPUExecutionProvider"])
             self._sessions[name] = session
+            self._outputs[name] = [each.name for each in session.get_outputs()]
         if self._columns["static"].names:
             feed.update(static)
-        return session.run(outputs, feed)
+        return session.run(outputs or self._outputs[name], feed)
 
     def _start(self) -> dict[str, Any]:
         sizes = self.manifest["state"]
@@ -268,7 +270,7 @@ class _Columns:
                 if place is None:
                     raise ValueError(f"{name!r} is none of {', '.join(self.names)}")
                 row[0, place] = _number(value, self._labels[place])
-        if np.isinf(row).any():
+        if np.count_nonzero(np.isinf(row)):
             raise ValueError("values must be finite, or NaN for what is not observed")
         for place, count in self._categorical:
             value = float(row[0, place])
@@ -319,9 +321,9 @@ def _number(value: Any, labels: list[str] | None) -> float:
 
 
 def _finite(arrays: Any) -> bool:
-    if all(math.isfinite(array.sum()) for array in arrays):
+    if all(math.isfinite(array.ravel().dot(array.ravel())) for array in arrays):
         return True
-    return all(bool(np.isfinite(array).all()) for array in arrays)  # a sum may overflow where no number has
+    return all(bool(np.isfinite(array).all()) for array in arrays)  # squares may overflow where no number has
 
 
 def _horizons(horizons: Any) -> np.ndarray[Any, Any]:
