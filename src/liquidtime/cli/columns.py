@@ -49,9 +49,9 @@ class Columns:
     def __post_init__(self) -> None:
         if (self.channel is None) != (self.value is None):
             given, other = ("--channel", "--value") if self.value is None else ("--value", "--channel")
-            raise ValueError(f"{given} needs {other}: the two columns of a table with one measurement a row")
+            raise ValueError(f"{given} needs {other}: the two columns of a table with one measurement per row")
         if self.channel is not None and self.values:
-            raise ValueError("--values is for a table with one column a channel; leave out --channel and --value")
+            raise ValueError("--values is for a table with one column per channel; leave out --channel and --value")
         if not isinstance(self.reading, Mapping) or not all(isinstance(text, str) for text in self.reading.values()):
             raise ValueError(f"`reading` must be texts by name; got {self.reading!r}")
 
@@ -181,7 +181,7 @@ def labels_of(
     auxiliary: Sequence[str] = (),
     missing: Sequence[float | str] = (),
 ) -> polars.DataFrame:
-    """Return one label a series from a table of measurements in which it stands beside each row.
+    """Return one label per series from a table of measurements in which it stands beside each row.
 
     Args:
         frame: the table.
@@ -209,7 +209,7 @@ def labels_of(
         twice = pairs.group_by(columns.id).len().filter(polars.col("len") > 1).sort(columns.id)
         if len(twice):
             raise ValueError(
-                f"{argument} {name!r} must be one value a series; {len(twice)} series have several, the first is "
+                f"{argument} {name!r} must be one value per series; {len(twice)} series have several, the first is "
                 f"{twice[columns.id][0]}. Give the labels as a table of their own with --labels."
             )
         found = pairs if found is None else found.join(pairs, on=columns.id, how="left", maintain_order="left")

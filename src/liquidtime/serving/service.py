@@ -135,7 +135,7 @@ class Service:
         return ForecastAnswer(id, record.clock.tell(record.newest[-1].ticks), prediction)
 
     def newest(self, count: int, path: int) -> SeriesList:
-        """Return so many series, those with the newest samples first, each with so many points of its path."""
+        """Return this many series, those with the newest samples first, each with this many points of its path."""
         listed = self.store.newest(count)
         records = [self._read(each.content) for each in listed]
         told = zip(listed, records, self._predictions(records, None), strict=True)
