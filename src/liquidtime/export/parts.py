@@ -101,7 +101,7 @@ def _refusal(model: Any) -> str:
         reason = f"{' and '.join(others)} read{'s' if len(others) == 1 else ''} features of whole series"
     return (
         f"this model is a stack ({', '.join(parts)}): {reason}, which a state of fixed size does not hold. Its "
-        f"networks alone can leave; {_out_of_fold(model)}."
+        f"networks can be exported alone; {_out_of_fold(model)}."
     )
 
 
