@@ -10,6 +10,7 @@ from liquidtime.cli.options import (
     AsJson,
     Data,
     Debug,
+    Device,
     Model,
     OldChannel,
     OldId,
@@ -64,6 +65,7 @@ def predict(
     channel: OldChannel = None,
     value: OldValue = None,
     time_unit: OldUnit = None,
+    device: Device = None,
     strict: Strict = False,
     force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
     as_json: AsJson = False,
@@ -86,7 +88,7 @@ def predict(
 
     _check_out(out, model, data, force)
     printer = Printer(as_json)
-    estimator, record = load(model)
+    estimator, record = load(model, device)
     task = task_of(estimator)
     typed = {
         "horizons": ("--horizon", numbers("--horizon", horizon) or None),
