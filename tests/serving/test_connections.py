@@ -31,7 +31,7 @@ class Wire(asyncio.Transport):
 
 
 def after(pieces, monkeypatch):
-    """Return what was written, and whether the connection was closed, after pieces have been sent, and a while after the deadline."""
+    """Return what was written, and whether the connection was closed, a while after pieces were sent."""
     import uvicorn
     from uvicorn.server import ServerState
 
