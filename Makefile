@@ -48,6 +48,9 @@ test-extras: $(READY)
 	$(PIP) mlflow-skinny alembic sqlalchemy wandb
 	$(PIP) schemathesis
 	$(PIP) nbclient nbformat ipykernel
+	$(PIP) jax
+	$(MAKE) --no-print-directory site
+	$(PIP) triton
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal -m extras
 
 # What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.
