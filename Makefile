@@ -49,6 +49,8 @@ test-extras: $(READY)
 	$(PIP) schemathesis
 	$(PIP) nbclient nbformat ipykernel
 	$(PIP) jax
+	$(MAKE) --no-print-directory site
+	$(PIP) triton
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal -m extras
 
 # What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.
