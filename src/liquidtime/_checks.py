@@ -118,7 +118,7 @@ def check_lengths(lengths: object, B: int, T: int, device: torch.device) -> Tens
     if given.is_floating_point() or given.is_complex() or given.dtype is torch.bool:
         raise TypeError(f"`lengths` must be whole numbers; got {given.dtype}")
     if given.shape != (B,):
-        raise wrong_shape("lengths", "(B,)", [B], given.shape, "One number of samples a series.")
+        raise wrong_shape("lengths", "(B,)", [B], given.shape, "One number of samples per series.")
     given = given.to(torch.int64, copy=True)
     if values_are_known(given) and B > 0:
         good = (given >= 0) & (given <= T)

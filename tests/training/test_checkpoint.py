@@ -187,7 +187,8 @@ def test_a_signal_saves_and_ends_cleanly(tmp_path, number, capsys):
     assert (caught.value.code, caught.value.step, caught.value.saved) == (128 + number, 8, True)
     said = capsys.readouterr().err
     assert (
-        f"stopped by {signal.Signals(number).name} after step 8; saved in {tmp_path}. Go on with resume=True." in said
+        f"stopped by {signal.Signals(number).name} after step 8; saved in {tmp_path}. Continue with resume=True."
+        in said
     )
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == handlers
     assert json.loads((tmp_path / "checkpoint" / "state.json").read_bytes())["run"]["total_steps"] == 8

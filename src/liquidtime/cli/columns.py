@@ -18,7 +18,7 @@ def labels_of(
     auxiliary: Sequence[str] = (),
     missing: Sequence[float | str] = (),
 ) -> polars.DataFrame:
-    """Return one label a series from a table of measurements in which it stands beside each row.
+    """Return one label per series from a table of measurements in which it stands beside each row.
 
     Args:
         frame: the table.
@@ -46,7 +46,7 @@ def labels_of(
         twice = pairs.group_by(columns.id).len().filter(polars.col("len") > 1).sort(columns.id)
         if len(twice):
             raise ValueError(
-                f"{argument} {name!r} must be one value a series; {len(twice)} series have several, the first is "
+                f"{argument} {name!r} must be one value per series; {len(twice)} series have several, the first is "
                 f"{twice[columns.id][0]}. Give the labels as a table of their own with --labels."
             )
         found = pairs if found is None else found.join(pairs, on=columns.id, how="left", maintain_order="left")

@@ -48,7 +48,7 @@ def explain(
         int, typer.Option("--repeats", min=1, help="How often each channel is exchanged between series.")
     ] = 3,
     series: Annotated[
-        int, typer.Option("--series", min=2, help="At most so many series measure which channels matter.")
+        int, typer.Option("--series", min=2, help="Number of series used to measure which channels matter, at most.")
     ] = 256,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     strict: Strict = False,

@@ -22,7 +22,7 @@ from liquidtime.cli.terminal import printable
 
 P = ParamSpec("P")
 FAILED, BAD_INPUT = 1, 2
-HOW_TO_GO_ON = "Resume with the same command and --resume."
+HOW_TO_RESUME = "Resume with the same command and --resume."
 OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--out",
     "`groups`": "--group", "`order`": "--order", "`test_after`": "--test-after", "`test_share`": "--test-share",
     "`folds`": "--folds", "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold",
@@ -48,10 +48,10 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
                 raise
             except SystemExit as stop:
                 if str(stop) != str(stop.code):  # a run that was asked to stop tells where it is
-                    _line(_in_options(str(stop).replace("Go on with resume=True.", HOW_TO_GO_ON)))
+                    _line(_in_options(str(stop).replace("Continue with resume=True.", HOW_TO_RESUME)))
                 raise typer.Exit(stop.code if isinstance(stop.code, int) else FAILED) from None
             except KeyboardInterrupt:
-                _line(f"stopped. {HOW_TO_GO_ON}" if body.__name__ == "train" else "stopped")
+                _line(f"stopped. {HOW_TO_RESUME}" if body.__name__ == "train" else "stopped")
                 raise typer.Exit(130) from None
             except Exception as error:
                 if debug:

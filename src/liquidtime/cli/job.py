@@ -53,7 +53,7 @@ class Job:
         weight: column that says how much each series counts in training; None for none.
         test: a table of other series to test on; None for a part of `data`.
         test_after: series that end at this time or later are tested on; None for none.
-        folds: test each of so many parts by a model of the others; None for one test part.
+        folds: test each of this many parts with a model trained on the others; None for one test part.
         refit: train the saved model on all series after the test.
         resume: continue a run that was stopped.
         force: discard a run that was stopped and start over.

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from liquidtime.cli.failing import HOW_TO_GO_ON, command
+from liquidtime.cli.failing import HOW_TO_RESUME, command
 from liquidtime.cli.job import Job, run
 from liquidtime.cli.printing import Printer
 
@@ -59,13 +59,13 @@ def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[s
         returned = launch(one_rank, (plain, as_json, debug), workers)
     except SignalException as stopped:
         number = signal.Signals(stopped.sigval)
-        print_line(f"stopped by {number.name}. {HOW_TO_GO_ON}")
+        print_line(f"stopped by {number.name}. {HOW_TO_RESUME}")
         raise typer.Exit(128 + number) from None
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         raise RuntimeError(
             f"rank {rank} of {workers} died {RESTARTS + 1} times, last by {failure.signal_name() or failure.exitcode}; "
-            f"was memory short? {HOW_TO_GO_ON}"
+            f"was memory short? {HOW_TO_RESUME}"
         ) from None
     code = next((code for code, _ in returned.values() if code), 0)
     if code:

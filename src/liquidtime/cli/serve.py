@@ -65,7 +65,8 @@ def serve(
     oldest: Annotated[
         str | None,
         typer.Option(
-            "--max-age", help="Forget a series so long after its newest sample: 90s, 30min, 12h, 7d. Never if left out."
+            "--max-age",
+            help="Forget a series this long after its newest sample: 90s, 30min, 12h, 7d. Never if left out.",
         ),
     ] = None,
     largest: Annotated[str, typer.Option("--max-body", help="Largest request: 500kB, 1MB.")] = "1MB",

@@ -106,7 +106,7 @@ def train(
         str | None, typer.Option("--test-after", help="Test on series that end at this time or later.")
     ] = None,
     folds: Annotated[
-        int | None, typer.Option("--folds", min=2, help="Cross-validate: test every series, in so many parts.")
+        int | None, typer.Option("--folds", min=2, help="Cross-validate: test every series, in this many parts.")
     ] = None,
     refit: Annotated[
         bool, typer.Option("--refit/--no-refit", help="Train the saved model on all series after the test.")
@@ -144,8 +144,8 @@ def train(
         list[str] | None,
         typer.Option(
             "--track",
-            help="Tell a tracker: tensorboard, mlflow or wandb, or with where to: tensorboard=FOLDER, mlflow=URI, "
-            "wandb=PROJECT.",
+            help="Send the run to a tracker: tensorboard, mlflow or wandb, or with a destination: "
+            "tensorboard=FOLDER, mlflow=URI, wandb=PROJECT.",
         ),
     ] = None,
     strict: Strict = False,

@@ -56,7 +56,7 @@ def compile_ltc(
     Raises:
         TypeError: something that is not a layer with liquid cells, or cells that do not take their steps with `solver`.
         ValueError: an unknown method, `repaired` with another one than "paper", `dt`, `lengths` or `h0` without
-            `x`, intervals of so many time constants that no fine solution can be had.
+            `x`, intervals so long, in time constants, that no fine solution can be computed.
 
     """
     check_choice("method", method, METHODS)

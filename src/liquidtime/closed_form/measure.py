@@ -27,7 +27,7 @@ ROUNDING = 1e-9
 MOST_UNFOLDS = 4096
 NO_SAMPLES = "`x` must have at least one sample to measure the error on; got none. Leave it out."
 REPEATS, LONG = 5, 0.25
-"""How often a run is timed; one of more than so many seconds is steady enough to be timed once."""
+"""How often a run is timed; one of more than this many seconds is steady enough to be timed once."""
 
 
 def measure(

@@ -109,7 +109,7 @@ def _group() -> Ranks:
 
 
 def launch(work: Callable[..., Any], arguments: tuple[Any, ...], workers: int) -> dict[int, Any]:
-    """Run a function as so many ranks on this machine, by torchrun's elastic agent; return what it returned, by rank.
+    """Run a function as this many ranks on this machine, by torchrun's elastic agent; return what it returned, by rank.
 
     A rank that dies, by a signal or a crash, makes the agent start all of them again, up to three times. What a rank
     returns is not tried again, so that a fault that would come again is to be returned, not raised.

@@ -96,7 +96,7 @@ def train_and_test(
         test_after: a time stamp, or a number where times are numbers: series that end then or later are tested on and
             those that end before are trained on, and choices inside the training part go by time too. Forecasts are
             trained on all samples before it and tested on those after.
-        folds: test each of so many parts of the series by a model that was trained on the others; figures are of all
+        folds: split the series into this many parts, test each with a model of the others; figures are of all
             series together.
         refit: whether the model is trained again on all series after the test, by the choices made before it, so that
             the model that is returned and saved has learned from all of them. Figures are of the model before that.
@@ -118,7 +118,7 @@ def train_and_test(
         log: called with one line of text per stage.
         keep_neighbours: keep the ids and outcomes of training series with the model, so that `lt.explain` can name
             those most similar to a new one.
-        track: who is told of settings, epochs, test figures and the model folder: "tensorboard", "mlflow" or "wandb",
+        track: trackers for settings, epochs, test figures and the model folder: "tensorboard", "mlflow" or "wandb",
             also with where to, as in "tensorboard=logs"; a `liquidtime.training.Tracker`; or several in a list.
         **settings: arguments of the task's estimator, such as `epochs` or `n_estimators`.
 

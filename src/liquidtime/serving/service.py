@@ -111,7 +111,7 @@ class Service:
         return self._answer(id, self._read(stored.content), self.settings.keep)
 
     def newest(self, count: int, path: int) -> SeriesList:
-        """Return so many series, those with the newest samples first, each with so many points of its path."""
+        """Return this many series, those with the newest samples first, each with this many points of its path."""
         listed = self.store.newest(count)
         series = [self._answer(each.id, self._read(each.content), path) for each in listed]
         return SeriesList(series, self.store.count())

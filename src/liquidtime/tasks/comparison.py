@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BOOSTING, ALONE = "gradient boosting on summary features", "CfC networks alone"
 _MANY, _FEWER = 20_000, 400
-"""Rows from which on fewer resamples are drawn, which say as much of so many."""
+"""From this many rows on, fewer resamples are drawn; they say as much."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -296,7 +296,7 @@ def tensors_from_bytes(data: bytes) -> dict[str, Tensor]:
 
 
 def json_to_bytes(values: Any, *, indent: int | None = None) -> bytes:
-    """Return values as JSON with sorted keys, one value a line where there is an indent."""
+    """Return values as JSON with sorted keys, one value per line where there is an indent."""
     return (json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 

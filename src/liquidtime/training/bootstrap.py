@@ -55,7 +55,7 @@ def bootstrap_interval(
 
     Rows are drawn with replacement; for AUC and average precision within each class, so that every resample has
     the classes in the numbers of the test part. With `clusters` whole clusters are drawn, such as all samples of a
-    series or all series of a patient: rows that resemble each other do not count as so many independent ones.
+    series or all series of a patient: rows that resemble each other do not count as independent ones.
 
     Args:
         metric: one of `METRICS`.

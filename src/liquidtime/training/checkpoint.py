@@ -26,7 +26,7 @@ FORMAT = 1
 STATE, TENSORS, HOME = "state.json", "tensors.safetensors", "home"
 _LARGEST_STATE, _STATE_VALUES = 1 << 25, 1_000_000
 _COPIES, _SPARE = 12, 1 << 24
-"""A checkpoint holds the model, its best epoch and the optimiser's moments: in bytes, so many models and some more."""
+"""A checkpoint holds the model, its best epoch and the optimiser's moments: in bytes, this many models and more."""
 
 
 _NUMBER = (int, float)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 _EXPLODED = 1e6
 """A loss over this times that of the first step, or times 1 if that was less, has diverged."""
 MOST_SKIPPED = 10
-"""So many steps in a row whose gradients are not finite have diverged; fewer are skipped."""
+"""This many steps in a row whose gradients are not finite mean divergence; fewer are skipped."""
 
 
 class TrainingDiverged(ArithmeticError):

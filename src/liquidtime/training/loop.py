@@ -107,7 +107,7 @@ def train(
         settings: see `TrainSettings`.
         validate: (model) -> metrics, of which `settings.monitor` chooses the best epoch.
         folder: where to keep checkpoints and the log; None keeps nothing.
-        resume: go on from the folder's checkpoint, if it has one; the result has the bits of an undisturbed run.
+        resume: continue from the folder's checkpoint, if it has one; the result has the bits of an undisturbed run.
         progress: show a progress line; None = only if standard error is a terminal.
         ranks: processes that make this call together, each with `batches` of its own rows (with their `share` of the
             whole batch); losses and gradients are summed over them before each step, so that the result depends on
@@ -187,7 +187,7 @@ class _Run:
         present = checkpoint.exists() or previous_of(checkpoint).exists()
         if present and not resume:
             raise FileExistsError(
-                f"`folder` {checkpoint.parent} already has a run. Pass resume=True to go on with it, or choose another."
+                f"`folder` {checkpoint.parent} already has a run. Pass resume=True to continue it, or choose another."
             )
         if present:
             self.files = read_checkpoint(checkpoint, self.model)

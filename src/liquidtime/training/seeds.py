@@ -38,7 +38,7 @@ class RandomState:
         return RandomState(torch.get_rng_state(), cuda, {**legacy, "state": inner}, random.getstate())
 
     def restore(self) -> None:
-        """Make every source go on from this state."""
+        """Make every source continue from this state."""
         torch.set_rng_state(self.torch_cpu)
         if self.torch_cuda:
             torch.cuda.set_rng_state_all(list(self.torch_cuda))

@@ -57,7 +57,7 @@ class TrainSettings:
     clip: str = _setting("global", "norm of all variables together (global), or of each variable alone (each)")
     monitor: str = _setting("loss", "the validation metric that chooses the best epoch")
     direction: str = _setting("auto", "max or min is better; auto: known from the metric's name")
-    patience: int = _setting(0, "stop after so many epochs without a better validation metric; 0 = never")
+    patience: int = _setting(0, "stop after this many epochs without a better validation metric; 0 = never")
     target: float | None = _setting(None, "stop once the validation metric is this good; None = never")
     target_epochs: int = _setting(1, "how many epochs in a row it must be that good")
     checkpoint_every: int = _setting(0, "optimiser steps between saves, besides the end of each epoch; 0 = none")

@@ -20,7 +20,7 @@ OVERSAMPLING = 2
 MOST_FREQUENCIES, FREQUENCIES_PER_VALUE, WORK = 100_000, 200, 1e8
 PEAKS, HARMONICS, BANDS = 2, 4, 10
 _SPREADING = 2.6
-"""Points of the grid of times per frequency: so many that images of other frequencies are faint."""
+"""Points of the grid of times per frequency: enough for images of other frequencies to be faint."""
 _BLOCK = 2**20
 """Points of the grid of times handled at once."""
 

@@ -186,7 +186,7 @@ _CHECKS = {"classify": check_classes, "regress": check_values}
 
 
 def _known(y: Any, S: int, axes: int) -> npt.NDArray[Any]:
-    """Return a target of S rows and at most so many axes, known for every series."""
+    """Return a target of S rows and at most this many axes, known for every series."""
     target = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if target.ndim == 0 or len(target) != S or target.ndim > axes:
         raise wrong_shape("y", "(S,)", [S], target.shape, "One label per series.")

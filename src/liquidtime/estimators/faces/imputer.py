@@ -284,7 +284,7 @@ def _newest(data: SeriesSet, series: Rows, times: Values) -> Rows:
 
 
 def _blocks(sizes: list[int]) -> list[tuple[int, int]]:
-    """Return ranges of series that have so many questions together as are answered at once."""
+    """Return ranges of series whose questions together are few enough to be answered at once."""
     blocks, begin, count = [], 0, 0
     for place, size in enumerate(sizes):
         if count + size > _QUESTIONS and place > begin:

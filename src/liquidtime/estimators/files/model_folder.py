@@ -264,7 +264,7 @@ def _refuse_misfits(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, 
 
 
 def _shapes(model: SeriesEstimator, outputs: int, pieces: int, layers: int) -> dict[str, Any]:
-    """Return the tensors of a network of so many layers."""
+    """Return the tensors of a network of this many layers."""
     probe = copy.copy(model)
     probe.num_layers = layers
     with isolated_rng(0):

@@ -17,7 +17,7 @@ Values = npt.NDArray[np.float64]
 _FEWEST = 10
 """Series of which whole ones are held out; of fewer, each is cut in time."""
 _HELD = 5
-"""A single fold holds out one series of so many."""
+"""A single fold holds out one series out of this many."""
 _STRETCHES = 50
 """Stretches of the end of a series that count as having nothing to do with each other."""
 _HEAD = 0.7

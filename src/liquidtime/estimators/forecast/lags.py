@@ -61,7 +61,7 @@ class LagFeatures:
         return self.scene.time_scale
 
     def widths(self, static: int) -> tuple[int, int]:
-        """Return how many features a table has with so many static ones, and how many are the target's own."""
+        """Return how many features a table has with this many static ones, and how many are the target's own."""
         season, phases = 3 if self.seasons.period is not None else 0, self.seasons.size
         own = 3 + len(_SLOPES) + 3 * len(_SPANS) + 2 + len(_SLOPES) + season + phases + len(self.known)
         channels = len(self.places) * (3 if self.lines else 2)

@@ -105,7 +105,7 @@ def search(
 
 
 def weighed(samples: int, inputs: int) -> float:
-    """Return a number of samples, each weighed by what it costs to read with so many inputs."""
+    """Return a number of samples, each weighed by what it costs to read with this many inputs."""
     return samples * (1 + inputs / _WIDE)
 
 

@@ -1,4 +1,4 @@
-"""Networks that are trained on their own and answer together."""
+"""An ensemble: networks trained independently, whose predictions are averaged."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _EACH = 4 + len(_QUANTILES) + 5 + 2 + len(_LAGS) + _FREQUENCIES
 
 
 def size(channels: int) -> int:
-    """Return Q, the number of statistics of so many channels."""
+    """Return Q, the number of statistics of this many channels."""
     return _EACH * channels + 1
 
 

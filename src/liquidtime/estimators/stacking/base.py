@@ -288,8 +288,8 @@ class StackedEstimator(SeriesModel):
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
         """Return the prediction after the samples of every series, each from the samples up to it alone.
 
-        Networks go on from sample to sample, but features are computed anew for every prefix: the cost grows with the
-        square of the lengths. `points` bounds it.
+        Networks continue from sample to sample, but features are computed again for each prefix: the cost grows with
+        the square of the lengths. `points` bounds it.
 
         Args:
             X: series like those of `fit`.

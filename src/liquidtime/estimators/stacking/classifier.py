@@ -144,7 +144,7 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Floats:
         """Take one sample of the live series `id` and return (C,) its probabilities from all samples so far.
 
-        They equal `predict_proba` of the series up to this sample. Networks go on from where they were; features are
+        They equal `predict_proba` of the series up to this sample. Networks continue from where they were; features are
         computed anew from all samples so far, so that the cost grows with the length of the series.
 
         Arguments as in `CfCClassifier.update`.

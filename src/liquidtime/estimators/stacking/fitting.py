@@ -28,7 +28,7 @@ _MOST_TREES = 2e7
 _SEEDS = 4_000_000
 """Different seeds of trees, which number their folds by a factor of 1000 within 32 bits."""
 _HOPELESS = 1.3
-"""Networks of no weight on the first fold are given up where their loss is so many times that of the best part."""
+"""Networks of no weight on the first fold are given up where their loss is this many times that of the best part."""
 
 
 @dataclass(frozen=True)

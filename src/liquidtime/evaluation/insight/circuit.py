@@ -174,7 +174,7 @@ class Circuit(Shown):
 
         Args:
             path: of the file: .gif, or .html for a page of its own. One that is there is replaced.
-            frames: at most so many pictures, evenly spread over the time of the series.
+            frames: at most this many pictures, evenly spread over the time of the series.
             seconds: how long it takes.
 
         Raises:

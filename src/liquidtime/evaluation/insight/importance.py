@@ -176,9 +176,9 @@ def importances(
         target: (S,) or (S, K) their truth, or one class per sample; None for forecasts, or where it is not known: then
             the change of the prediction is measured.
         repeats: how often each thing is exchanged, with other partners.
-        most_series: at most so many series are used, drawn at random.
+        most_series: at most this many series are used, drawn at random.
         seed: random seed of partners and resamples.
-        most_presence: ask for the presence of so many channels, those that matter most; None for all.
+        most_presence: ask for the presence of this many channels, those that matter most; None for all.
 
     Raises:
         ValueError: fewer than two series, or a target that does not suit.

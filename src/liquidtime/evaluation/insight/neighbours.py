@@ -123,7 +123,7 @@ class Neighbours:
             model: fitted; an estimator of any task.
             data: the series, usually those that it was fitted to.
             outcomes: (S,) their classes or values; None for forecasts.
-            most: keep at most so many, drawn at random.
+            most: keep at most this many, drawn at random.
             seed: of the draw.
 
         Raises:

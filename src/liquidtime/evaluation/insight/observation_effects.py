@@ -167,7 +167,7 @@ def observation_effects(
         id: which one; None for the first.
         output: what is explained: a class, or a channel that is forecast; None for the second of two classes, the class
             that is most probable in the end, or the first of several values.
-        most: at most about so many runs are left out one at a time; in a longer series neighbouring observations of a
+        most: at most about this many runs are left out one at a time; in a longer series neighbouring observations of a
             channel are one run.
 
     Raises:

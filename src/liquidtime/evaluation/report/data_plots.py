@@ -18,7 +18,7 @@ def histogram(name: str, numbers: Array, label: str, counted: str, log: bool | N
         name: of the figure.
         numbers: (n,) finite.
         label: of the x axis.
-        counted: what there is so many of, for the y axis.
+        counted: what is counted, for the y axis.
         log: take the logarithmic axis or not; None: as the numbers need.
         mark: (place, words) of a dashed line.
     """

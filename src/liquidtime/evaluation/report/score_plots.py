@@ -35,7 +35,7 @@ def roc(data: ReportData) -> str:
 
 
 def _square(lines: int) -> tuple[float, float]:
-    """Return the size of a figure whose axes stay square with so many lines in the legend below."""
+    """Return the size of a figure whose axes stay square with this many lines in the legend below."""
     return SQUARE[0], SQUARE[1] + 0.19 * max(0, lines - 3)
 
 
@@ -95,7 +95,7 @@ def reliability(right: Array, score: Array, groups: int = 10) -> tuple[Array, Ar
     Args:
         right: (n,) truth values.
         score: (n,) probabilities.
-        groups: at most so many.
+        groups: the largest number of groups.
     """
     parts = [part for part in np.array_split(np.argsort(score, kind="stable"), groups) if len(part)]
     n = np.array([len(part) for part in parts], dtype=float)

@@ -1,4 +1,4 @@
-"""The paper's data, one file a set. A data set never sees a model."""
+"""The paper's data, one file per set. A data set never sees a model."""
 
 from collections.abc import Callable
 

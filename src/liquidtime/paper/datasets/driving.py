@@ -41,7 +41,7 @@ def driving(
         seed: of where the first window of each training run starts; validation and test start at their first frame.
         size: (72, 128): the whole frame, scaled; or (48, 160): its rows with road.
         window: T; the last window of a run may be shorter.
-        every: keep every so many frames.
+        every: keep one frame out of this many.
 
     Returns:
         x (N, T, 3, h, w) uint8, y (N, T, 1) float32 steering in -1…1, positive to the right; ids are the runs' numbers.

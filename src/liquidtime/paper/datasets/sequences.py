@@ -19,9 +19,9 @@ class Sequences:
     """Ragged sequences with their targets.
 
     Attributes:
-        x: (N, T, D) float32 the samples, 0 behind the end of a sequence; or (N, T) int64 word numbers; or
+        x: (N, T, D) float32 the samples, 0 past the end of a sequence; or (N, T) int64 word numbers; or
             (N, T, 3, h, w) uint8 images.
-        dt: (N, T) float32 time since the previous sample, 0 behind the end.
+        dt: (N, T) float32 time since the previous sample, 0 past the end.
         lengths: (N,) int64 samples of each sequence.
         y: (N,) int64 a label each; or (N, T, K) float32 a target at each sample.
         ids: (N,) int64 what each sequence was made from: patient, review, rollout or run. No two parts share one.

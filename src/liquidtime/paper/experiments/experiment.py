@@ -100,7 +100,7 @@ class Experiment:
         Args:
             protocol: of `protocols`.
             data_dir: a folder with the data.
-            limit: only the first so many sequences of each part.
+            limit: only this many sequences of each part, the first ones.
             **options: of a row, for `load`.
 
         """

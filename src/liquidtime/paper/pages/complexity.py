@@ -35,7 +35,7 @@ def growth(out: Path) -> dict[tuple[str, str], float]:
 
 
 def complexity_rows(out: Path) -> list[dict[str, Any]]:
-    """Return one entry a line of both tables: the paper's words and our exponents; empty where nothing was measured."""
+    """Return one entry per line of both tables: the paper's words and our exponents; empty if nothing was measured."""
     measured = growth(out)
     if not measured:
         return []

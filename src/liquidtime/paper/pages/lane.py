@@ -26,7 +26,7 @@ added to pixels in 0…1, as in the paper's figure; *mild noise*: variance 0.35 
 was trained along; a frozen head's maps are the same for all, and a short training from one head leaves them alike."""
 TIGHT_LEGEND = """\
 One trained NCP, 19 neurons and 253 synapses, along run 7, same parameters in all rows, in float64. Mean squared error
-against a fine solution of its equation (RK4, 16 steps a sample), in brackets against the solver it was trained with.
+against a fine solution of its equation (RK4, 16 steps per sample), in brackets against the solver it was trained with.
 *motor*: the output neuron, for which the paper has {paper}. *steering*: error of the command, held in −1…1, against the
 human driver, in thousandths. *speed*: of one run over all samples on the plain loop, as a multiple of the trained
 solver's there, taken in turns; how far the first row is from 1 is the noise of that."""

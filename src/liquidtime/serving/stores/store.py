@@ -88,7 +88,7 @@ class Store(ABC):
 
     @abstractmethod
     def newest(self, count: int) -> list[Listed]:
-        """Return so many records, those with the newest samples first."""
+        """Return this many records, those with the newest samples first."""
 
     @abstractmethod
     def count(self) -> int:

@@ -68,7 +68,7 @@ class Kept(NamedTuple):
 
     z: int  # of each layer, passes·B·T·Up
     pre: int  # the same, for activations whose slope needs it, else 0
-    gates: int  # B·T·S·Hp in the kernel's own order, S values a unit
+    gates: int  # B·T·S·Hp in the kernel's own order, S values per unit
     lstm: int  # of the memory: a sixth of four gates side by side, o and m
 
     def total(self, layers: int) -> int:

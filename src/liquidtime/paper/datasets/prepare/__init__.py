@@ -1,1 +1,1 @@
-"""From each data set's original files to the prepared ones, one file a set."""
+"""From each data set's original files to the prepared ones, one file per set."""

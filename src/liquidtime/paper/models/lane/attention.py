@@ -58,7 +58,7 @@ def frames_along(trial: Trial) -> Tensor:
 
 
 def evenly(frames: Tensor, count: int) -> Tensor:
-    """Return so many of the frames, evenly spread."""
+    """Return this many of the frames, evenly spread."""
     return frames[torch.linspace(0, len(frames) - 1, min(count, len(frames))).round().long()]
 
 

@@ -28,7 +28,7 @@ from liquidtime.solvers import RK4, Solver
 from liquidtime.training.artifact import tensors_from_bytes
 
 FINE = 16
-"""RK4 steps a sample of the traces."""
+"""RK4 steps per sample of the traces."""
 FIRST = 2
 """Samples over which the error is given once more, before it has had time to build up."""
 REPEATS = 3
@@ -113,7 +113,7 @@ class TightnessModel:
         ncp: the network that is trained.
         ncp_settings: its settings.
         solver: of each step; for recorded activity, Algorithm 1 in one of its forms.
-        unfolds: steps a sample.
+        unfolds: steps per sample.
         recorded: whether there is no recursion: presynaptic activity is the fine solution's, time runs from the start.
         paper: empty: the paper's figure stands in the table's head.
 
