@@ -137,14 +137,14 @@ def print_models(
 @app.command("figure")
 @command
 def draw_figure(
-    name: Annotated[str, typer.Argument(help="attention or tightness.")],
+    name: Annotated[str, typer.Argument(help="Its name, such as attention, driving or driving-lap.")],
     data_dir: DataDir = None,
     out: Out = Path("results"),
     debug: Debug = False,
 ) -> None:
     """Draw a figure of the paper from the results, into their folder figures/."""
     from liquidtime._checks import check_choice
-    from liquidtime.paper.pages import FIGURES, draw
+    from liquidtime.paper.pages import ANIMATIONS, FIGURES, draw
 
-    check_choice("figure", name, FIGURES)
+    check_choice("figure", name, [*FIGURES, *ANIMATIONS])
     typer.echo(f"{draw(name, out, data_dir)} written")

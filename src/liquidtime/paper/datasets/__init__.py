@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from liquidtime.paper.datasets.car_racing import car_racing
 from liquidtime.paper.datasets.driving import driving
 from liquidtime.paper.datasets.files import DataNotFound
 from liquidtime.paper.datasets.imdb import imdb
@@ -19,13 +20,16 @@ DATASETS: dict[str, Callable[..., Split]] = {
     "driving": driving,
     "recall": recall_split,
 }
-"""Every data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files."""
+"""Every recorded or drawn data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files.
+
+`car_racing` is not among them: it drives in a simulator when it is asked for."""
 
 __all__ = [
     "DATASETS",
     "DataNotFound",
     "Sequences",
     "Split",
+    "car_racing",
     "driving",
     "imdb",
     "physionet2012",

@@ -1,5 +1,6 @@
 """Every experiment, one file a table of the paper."""
 
+from liquidtime.paper.experiments.driving import DRIVING
 from liquidtime.paper.experiments.experiment import Experiment, Row
 from liquidtime.paper.experiments.gradients import GRADIENTS
 from liquidtime.paper.experiments.imdb import IMDB
@@ -11,7 +12,18 @@ from liquidtime.paper.experiments.xor import XOR, XOR_DENSE
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (XOR, XOR_DENSE, PHYSIONET, PHYSIONET_AB, IMDB, WALKER2D, LANE_KEEPING, TIGHTNESS, GRADIENTS)
+    for experiment in (
+        XOR,
+        XOR_DENSE,
+        PHYSIONET,
+        PHYSIONET_AB,
+        IMDB,
+        WALKER2D,
+        DRIVING,
+        LANE_KEEPING,
+        TIGHTNESS,
+        GRADIENTS,
+    )
 }
 
 __all__ = ["EXPERIMENTS", "Experiment", "Row"]

@@ -13,6 +13,7 @@ from liquidtime.paper.models.lane.attention import INPUT, read_tiles, tiles_file
 from liquidtime.paper.models.lane.convolution import SIZE
 from liquidtime.paper.models.lane.networks import LANE_MODELS
 from liquidtime.paper.models.lane.tightness import FINE, Course, TightnessModel, course, traces
+from liquidtime.paper.pages.driving_figures import draw_attention, lap
 from liquidtime.paper.pages.gradients import draw_gradients, gradient_rows
 from liquidtime.paper.pages.theory_figures import draw_architecture, draw_neuron, draw_two_neurons
 from liquidtime.paper.runner import Key
@@ -28,13 +29,15 @@ SECONDS = 40.0
 
 
 def draw(name: str, out: Path, data_dir: str | Path | None = None) -> Path:
-    """Draw a figure of `FIGURES` into the folder `figures/` of the results, and return its file.
+    """Draw a figure of `FIGURES` or `ANIMATIONS` into the folder `figures/` of the results, and return its file.
 
     Raises:
         ValueError: a file that it is drawn from is missing; the text says which command makes it.
         ImportError: matplotlib is not installed.
 
     """
+    if name in ANIMATIONS:
+        return ANIMATIONS[name](out, out / "figures" / f"{name}.gif")
     file = out / "figures" / f"{name}.png"
     file.parent.mkdir(parents=True, exist_ok=True)
     FIGURES[name](out, data_dir).savefig(file, dpi=DOTS, pil_kwargs={"optimize": True})
@@ -65,6 +68,13 @@ def attention_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
         axes[row][0].set_ylabel(title, rotation=0, ha="right", va="center", fontsize=9)
     for column, text in enumerate(("as recorded", "mild noise", "noise of variance 0.35")):
         axes[0][column * shown + shown // 2].set_title(text, fontsize=10)
+    return canvas
+
+
+def driving_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
+    """Return the attention maps of the driving networks, in summer and winter, without and with noise."""
+    canvas = _canvas(11.0, 8.4)
+    draw_attention(canvas, out)
     return canvas
 
 
@@ -146,9 +156,12 @@ FIGURES: dict[str, Callable[..., Any]] = {
     "two-neurons": two_neurons_figure,
     "architecture": architecture_figure,
     "attention": attention_figure,
+    "driving": driving_figure,
     "tightness": tightness_figure,
     "gradients": gradients_figure,
 }
+ANIMATIONS: dict[str, Callable[[Path, Path], Path]] = {"driving-lap": lap}
+"""By name: (folder of results, file) -> the file."""
 
 
 def _canvas(width: float, height: float) -> Figure:

@@ -9,6 +9,7 @@ from typing import Any
 
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.pages.complexity import complexity_markdown, complexity_rows
+from liquidtime.paper.pages.driving import driving_markdown, driving_rows
 from liquidtime.paper.pages.gradients import gradient_markdown, gradient_rows
 from liquidtime.paper.pages.lane import lane_markdown, lane_rows, tightness_markdown, tightness_rows
 from liquidtime.paper.pages.portfolio import portfolio_markdown, portfolio_rows
@@ -33,6 +34,12 @@ class Section:
 
 
 SECTIONS: dict[str, Section] = {
+    "driving": Section(
+        EXPERIMENTS["driving"].title,
+        "liquidtime paper run driving --model MODEL --seeds N; liquidtime paper figure driving",
+        driving_rows,
+        driving_markdown,
+    ),
     "lane-keeping": Section(
         EXPERIMENTS["lane-keeping"].title,
         "liquidtime paper run lane-keeping --model MODEL --seeds N; liquidtime paper figure attention",

@@ -1,0 +1,114 @@
+"""The centre line of a track: where it lies, which way it goes, and how far along and off it a place is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+HALF_WIDTH = 40 / 6.0
+"""From the centre line to the edge of the road, metres."""
+REACH = 8
+"""Points before and after the last known one among which the nearest is sought; a track may pass near itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a car is, as a track tells it.
+
+    Attributes:
+        index: of the centre line's point that the car is at or past.
+        along: metres from the track's first point, along the centre line.
+        lateral: metres to the right of the centre line.
+        heading: radians to the right of the track's direction.
+
+    """
+
+    index: int
+    along: float
+    lateral: float
+    heading: float
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A closed centre line.
+
+    Attributes:
+        seed: that it was drawn from.
+        points: (P, 2) in order of travel, metres.
+        angles: (P,) of a car that follows it: 0 looks along y, positive is to the left.
+
+    """
+
+    seed: int
+    points: Floats
+    angles: Floats
+
+    @cached_property
+    def sides(self) -> Floats:
+        """Vectors (P, 2) from each point to the next."""
+        return np.roll(self.points, -1, axis=0) - self.points
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """Metres (P,) from each point to the next."""
+        return np.asarray(np.linalg.norm(self.sides, axis=1))
+
+    @cached_property
+    def along(self) -> Floats:
+        """Metres (P,) from the first point to each."""
+        return np.concatenate([[0.0], np.cumsum(self.lengths)[:-1]])
+
+    @property
+    def length(self) -> float:
+        """Metres of a lap."""
+        return float(self.lengths.sum())
+
+    def place(self, position: tuple[float, float], angle: float, near: int | None = None) -> Place:
+        """Return where a car is.
+
+        Args:
+            position: of the car, metres.
+            angle: of the car, as in `angles`.
+            near: index of an earlier place of the same car; None looks everywhere.
+
+        """
+        P = len(self.points)
+        candidates = np.arange(P) if near is None else np.arange(near - REACH, near + REACH + 1) % P
+        offset = np.asarray(position) - self.points[candidates]
+        side, length = self.sides[candidates], np.maximum(self.lengths[candidates], 1e-9)
+        share = np.clip((offset * side).sum(axis=1) / length**2, 0.0, 1.0)
+        off = offset - share[:, None] * side
+        best = int(np.argmin((off**2).sum(axis=1)))
+        index = int(candidates[best])
+        direction = side[best] / length[best]
+        right = np.array([direction[1], -direction[0]])
+        towards = np.array([-np.sin(angle), np.cos(angle)])
+        return Place(
+            index,
+            float(self.along[index] + share[best] * length[best]),
+            float(off[best] @ right),
+            float(np.arctan2(towards @ right, towards @ direction)),
+        )
+
+    def point(self, along: float) -> tuple[Floats, float]:
+        """Return the point (2,) of the centre line so many metres along, and the angle of a car that follows it."""
+        s = along % self.length
+        index = int(np.searchsorted(self.along, s, side="right") - 1)
+        share = (s - self.along[index]) / max(self.lengths[index], 1e-9)
+        side = self.sides[index]
+        return self.points[index] + share * side, float(np.arctan2(-side[0], side[1]))
+
+    def ahead(self, place: Place, distance: float) -> Floats:
+        """Return the point (2,) of the centre line so many metres past a place."""
+        return self.point(place.along + distance)[0]
+
+    def progress(self, before: Place, after: Place) -> float:
+        """Return the metres along the centre line from one place to another, the shorter way round."""
+        gone = (after.along - before.along) % self.length
+        return gone if gone <= self.length / 2 else gone - self.length

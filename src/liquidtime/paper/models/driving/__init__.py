@@ -1,0 +1,1 @@
+"""Driving in closed loop: a head and a recurrent network, trained together, that steer a car from its camera."""
