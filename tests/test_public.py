@@ -3,10 +3,12 @@
 import ast
 import functools
 import importlib
+import importlib.metadata
 import inspect
 import itertools
 import os
 import pkgutil
+import re
 import tomllib
 from pathlib import Path
 
@@ -80,9 +82,13 @@ def test_type_checkers_see_the_same_names():
         assert getattr(importlib.import_module(home), name) is getattr(lt, name)
 
 
-def test_one_version():
-    project = tomllib.loads((PACKAGE.parents[1] / "pyproject.toml").read_text())["project"]
-    assert lt.__version__ == project["version"]
+def test_the_version_is_written_once():
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert project["dynamic"] == ["version"]
+    assert importlib.metadata.version("liquidtime") == lt.__version__
+    assert "\nversion:" not in (root / "CITATION.cff").read_text()
+    assert re.search(rf"^## {re.escape(lt.__version__)}\b", (root / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
 
 
 @functools.cache

@@ -16,8 +16,10 @@ _KNOTS = (0.03, 0.15, 0.35, 0.65, 0.95)
 """Quantiles of the gaps at which weights are chosen, besides the gap 0."""
 _APART = 0.1
 _PRIOR, _EXACT = 0.01, 1e3
+_USUAL = 0.15
+"""How far the weights of one channel usually lie from those of all."""
 _ENOUGH = 30.0
-_LEAST = 1e-9
+_LEAST, _ROUNDING = 1e-9, 1e-10
 _CLEAR = 0.5
 """Times one over the root of the number of series: by how much an error must be smaller to be clearly so."""
 _LOWER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
@@ -104,20 +106,22 @@ def fit_blend(parts: Values, truth: Values, s: Values, series: int, names: Seque
     K = len(knots)
     free = np.ones((K, J), dtype=bool)
     free[0, [names.index(MEAN), names.index(SEASONAL)]] = False
-    grams, sides, counts = [], [], []
+    grams, counts = [], []
     for c in range(C):
         rows = known[:, c]
-        design = (hats(knots, s[rows, c])[:, :, None] * parts[rows, c][:, None, :]).reshape(-1, K * J)
+        errors = parts[rows, c] - truth[rows, c, None]  # weights of sum 1 mix errors as they mix forecasts
+        design = (hats(knots, s[rows, c])[:, :, None] * errors[:, None, :]).reshape(-1, K * J)
         grams.append(design.T @ design)
-        sides.append(design.T @ truth[rows, c])
         counts.append(int(rows.sum()))
     start = np.zeros((K, J))
     start[:, names.index(LAST)] = 1.0
     total = max(sum(counts), 1)
-    doubt = max(_PRIOR, 1.0 / max(series, 1))
-    common = _simplex(sum(grams) / total, sum(sides) / total, start, free, doubt)
+    common = _simplex(sum(grams) / total, start, free, _doubt(total, K, series))
     weights = np.stack(
-        [_simplex(grams[c] / max(counts[c], 1), sides[c] / max(counts[c], 1), common, free, doubt) for c in range(C)]
+        [
+            _simplex(gram / max(count, 1), common, free, _doubt(count, K, series))
+            for gram, count in zip(grams, counts, strict=True)
+        ]
     )
     naive = [names.index(name) for name in (LAST, LINE, SEASONAL)]
     clearly = _CLEAR / np.sqrt(max(series, 1))
@@ -213,14 +217,41 @@ def _spread(gaps: Values) -> Values:
     return np.array(knots)
 
 
-def _simplex(gram: Values, side: Values, prior: Values, free: npt.NDArray[np.bool_], doubt: float) -> Values:
-    """Return (K, J) weights, at least 0 and of sum 1 at each knot, that minimise w'Gw - 2b'w, near `prior` in doubt."""
+def _doubt(values: int, knots: int, series: int) -> float:
+    """Return how strongly weights are drawn to those from before.
+
+    With errors of variance v and weights that usually lie u from those from before, the most probable ones make
+    n·w'Gw / v + |w - prior|² / u² least; v is the error about all K knots together.
+
+    Args:
+        values: n that the weights are chosen by.
+        knots: K.
+        series: that the values are of.
+    """
+    return max(_PRIOR, knots / (max(values, 1) * _USUAL**2), 1.0 / max(series, 1))
+
+
+def _simplex(gram: Values, prior: Values, free: npt.NDArray[np.bool_], doubt: float) -> Values:
+    """Return (K, J) weights, at least 0 and of sum 1 at each knot, of least error and, in doubt, near `prior`.
+
+        w'Gw + doubt · e · |w - prior|²
+
+    e is the error of the best single part about one knot. That of all parts would not do: one that is wildly off, as a
+    straight line through noise is, is to have no weight, and no say in how far the others are believed.
+
+    Args:
+        gram: (K·J, K·J) G, the mean products of the errors of parts, each near its knot.
+        prior: (K, J).
+        free: (K, J) which may have weight.
+        doubt: at least 0.
+    """
     K, J = prior.shape
-    scale = max(float(np.trace(gram)) / (K * J), 1e-6)
+    scale = max(float(gram.diagonal().reshape(K, J).mean(axis=0).min()), _LEAST)
     sums = np.kron(np.eye(K), np.ones((J, 1)))  # (K·J, K)
     use = free.ravel()
-    matrix = gram + doubt * scale * np.eye(K * J) + _EXACT * scale * sums @ sums.T
-    vector = side + doubt * scale * prior.ravel() + _EXACT * scale * sums.sum(axis=1)
+    diagonal = doubt * scale + _ROUNDING * gram.diagonal()  # the latter keeps the matrix positive beside huge errors
+    matrix = gram + np.diag(diagonal) + _EXACT * scale * sums @ sums.T
+    vector = doubt * scale * prior.ravel() + _EXACT * scale * sums.sum(axis=1)
     factor = np.linalg.cholesky(matrix[np.ix_(use, use)])
     solution = np.zeros(K * J)
     least_squares = LinearRegression(fit_intercept=False, positive=True)

@@ -1,0 +1,201 @@
+"""Write the figures of README and the docs from the files in results/: `make figures`; a test checks that they agree.
+
+A page holds a whole table between two marks, or a single figure:
+
+    <!-- figures: portfolio -->            a table of TABLES
+    <!-- end -->
+    <!-- results/compile_ltc.json: runs.0.error .1e -->1.7e-05<!-- end -->      a key of a file, and its format
+
+A pattern with several files gives their mean; `mean±` before the format adds the standard deviation over the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.experiments.experiment import HONEST
+from liquidtime.paper.pages import lines
+from liquidtime.paper.pages.markdown import cells, head
+from liquidtime.paper.pages.portfolio import LOWER, portfolio_rows
+from liquidtime.paper.runner import read_results
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "results"
+BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+SINGLE = re.compile(r"(<!-- (results/[^:]+): ([\w.-]+) (mean±)?(\.\d[efg]|d) -->)[^<]*(<!-- end -->)")
+
+# What the sets of the portfolio are, in words, in the order of the table.
+SETS = {
+    "physionet2012": ("death in intensive care (PhysioNet 2012, set b)", "AUC"),
+    "P19": ("sepsis, per stay (PhysioNet 2019)", "AUC"),
+    "P19-hours": ("sepsis within hours, at every hour", "AUC"),
+    "PLAID": ("appliance from its current (PLAID)", "accuracy"),
+    "CharacterTrajectories50": ("letter from the pen, half the samples dropped", "accuracy"),
+    "ASAS": ("kind of variable star (ASAS)", "accuracy"),
+    "cmapss": ("cycles left of a jet engine (C-MAPSS)", "RMSE ↓"),
+    "storms": ("path and wind of a storm, forecast", "MSE ↓"),
+    "beijing": ("air in Beijing, forecast", "MSE ↓"),
+    "physionet2012-forecast": ("vital signs, forecast", "MSE·10³ ↓"),
+}
+RIVALS = {"lightgbm": "LightGBM", "boosting": "HistGradientBoosting", "multirocket-hydra": "MultiRocket-Hydra"}
+# Rows of the paper's experiments that are compared with it, by experiment.
+PAPER = {
+    "physionet": ["mm_rnn", "no_gate", "cfc", "estimator", "estimator_five", "boosting"],
+    "xor": ["cfc", "mm_rnn", "cfc_tuned"],
+    "xor-dense": ["mm_rnn", "cfc"],
+    "walker2d": ["mm_rnn", "mm_rnn_tuned", "no_gate"],
+    "imdb": ["mm_rnn_all", "mm_rnn_all_five", "mm_rnn"],
+}
+SPEED = {
+    "tiny": "training step, B16 T100 H19",
+    "small": "training step, small",
+    "xor": "training step, the paper's XOR size, B128 T32 H192 U128",
+    "walker2d": "training step, the paper's Walker2D size",
+    "continuous": "training step, continuous-time models",
+    "ltc": "training step of an LTC",
+    "step": "one sample",
+    "sequence": "one whole sequence",
+}
+
+
+@cache
+def portfolio() -> str:
+    """Return the table of the defaults on data of different character, each beside the best of its rivals."""
+    rows = {(row["set"], row["model"]): row for row in portfolio_rows(RESULTS)}
+    table = head("data", "metric", "liquidtime", "best rival", "rival minus liquidtime", "seeds")
+    for name, (title, metric) in SETS.items():
+        own = rows[name, "default"]
+        rivals = [rows[name, model] for model in RIVALS if (name, model) in rows]
+        best = (min if own["metric"] in LOWER else max)(rivals, key=lambda row: row["value"])
+        rival = f"{number(best['value'])} ({RIVALS[best['model']]})"
+        difference = "–"
+        if best["difference"] is not None:
+            middle, low, high = (
+                f"{value:+.3f}" if own["value"] < 10 else f"{value:+.1f}" for value in best["difference"]
+            )
+            difference = f"{middle} [{low}, {high}]".replace("-", "−")
+        seeds = f"{len(own['seeds'])}, {len(best['seeds'])}"
+        table.append(cells(title, metric, number(own["value"]), rival, difference, seeds))
+    return "\n".join(table) + "\n"
+
+
+def number(value: float) -> str:
+    """Return a figure with three digits that count."""
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
+
+
+def paper() -> str:
+    """Return our figures beside the paper's, for the rows of PAPER."""
+    table = head("experiment", "model", "paper", "ours", "seeds")
+    for name, models in PAPER.items():
+        experiment = EXPERIMENTS[name]
+        ours = {line.title: line for line in lines(experiment, read_results(RESULTS, name)) if line.protocol == HONEST}
+        unit = " %" if experiment.task.metric == "accuracy" else ""
+        for model in models:
+            row = experiment.rows.get(model)
+            line = ours.get(row.title) if row is not None else None
+            if line is None:
+                sys.exit(f"{name} has no results of {model}; it has {', '.join(experiment.rows)}")
+            printed = (
+                "–"
+                if line.paper is None or line.why is None
+                else mean(line.paper.value, line.paper.deviation, experiment.digits) + unit
+            )
+            figure = mean(fmean(line.values), line.deviation, experiment.digits) + unit
+            table.append(cells(experiment.title, line.title, printed, figure, str(len(line.values))))
+    return "\n".join(table) + "\n"
+
+
+def mean(value: float, deviation: float | None, digits: int) -> str:
+    """Return a mean with its deviation, where there is one."""
+    return f"{value:.{digits}f}" if deviation is None else f"{value:.{digits}f} ± {deviation:.{digits}f}"
+
+
+def speed() -> str:
+    """Return how many times faster the kernels were than others, in the one run of results/bench/bench.json."""
+    claims = json.loads((RESULTS / "bench" / "bench.json").read_text())["conclusions"]["claims"]
+    table = head("what", "beside", "one thread", "two threads")
+    for claim in claims:
+        target = claim["target"]
+        if claim["case"] in SPEED and target["measure"] == "speedup" and claim["values"]:
+            times = [f"{claim['values'][threads]:.1f} ×" if threads in claim["values"] else "–" for threads in "12"]
+            table.append(cells(SPEED[claim["case"]], f"`{target['other']}`", *times))
+    return "\n".join(table) + "\n"
+
+
+def physionet() -> str:
+    """Return the classifier's defaults trained on set a and tested on set b, and in five folds of set a."""
+    record = json.loads((RESULTS / "physionet_defaults.json").read_text())
+    table = head("model", "AUC on set b", "95 % interval", "AUC in five folds of set a")
+    folds = record["cross_validation"]
+    single = [run["auc"]["value"] for run in record["singles"]]
+    rows = [(f"one network ({len(single)} seeds)", mean(fmean(single), stdev(single), 3), "–", folds["network"])]
+    for title, name in (("five networks together", "ensemble"), ("gradient boosting on summary features", "boosting")):
+        auc = record[name]["auc"]
+        rows.append((title, f"{auc['value']:.3f}", f"{auc['low']:.3f} to {auc['high']:.3f}", folds[name]))
+    table += [cells(title, value, span, mean(fold["mean"], fold["sd"], 3)) for title, value, span, fold in rows]
+    return "\n".join(table) + "\n"
+
+
+def demo() -> str:
+    """Return the end of what `liquidtime demo` prints, as results/demo.txt has it (`make picture` writes it)."""
+    text = (RESULTS / "demo.txt").read_text()
+    shown = [line for line in text[text.index("training on") :].splitlines() if line.strip()]
+    return "```\n$ liquidtime demo\n…\n" + "\n".join(shown) + "\n```\n"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "portfolio": portfolio,
+    "demo": demo,
+    "paper": paper,
+    "speed": speed,
+    "physionet": physionet,
+}
+
+
+def single(pattern: str, key: str, deviation: str | None, form: str) -> str:
+    """Return the figure under a key of one file, or the mean over several."""
+    values = []
+    for path in sorted(ROOT.glob(pattern)):
+        value: Any = json.loads(path.read_text())
+        for word in key.split("."):
+            value = value[int(word)] if isinstance(value, list) else value[word]
+        values.append(value)
+    if not values:
+        sys.exit(f"there is no {pattern}")
+    text = f"{fmean(values) if len(values) > 1 else values[0]:{form}}"
+    return f"{text} ± {stdev(values):{form}}" if deviation and len(values) > 1 else text
+
+
+def renewed(text: str) -> str:
+    """Return a page with all its figures as the files have them."""
+    text = BLOCK.sub(lambda found: found.group(1) + TABLES[found.group(2)]() + found.group(3), text)
+    return SINGLE.sub(lambda found: found.group(1) + single(*found.group(2, 3, 4, 5)) + found.group(6), text)
+
+
+def pages() -> list[Path]:
+    """Return the pages that may hold figures."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def main() -> None:
+    """Write every page whose figures changed."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
+    for path in pages():
+        text = path.read_text()
+        if (new := renewed(text)) != text:
+            path.write_text(new)
+            print(f"{path.relative_to(ROOT)} written")
+
+
+if __name__ == "__main__":
+    main()
