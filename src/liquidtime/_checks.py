@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral, Real
 from typing import ParamSpec
 
@@ -78,6 +80,51 @@ def values_are_known(given: Tensor) -> bool:
     return not torch._C._functorch.is_functorch_wrapped_tensor(given)
 
 
+class DeferredChecks:
+    """Checks of numbers on another device that wait until the host reads something from there anyway."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Tensor, Callable[[], object]]] = []
+
+    def add(self, good: Tensor, check: Callable[[], object]) -> None:
+        """Keep () whether all is well, and what raises the error where it is not."""
+        self._waiting.append((good, check))
+
+    @property
+    def flags(self) -> list[Tensor]:
+        """() truth values, one per check."""
+        return [good for good, _ in self._waiting]
+
+    def settle(self, flags: Sequence[float]) -> None:
+        """Take `flags` as numbers, and make those checks again that failed: they raise what they would have raised."""
+        waiting, self._waiting = self._waiting, []
+        for (_, check), good in zip(waiting, flags, strict=True):
+            if not good:
+                check()
+
+
+_DEFERRED: ContextVar[DeferredChecks | None] = ContextVar("deferred checks", default=None)
+
+
+@contextmanager
+def deferred_checks(deferred: DeferredChecks | None) -> Iterator[None]:
+    """Let checks of numbers on other devices than the CPU wait within the block; None makes them at once."""
+    token = _DEFERRED.set(deferred)
+    try:
+        yield
+    finally:
+        _DEFERRED.reset(token)
+
+
+def _waits(good: Tensor, check: Callable[[], object]) -> bool:
+    """Return whether a check is deferred, and defer it."""
+    deferred = _DEFERRED.get()
+    if deferred is None or good.device.type == "cpu":
+        return False
+    deferred.add(good, check)
+    return True
+
+
 def check_dt(dt: Tensor, lengths: Tensor | None = None) -> None:
     """Refuse a time interval that is negative, NaN or infinite; one reduction where all is well.
 
@@ -89,8 +136,16 @@ def check_dt(dt: Tensor, lengths: Tensor | None = None) -> None:
     if not values_are_known(dt) or dt.numel() == 0:
         return
     least, most = torch.aminmax(dt.detach())
-    if float(least) >= 0.0 and float(most) < math.inf:
+    if dt.device.type != "cpu":
+        good = (least >= 0) & (most < math.inf)
+        if _waits(good, lambda: _check_each_dt(dt, lengths)) or bool(good):
+            return
+    elif float(least) >= 0.0 and float(most) < math.inf:
         return
+    _check_each_dt(dt, lengths)
+
+
+def _check_each_dt(dt: Tensor, lengths: Tensor | None) -> None:
     good = (dt >= 0) & (dt < math.inf)
     if lengths is not None:
         good |= torch.arange(dt.shape[1], device=dt.device) >= lengths.unsqueeze(1)
@@ -121,8 +176,14 @@ def check_lengths(lengths: object, B: int, T: int, device: torch.device) -> Tens
         raise wrong_shape("lengths", "(B,)", [B], given.shape, "One number of samples per series.")
     given = given.to(torch.int64, copy=True)
     if values_are_known(given) and B > 0:
-        good = (given >= 0) & (given <= T)
-        if not bool(good.all()):
-            row = int((~good).nonzero()[0, 0])
-            raise ValueError(f"`lengths` must be in 0…T = 0…{T}; series {row} has {int(given[row])}")
+        good = ((given >= 0) & (given <= T)).all()
+        if not _waits(good, lambda: _check_each_length(given, T)) and not bool(good):
+            _check_each_length(given, T)
     return given
+
+
+def _check_each_length(given: Tensor, T: int) -> None:
+    good = (given >= 0) & (given <= T)
+    if not bool(good.all()):
+        row = int((~good).nonzero()[0, 0])
+        raise ValueError(f"`lengths` must be in 0…T = 0…{T}; series {row} has {int(given[row])}")

@@ -6,7 +6,19 @@ from typing import Annotated, Any
 import typer
 
 from liquidtime.cli.failing import command
-from liquidtime.cli.options import AsJson, Data, Debug, Model, OldChannel, OldId, OldTime, OldUnit, OldValue, Strict
+from liquidtime.cli.options import (
+    AsJson,
+    Data,
+    Debug,
+    Device,
+    Model,
+    OldChannel,
+    OldId,
+    OldTime,
+    OldUnit,
+    OldValue,
+    Strict,
+)
 from liquidtime.cli.reading_options import ReadingOptions, with_reading
 
 
@@ -30,6 +42,7 @@ def evaluate(
     value: OldValue = None,
     time_unit: OldUnit = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the resamples.")] = 0,
+    device: Device = None,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -41,7 +54,7 @@ def evaluate(
     from liquidtime.tasks import task_of
 
     printer = Printer(as_json)
-    estimator, record = load(model)
+    estimator, record = load(model, device)
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
     table, series = read_series(estimator, columns, data, reading, strict)
     task = task_of(estimator)

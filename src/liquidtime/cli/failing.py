@@ -26,7 +26,7 @@ HOW_TO_RESUME = "Resume with the same command and --resume."
 OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--out",
     "`groups`": "--group", "`order`": "--order", "`test_after`": "--test-after", "`test_share`": "--test-share",
     "`folds`": "--folds", "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold",
-    "`intervals`": "--intervals", "refit=False": "--no-refit",
+    "`intervals`": "--intervals", "`device`": "--device", "refit=False": "--no-refit",
     "gather=False": "--no-gather", "replace=True": "--force", "`out`": "--out",
     "`validation_fraction`": "--validation-share",
 }  # fmt: skip

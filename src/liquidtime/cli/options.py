@@ -18,6 +18,10 @@ Data = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder made by `train`.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, all else on standard error.")]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", help="cpu, cuda, mps, or auto for the first that is there (default: cpu)."),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 Channel = Annotated[str | None, typer.Option("--channel", help="For one measurement per row: column of channel names.")]

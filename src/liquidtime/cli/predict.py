@@ -11,6 +11,7 @@ from liquidtime.cli.options import (
     AsJson,
     Data,
     Debug,
+    Device,
     Model,
     OldChannel,
     OldId,
@@ -80,6 +81,7 @@ def predict(
     channel: OldChannel = None,
     value: OldValue = None,
     time_unit: OldUnit = None,
+    device: Device = None,
     strict: Strict = False,
     force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
     as_json: AsJson = False,
@@ -110,7 +112,7 @@ def predict(
             raise ValueError("--workers predicts shards into a folder, one file for each; name a folder as --out")
         _check_out(out, model, data, force)
     printer = Printer(as_json)
-    estimator, record = load(model)
+    estimator, record = load(model, device)
     task = task_of(estimator)
     typed = {
         "horizons": ("--horizon", numbers("--horizon", horizon) or None),
@@ -123,7 +125,7 @@ def predict(
         named = {"id": id, "time": time, "channel": channel, "value": value, "time_unit": time_unit}
         _predict_shards(
             printer, model, data, out, workers=workers or 1, reading=reading.plain(), each_sample=each_sample,
-            strict=strict, replace=force, show=sys.stderr.isatty(), **named, **options,
+            strict=strict, replace=force, device=device, show=sys.stderr.isatty(), **named, **options,
         )  # fmt: skip
         return
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)

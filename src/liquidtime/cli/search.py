@@ -12,6 +12,7 @@ from liquidtime.cli.options import (
     Channel,
     Data,
     Debug,
+    Device,
     Labels,
     LabelsId,
     Static,
@@ -48,6 +49,7 @@ def search(
         typer.Option("--space", help="What to choose from: hidden_size=16..128:log, network=cfc,gru; may be repeated."),
     ] = None,
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Stop trials that fall behind.")] = True,
+    device: Device = None,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that make trials.")] = 1,
     page: Annotated[
         Path | None, typer.Option("--page", help="Page of the search to write (default: <out>.search.html).")
@@ -100,12 +102,14 @@ def search(
     from liquidtime.cli.job import Job, run
     from liquidtime.cli.printing import Printer
     from liquidtime.cli.train import typed
+    from liquidtime.training.devices import device_of
 
+    device_of(device or "cpu")
     where = page or out.absolute().with_name(f"{out.absolute().name}.search.html")
     if where.exists() and not force and storage is None:
         raise FileExistsError(f"--page {where} exists; add --force to replace it, or choose another name")
     given = {
-        "network": network, "n_estimators": n_estimators, "epochs": epochs, "batch_size": batch_size,
+        "network": network, "n_estimators": n_estimators, "epochs": epochs, "batch_size": batch_size, "device": device,
         "class_weight": "balanced" if balanced else None, "horizon": horizon,
     }  # fmt: skip
     job = Job(

@@ -12,6 +12,7 @@ from liquidtime.cli.options import (
     Channel,
     Data,
     Debug,
+    Device,
     Labels,
     LabelsId,
     Static,
@@ -82,6 +83,7 @@ def train(
         int | None,
         typer.Option("--n-jobs", help="Processes that train networks and folds, one thread each; -1 for one per core."),
     ] = None,
+    device: Device = None,
     workers: Annotated[
         int | None,
         typer.Option("--workers", min=1, help="Ranks on this machine that share every batch; see docs/scaling.md."),
@@ -169,12 +171,14 @@ def train(
     from liquidtime.cli.printing import Printer
     from liquidtime.cli.ranked import check_workers, run_by_workers, run_in_ranks
     from liquidtime.cli.stored_tables import columns_of_training
+    from liquidtime.training.devices import device_of
 
     check_workers(workers, n_jobs)
+    device_of(device or "cpu")
     given = {
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
-        "validation_fraction": validation_share, "n_jobs": n_jobs,
+        "validation_fraction": validation_share, "n_jobs": n_jobs, "device": device,
         "class_weight": "balanced" if balanced else None, "threshold": threshold, "intervals": intervals or None,
         "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip

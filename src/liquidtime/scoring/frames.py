@@ -34,15 +34,16 @@ class LoadedModel:
 
 
 _LOCK = threading.Lock()
-_LOADED: dict[Path, LoadedModel] = {}
-"""The model that was used last, by its folder: a worker has one model, used again and again."""
+_LOADED: dict[tuple[Path, str | None], LoadedModel] = {}
+"""The model that was used last, by its folder and device: a worker has one model, used again and again."""
 
 
-def loaded(folder: str | Path) -> LoadedModel:
+def loaded(folder: str | Path, device: str | None = None) -> LoadedModel:
     """Return the model of a folder; it is read once, and again where the folder was written anew.
 
     Args:
         folder: the model folder.
+        device: to predict on; None for the model's own.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -54,11 +55,11 @@ def loaded(folder: str | Path) -> LoadedModel:
     path = Path(folder).resolve()
     with _LOCK:
         seal = _seal(path)
-        own = _LOADED.get(path)
+        own = _LOADED.get((path, device))
         if own is None or own.seal != seal:
-            estimator, record = load(path)
+            estimator, record = load(path, device)
             _LOADED.clear()
-            own = _LOADED[path] = LoadedModel(estimator, record, _seal(path))
+            own = _LOADED[path, device] = LoadedModel(estimator, record, _seal(path))
         return own
 
 

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 _LARGEST_JOB = 1 << 22
 
 
-def load(folder: Path) -> tuple[Any, JobRecord | None]:
-    """Return the estimator of a folder and its job, None where it was saved without one.
+def load(folder: Path, device: str | None = None) -> tuple[Any, JobRecord | None]:
+    """Return the estimator of a folder, to predict on a device, and its job, None where it was saved without one.
 
     Raises:
+        ValueError: a device that is not there.
         FileNotFoundError: there is no such folder.
         DamagedFolder: a file of it is not as it was written.
 
@@ -29,7 +30,12 @@ def load(folder: Path) -> tuple[Any, JobRecord | None]:
     if not folder.is_dir():
         siblings = [item.name for item in folder.parent.iterdir() if item.is_dir()] if folder.parent.is_dir() else []
         raise FileNotFoundError(f"there is no model folder {str(folder)!r}{nearest(folder.name, siblings)}")
-    return load_model(folder), read_record(folder)
+    if device is None:
+        return load_model(folder), read_record(folder)
+    from liquidtime.training.devices import device_of
+
+    device_of(device)
+    return load_model(folder).set_params(device=device), read_record(folder)
 
 
 def read_record(folder: Path) -> JobRecord | None:

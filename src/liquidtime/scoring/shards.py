@@ -54,6 +54,7 @@ class Request:
         each_sample: one row per sample instead of one per series.
         strict: refuse what would be repaired.
         options: of the model's task.
+        device: to predict on; None for the model's own.
     """
 
     model: Path
@@ -63,6 +64,7 @@ class Request:
     each_sample: bool = False
     strict: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    device: str | None = None
 
 
 def predict_shards(
@@ -80,6 +82,7 @@ def predict_shards(
     strict: bool = False,
     replace: bool = False,
     reading: ReadingOptions | None = None,
+    device: str | None = None,
     show: bool = False,
     mapper: Mapper | None = None,
     **options: Any,
@@ -108,6 +111,7 @@ def predict_shards(
         strict: refuse what would be repaired.
         replace: whether files of the same names that are not these predictions may be replaced.
         reading: what is said about how files are read.
+        device: to predict on, as `device` of the estimators; None for the model's own.
         show: whether to show on standard error how many shards are done.
         mapper: hands shards to other processes in place of `workers`: takes the arguments of
             `liquidtime.distributed.in_processes`.
@@ -127,10 +131,10 @@ def predict_shards(
     from liquidtime.scoring.shard_plan import check_shards, planned
     from liquidtime.training.locks import lock_file
 
-    own, place = loaded(model), Path(out).absolute()
+    own, place = loaded(model, device), Path(out).absolute()
     columns = columns_to_read(own.record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
     request = Request(
-        Path(model).absolute(), columns, reading or ReadingOptions(), place, each_sample, strict, dict(options)
+        Path(model).absolute(), columns, reading or ReadingOptions(), place, each_sample, strict, dict(options), device
     )
     plan = planned(shards, request, own.seal)
     _check_place(place, request.model, plan)
@@ -208,7 +212,7 @@ def predict_shard(request: Request, shard: Shard, again: bool = False) -> tuple[
 
     for item in (*temporaries_of(shard.out), *shard.out.parent.glob(parts_of(shard.out) + "*")):
         shutil.rmtree(item, ignore_errors=True) if item.is_dir() else item.unlink(missing_ok=True)
-    model, columns = loaded(request.model), request.columns
+    model, columns = loaded(request.model, request.device), request.columns
     options = {"each_sample": request.each_sample, **request.options}
     try:
         series, frame = shard.read(request, model.estimator)

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, TypeVar
 import torch
 from torch import Tensor, nn
 
+from liquidtime._checks import DeferredChecks, deferred_checks
 from liquidtime.errors import nearest
 from liquidtime.training.agreement import agreed, digest_of, told
 from liquidtime.training.artifact import SaveFailed, previous_of
@@ -29,6 +30,7 @@ from liquidtime.training.checkpoint import (
     save_checkpoint,
 )
 from liquidtime.training.clipping import CLIPPING, total_norm
+from liquidtime.training.devices import device_of, moving, placed
 from liquidtime.training.divergence import (
     MOST_SKIPPED,
     LastGood,
@@ -38,14 +40,14 @@ from liquidtime.training.divergence import (
     row_ids,
 )
 from liquidtime.training.log import RunLog
-from liquidtime.training.objective import Loss
+from liquidtime.training.objective import Loss, as_loss
 from liquidtime.training.progress import ProgressLine
 from liquidtime.training.ranks import Ranks, check_shared, current
 from liquidtime.training.run_folder import CHECKPOINT, held_folder, remove_leftovers
 from liquidtime.training.schedule import rate_factor
 from liquidtime.training.seeds import RandomState, derive_seed, isolated_rng, seed_everything
 from liquidtime.training.settings import OPTIMIZERS, WITH_MOMENTUM, TrainSettings
-from liquidtime.training.shared_step import SharedStep
+from liquidtime.training.shared_step import SharedStep, read_step
 from liquidtime.training.signals import StopRequest, TrainingInterrupted, stop_requests
 
 Batch = TypeVar("Batch")
@@ -91,6 +93,7 @@ def train(
     resume: bool = False,
     progress: bool | None = None,
     ranks: Ranks | None = None,
+    device: str | torch.device | None = None,
 ) -> TrainResult:
     """Train a model in place.
 
@@ -113,6 +116,8 @@ def train(
             whole batch); losses and gradients are summed over them before each step, so that the result depends on
             their number by rounding alone. Rank 0 writes, and another number of ranks may resume. None for those of
             the surrounding `joined` block, or this process alone.
+        device: "auto", "cpu", "cuda" or "mps": the model is moved there to be trained and validated, and back at the
+            end; tensors in batches are moved too. The host waits for it once per step. None trains where the model is.
 
     Raises:
         RanksDisagree: ranks were started with different settings or weights, or rank 0 was refused its folder.
@@ -132,6 +137,7 @@ def train(
         raise ValueError("`resume` needs the `folder` of the run.")
     ranks = current() if ranks is None else ranks
     check_shared(model, ranks)
+    place = None if device is None else device_of(device)
     home = Path(folder) if folder is not None else None
     writes = home if ranks.rank == 0 else None
     was_training = model.training
@@ -139,6 +145,9 @@ def train(
         stack.enter_context(isolated_rng(settings.seed))
         stop = stack.enter_context(stop_requests(catch=home is not None))
         stack.callback(model.train, was_training)
+        stack.enter_context(placed(model, place))
+        if place is not None:
+            objective = moving(objective, place)
         run = _Run(model, objective, batches, settings, validate, home, stop, ranks)
         with told(ranks):
             if writes is not None:
@@ -245,13 +254,12 @@ class _Run:
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        with self.shared.of(batch) as share:
-            loss = _as_loss(self.objective(self.model, batch))
-            total, weight = self.shared.backward(loss, self.parameters, share)
+        checks = DeferredChecks()
+        with self.shared.of(batch) as share, deferred_checks(checks):
+            loss = as_loss(self.objective(self.model, batch))
+            summed, weight = self.shared.backward(loss, self.parameters, share)
         if weight == 0:
             return
-        mean = total / weight
-        fault = loss_fault(mean, mean if state.first_loss is None else state.first_loss)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         with torch.no_grad():
             for gradient in gradients:
@@ -259,7 +267,9 @@ class _Run:
             for parameter in self.penalised:
                 if parameter.grad is not None:
                     parameter.grad.add_(parameter, alpha=2.0 * settings.l2_penalty)
-        norm = float(total_norm(gradients))
+        total, norm = read_step(summed, total_norm(gradients), checks)
+        mean = total / weight
+        fault = loss_fault(mean, mean if state.first_loss is None else state.first_loss)
         state.skipped_in_a_row = 0 if math.isfinite(norm) else state.skipped_in_a_row + 1
         if fault is None and state.skipped_in_a_row >= MOST_SKIPPED:
             fault = f"the norm of the gradient is {norm}, and was not finite for {MOST_SKIPPED} steps in a row,"
@@ -365,16 +375,6 @@ class _Run:
 
     def _mean_loss(self) -> float:
         return self.state.loss_total / self.state.loss_weight if self.state.loss_weight else math.nan
-
-
-def _as_loss(given: Loss | Tensor) -> Loss:
-    loss = given if isinstance(given, Loss) else Loss(given, 1.0)
-    if not isinstance(loss.total, Tensor) or loss.total.dim() != 0:
-        came = tuple(loss.total.shape) if isinstance(loss.total, Tensor) else type(loss.total).__name__
-        raise TypeError(f"`objective` must return a Loss or a scalar tensor; got {came}")
-    if not loss.total.requires_grad:
-        raise ValueError("`objective` returned a loss without gradient; compute it from the model's output.")
-    return loss
 
 
 def _optimizer(parameters: list[nn.Parameter], settings: TrainSettings) -> torch.optim.Optimizer:

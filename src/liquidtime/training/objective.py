@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from liquidtime.errors import wrong_shape
+from liquidtime.training.devices import moved, taken
 
 
 class Loss(NamedTuple):
@@ -30,6 +31,23 @@ class Loss(NamedTuple):
     beside: tuple[Loss, ...] = ()
 
 
+def as_loss(given: Loss | Tensor) -> Loss:
+    """Return what an objective has returned as a `Loss`, a mean as one of weight 1.
+
+    Raises:
+        TypeError: it is neither a `Loss` nor a scalar tensor.
+        ValueError: it has no gradient.
+
+    """
+    loss = given if isinstance(given, Loss) else Loss(given, 1.0)
+    if not isinstance(loss.total, Tensor) or loss.total.dim() != 0:
+        came = tuple(loss.total.shape) if isinstance(loss.total, Tensor) else type(loss.total).__name__
+        raise TypeError(f"`objective` must return a Loss or a scalar tensor; got {came}")
+    if not loss.total.requires_grad:
+        raise ValueError("`objective` returned a loss without gradient; compute it from the model's output.")
+    return loss
+
+
 def cross_entropy(
     logits: Tensor,
     target: Tensor,
@@ -43,7 +61,8 @@ def cross_entropy(
 
     Args:
         logits: (..., C), C >= 2.
-        target: (...) whole numbers in 0…C−1.
+        target: (...) whole numbers in 0…C−1; it, `mask` and weights may be on the host and the logits on another
+            device, which then is not waited for.
         class_weights: (C,) w, at least 0; None = 1 for each.
         mask: (...) True where a target counts; None = everywhere.
         row_weights: (...) v, at least 0; None = 1 for each.
@@ -59,26 +78,29 @@ def cross_entropy(
     flat, wanted = _wide(logits).reshape(-1, C), target.reshape(-1)
     if mask is not None:
         _same_shape("mask", mask, logits.shape[:-1])
-        flat, wanted = flat[mask.reshape(-1)], wanted[mask.reshape(-1)]
+        flat, wanted = taken(flat, mask.reshape(-1)), wanted[mask.reshape(-1)]
     if row_weights is not None:
         _same_shape("row_weights", row_weights, logits.shape[:-1])
         row_weights = row_weights.reshape(-1) if mask is None else row_weights.reshape(-1)[mask.reshape(-1)]
     if wanted.numel() and not (int(wanted.min()) >= 0 and int(wanted.max()) < C):
         raise ValueError(f"`target` must be in 0…{C - 1}; got {int(wanted.min())}…{int(wanted.max())}")
+    there = flat.device
     if class_weights is None and row_weights is not None:
-        each = functional.cross_entropy(flat, wanted, reduction="none")
-        return Loss((each * row_weights).sum(), row_weights.sum())
+        each = functional.cross_entropy(flat, moved(wanted, there), reduction="none")
+        return Loss((each * moved(row_weights, there)).sum(), row_weights.sum())
     if class_weights is None:
-        return Loss(functional.cross_entropy(flat, wanted, reduction="sum"), float(len(wanted)))
-    weights = torch.as_tensor(class_weights, dtype=flat.dtype, device=flat.device)
+        return Loss(functional.cross_entropy(flat, moved(wanted, there), reduction="sum"), float(len(wanted)))
+    weights = torch.as_tensor(class_weights, dtype=flat.dtype, device=wanted.device)
     if weights.shape != (C,):
         raise wrong_shape("class_weights", "(C,)", [C], weights.shape, "One weight a class.")
     if not bool((weights >= 0).all()) or not bool(torch.isfinite(weights).all()):
         raise ValueError(f"`class_weights` must be finite and at least 0; got {weights.tolist()}")
     if row_weights is not None:
         both = weights[wanted] * row_weights
-        return Loss((functional.cross_entropy(flat, wanted, reduction="none") * both).sum(), both.sum())
-    return Loss(functional.cross_entropy(flat, wanted, weight=weights, reduction="sum"), weights[wanted].sum())
+        each = functional.cross_entropy(flat, moved(wanted, there), reduction="none")
+        return Loss((each * moved(both, there)).sum(), both.sum())
+    total = functional.cross_entropy(flat, moved(wanted, there), weight=moved(weights, there), reduction="sum")
+    return Loss(total, weights[wanted].sum())
 
 
 def squared_error(output: Tensor, target: Tensor, mask: Tensor | None = None, weights: Tensor | None = None) -> Loss:
@@ -86,7 +108,7 @@ def squared_error(output: Tensor, target: Tensor, mask: Tensor | None = None, we
 
     Args:
         output: (...) predictions.
-        target: (...) of the same shape.
+        target: (...) of the same shape; it, `mask` and `weights` may be on the host and the output on another device.
         mask: (...) True where a value counts; None = everywhere. What is masked may be NaN in the target.
         weights: (...) w, at least 0; None = 1 for each.
     """
@@ -102,11 +124,13 @@ def _error(output: Tensor, target: Tensor, mask: Tensor | None, power: int, weig
     _same_shape("target", target, output.shape)
     if mask is not None:
         _same_shape("mask", mask, output.shape)
-        output, target = output[mask], target[mask]
-        weights = None if weights is None else weights[mask]
+        output, target = taken(output, mask), taken(target, mask)
+        weights = None if weights is None else taken(weights, mask)
+    target = moved(target, output.device)
     if weights is not None:
         _same_shape("weights", weights, output.shape)
-        return Loss(((_wide(output) - target).abs().pow(power) * weights).sum(), weights.sum())
+        each = moved(weights, output.device)
+        return Loss(((_wide(output) - target).abs().pow(power) * each).sum(), weights.sum())
     return Loss((_wide(output) - target).abs().pow(power).sum(), float(output.numel()))
 
 

@@ -40,7 +40,7 @@ class RandomState:
     def restore(self) -> None:
         """Make every source continue from this state."""
         torch.set_rng_state(self.torch_cpu)
-        if self.torch_cuda:
+        if self.torch_cuda and torch.cuda.device_count() >= len(self.torch_cuda):  # else of another machine
             torch.cuda.set_rng_state_all(list(self.torch_cuda))
         inner = {**self.numpy["state"], "key": np.asarray(self.numpy["state"]["key"], dtype=np.uint32)}
         np.random.set_state({**self.numpy, "state": inner})  # noqa: NPY002

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from liquidtime._checks import DeferredChecks
+from liquidtime.training.devices import numbers_of
 from liquidtime.training.objective import Loss
 from liquidtime.training.ranks import Ranks, Share, sharing
 from liquidtime.training.signals import StopRequest
@@ -49,8 +51,12 @@ class SharedStep:
         with sharing(share):
             yield share
 
-    def backward(self, loss: Loss, parameters: Sequence[nn.Parameter], share: Share | None) -> tuple[float, float]:
+    def backward(
+        self, loss: Loss, parameters: Sequence[nn.Parameter], share: Share | None
+    ) -> tuple[Tensor | float, float]:
         """Compute the gradients of the whole batch's total; return that total, and its weight.
+
+        One process has not read its total yet; several had to.
 
         Args:
             loss: of this rank's rows.
@@ -63,7 +69,7 @@ class SharedStep:
                 return 0.0, 0.0
             total = _whole(loss, weights)
             total.backward()  # type: ignore[no-untyped-call]
-            return float(total.detach()), weights[0]
+            return total.detach(), weights[0]
         counts = float(share is not None and share.counts)
         own = counts * weights[0]
         if loss.beside:
@@ -77,15 +83,36 @@ class SharedStep:
         asked = self._stop.signal
         facts = [total, weight, float(asked is not None), *(float(each.grad is not None) for each in parameters)]
         parts = [torch.zeros_like(each) if each.grad is None else each.grad for each in parameters]
-        flat = torch.cat([*(part.detach().to(kind).flatten() for part in parts), torch.tensor(facts, dtype=kind)])
-        flat = self.ranks.sum(flat)
+        own = torch.cat([part.detach().to(kind).flatten() for part in parts]).cpu()  # ranks meet on the host
+        flat = self.ranks.sum(torch.cat([own, torch.tensor(facts, dtype=kind)]))
         gradients = torch.split(flat[: -len(facts)], [each.numel() for each in parameters])
         total, weight, stopping, *present = flat[-len(facts) :].tolist()
         for each, gradient, some in zip(parameters, gradients, present, strict=True):
-            each.grad = gradient.view_as(each).to(each.dtype) if some else None
+            each.grad = gradient.view_as(each).to(each.device, each.dtype) if some else None
         if stopping:
             self._asked = asked or signal.SIGTERM
         return total, weight
+
+
+def read_step(total: Tensor | float, norm: Tensor, checks: DeferredChecks) -> tuple[float, float]:
+    """Return the total and the norm of a step as numbers, and settle its checks: all that waits for a device, at once.
+
+    Args:
+        total: of the loss.
+        norm: () of the gradients.
+        checks: of what the step computed with.
+
+    Raises:
+        ValueError: an interval or a length that is refused.
+
+    """
+    flags = checks.flags
+    if norm.device.type == "cpu" and not flags:
+        return float(total), float(norm)
+    whole = total if isinstance(total, Tensor) else norm.new_tensor(total)
+    number, size, *good = numbers_of([whole.to(norm.device), norm, *flags])
+    checks.settle(good)
+    return number if isinstance(total, Tensor) else total, size
 
 
 def _whole(loss: Loss, weights: Sequence[float]) -> Tensor:

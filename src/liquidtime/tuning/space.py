@@ -94,7 +94,7 @@ def space_of(asked: Mapping[str, Any] | None, fixed: Mapping[str, Any], known: S
     """
     chosen: dict[str, Any] = dict(USUAL) if asked is None else {name: _read(name, one) for name, one in asked.items()}
     for name in chosen:
-        if name not in known or name in ("random_state", "verbose", "n_jobs"):
+        if name not in known or name in ("random_state", "verbose", "n_jobs", "device"):
             raise ValueError(f"`space` has {name!r}, which is no setting to search{nearest(name, known)}")
         if asked is not None and name in fixed:
             raise ValueError(f"`{name}` has the value {fixed[name]!r} and a place in `space`; leave out one of them")

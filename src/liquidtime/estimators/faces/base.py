@@ -46,6 +46,7 @@ from liquidtime.estimators.network.scales import SCALES, check_width, encoders_o
 from liquidtime.layers import Recurrent
 from liquidtime.networks import Network, check_network, reads_whole_series, recurrent_layer
 from liquidtime.training import TrainResult
+from liquidtime.training.devices import device_of, on_device
 
 _STEPS = 2**20
 """Of series whose outputs over time are computed together."""
@@ -103,6 +104,9 @@ class SeriesEstimator(SeriesModel):
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
+        device: where networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for the second
+            of several, or "auto" for the first of CUDA and MPS that is there, else the CPU. A fitted model rests on the
+            CPU, where live series are taken, and is saved without it. It has never been run on a GPU by us.
         verbose: whether to show a progress line while training.
     """
 
@@ -145,6 +149,7 @@ class SeriesEstimator(SeriesModel):
         front_end: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         self.network = network
@@ -166,6 +171,7 @@ class SeriesEstimator(SeriesModel):
         self.front_end = front_end
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     def _check_settings(self) -> None:
@@ -189,6 +195,7 @@ class SeriesEstimator(SeriesModel):
         check_size("patience", self.patience, 0)
         check_width(self.bin_width)
         check_jobs(self.n_jobs)
+        device_of(self.device)
         check_network(self.network, self.num_layers)
 
     def _hold_back(
@@ -334,9 +341,11 @@ class SeriesEstimator(SeriesModel):
         outputs: Tensor | None = None  # (M, S, K)
         with torch.inference_mode():
             for place, members in self._readers():
-                for sample in SeriesBatches(series.prepared(place), PREDICT_BATCH):
-                    for member in members:
-                        output = finish(self.networks_[member](*sample[:5]))
+                prepared = series.prepared(place, device=self.device)
+                networks = on_device([self.networks_[member] for member in members], prepared.device)
+                for sample in SeriesBatches(prepared, PREDICT_BATCH):
+                    for member, network in zip(members, networks, strict=True):
+                        output = finish(network(*sample[:5]).cpu())
                         if outputs is None:
                             outputs = output.new_empty(len(self.networks_), len(series), output.shape[1])
                         outputs[member, sample.rows] = output
@@ -363,7 +372,8 @@ class SeriesEstimator(SeriesModel):
         for place, members in self._readers():
             networks = [self.networks_[member] for member in members]
             if place == 0:
-                runs = outputs_at_steps(series.prepared(every_step=True), networks)
+                prepared = series.prepared(every_step=True, device=self.device)
+                runs = outputs_at_steps(prepared, on_device(networks, prepared.device))
             else:
                 runs = outputs_at_samples(ScaleStep(self.encoders_[place], networks), series.data)
             for member, output in zip(members, map(finish, runs), strict=True):

@@ -44,6 +44,7 @@ from liquidtime.estimators.network.temperature import calibrated, fit_temperatur
 from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss, cross_entropy
+from liquidtime.training.devices import placed, taken
 
 
 class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
@@ -99,6 +100,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
+        device: where networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for the second
+            of several, or "auto" for the first of CUDA and MPS that is there, else the CPU. A fitted model rests on the
+            CPU, where live series are taken, and is saved without it. It has never been run on a GPU by us.
         verbose: whether to show a progress line while training.
 
     Attributes:
@@ -143,6 +147,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         threshold: float | str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -150,7 +155,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, front_end=front_end, random_state=random_state, n_jobs=n_jobs, verbose=verbose,
+            budget=budget, front_end=front_end, random_state=random_state, n_jobs=n_jobs, device=device,
+            verbose=verbose,
         )  # fmt: skip
         self.class_weight = class_weight
         self.per_step = per_step
@@ -217,10 +223,11 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         self._weigh(codes, rows, data)
 
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
-            train = Part(Prepared.of(encoder, data, every_step=self.per_step), self._codes)
+            train = Part(Prepared.of(encoder, data, every_step=self.per_step, device=self.device), self._codes)
             if held is None:
                 return train, None
-            return train, Part(Prepared.of(encoder, held[0], every_step=self.per_step), torch.from_numpy(held[1]))
+            judges = Prepared.of(encoder, held[0], every_step=self.per_step, device=self.device)
+            return train, Part(judges, torch.from_numpy(held[1]))
 
         C = len(self.classes_)
         run = {"folder": folder, "resume": resume}
@@ -256,29 +263,34 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             each = np.repeat(each, data.lengths)[known]
         self._weights, self._shares = weights, log_shares(codes[known], len(self.classes_), weights, each)
 
-    def _asked(self, sample: SeriesBatch, target: Tensor) -> tuple[Tensor, Any, Tensor | None]:
+    def _asked(self, sample: SeriesBatch, target: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Return the classes of a batch that are known, where they stand in the network's output, and their weights.
+
+        Where they stand is None if it is everywhere. All of it is on the host.
 
         Weights are those of training series; series of `validation` have none.
         """
         rows = self._rows[sample.rows] if self._rows is not None and target is self._codes else None  # (B,)
         if not self.per_step:
-            return target[sample.rows], slice(None), rows
+            return target[sample.rows], None, rows
         step = torch.arange(sample.dt.shape[1])
-        inside = step < sample.lengths.unsqueeze(1)  # (B, T)
+        inside = step < sample.counts.unsqueeze(1)  # (B, T)
         wanted = torch.full(inside.shape, -1, dtype=torch.int64)
         wanted[inside] = target[(sample.first.unsqueeze(1) + step)[inside]]
         known = wanted >= 0
         return wanted[known], known, None if rows is None else rows.unsqueeze(1).expand(known.shape)[known]
 
-    def _run_network(self, network: nn.Module, sample: SeriesBatch) -> Tensor:
-        out: Tensor = network.prefixes(*sample[:5]) if self.per_step else network(*sample[:5])  # type: ignore[operator]
-        return out
+    def _run_network(self, network: nn.Module, sample: SeriesBatch, places: Tensor | None) -> Tensor:
+        """Return (n, K) the outputs of a network at some places (B, T), or of whole series."""
+        if places is None:
+            out: Tensor = network(*sample[:5])
+            return out
+        return taken(network.prefixes(*sample[:5]), places)  # type: ignore[operator]
 
     def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
         wanted, places, rows = self._asked(sample, target)
         return cross_entropy(
-            _logits(self._run_network(network, sample)[places]), wanted, self._weights, row_weights=rows
+            _logits(self._run_network(network, sample, places)), wanted, self._weights, row_weights=rows
         )
 
     def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, npt.NDArray[np.int64]]:
@@ -293,11 +305,12 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
     def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
         logits, targets, weights = [], [], []
-        for sample in SeriesBatches(part.prepared, PREDICT_BATCH, rows):
-            wanted, places, each = self._asked(sample, part.target)
-            logits.append(_logits(self._run_network(network, sample)[places]))
-            targets.append(wanted)
-            weights += [] if each is None else [each]
+        with placed(network, part.prepared.device):
+            for sample in SeriesBatches(part.prepared, PREDICT_BATCH, rows):
+                wanted, places, each = self._asked(sample, part.target)
+                logits.append(_logits(self._run_network(network, sample, places)).cpu())
+                targets.append(wanted)
+                weights += [] if each is None else [each]
         return fit_temperature(
             torch.cat(logits),
             torch.cat(targets),

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.network.inputs import Prepared, budget
+from liquidtime.training.devices import device_of
 
 
 class EncodedSeries:
@@ -28,7 +30,7 @@ class EncodedSeries:
         # with the channels of training: those are compared once only
         self._aligned = encoders[0].aligned(data) if len(encoders) > 1 else None
         self.data = data if self._aligned is None else self._aligned
-        self._prepared: dict[tuple[int, bool], Prepared | None] = {}
+        self._prepared: dict[tuple[int, bool, torch.device], Prepared | None] = {}
 
     def __len__(self) -> int:
         return len(self.data)
@@ -41,19 +43,20 @@ class EncodedSeries:
         part._aligned = None if self._aligned is None else self._aligned[chosen]
         return part
 
-    def prepared(self, place: int = 0, *, every_step: bool = False) -> Prepared:
+    def prepared(self, place: int = 0, *, every_step: bool = False, device: str = "cpu") -> Prepared:
         """Return the series as a network takes them.
 
         Args:
             place: which encoder.
             every_step: with the history after every step, not only after the last one of each series.
+            device: where batches are wanted, as `device_of` takes it.
         """
         if self._aligned is None:
             self._aligned = self.encoders[0].aligned(self.data)
-        key = place, every_step
+        key = place, every_step, device_of(device)
         kept = self._prepared.get(key)
         if kept is None:
             again = key in self._prepared
-            kept = Prepared(self.encoders[place], self._aligned, every_step, budget(self.data) if again else 0)
+            kept = Prepared(self.encoders[place], self._aligned, every_step, budget(self.data) if again else 0, key[2])
             self._prepared[key] = kept if again else None
         return kept

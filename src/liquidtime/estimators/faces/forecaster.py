@@ -36,6 +36,7 @@ from liquidtime.estimators.forecast import (
     forecast_folds,
     known_from,
     lesson_of,
+    said_of_cuts,
 )
 from liquidtime.estimators.forecast.answers import (
     Answers,
@@ -119,6 +120,9 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
+        device: where networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for the second
+            of several, or "auto" for the first of CUDA and MPS that is there, else the CPU. A fitted model rests on the
+            CPU, where live series are taken, and is saved without it. It has never been run on a GPU by us.
         verbose: whether to show a progress line while training.
 
     Attributes:
@@ -163,6 +167,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         budget: str = SEARCH,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -170,7 +175,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, random_state=random_state, n_jobs=n_jobs, verbose=verbose,
+            budget=budget, random_state=random_state, n_jobs=n_jobs, device=device,
+            verbose=verbose,
         )  # fmt: skip
         self.horizon = horizon
         self.targets = targets
@@ -285,7 +291,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
     def _part(self, data: SeriesSet) -> Part:
         steps = self.encoder_.steps(data)
         lesson = lesson_of(steps, self._places, self._scene, self._starts(data), self.horizon_, self._known)
-        return Part(Prepared.of(self.encoder_, data, every_step=True), lesson)
+        return Part(Prepared.of(self.encoder_, data, every_step=True, device=self.device), lesson)
 
     def _starts(self, data: SeriesSet) -> Values:
         return self._scene.seasons.starts(data.origins, len(data), self.encoder_.time_unit_)
@@ -306,8 +312,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         cuts = max(_FEWEST_CUTS, min(_CUTS, _COLUMNS // columns))  # the more channels, the dearer is a cut
         draw = Draw.of(sample, cuts, _QUESTIONS, self.horizon_ / self._scene.time_scale, network.training)
         anchors, asked, truth, counts = answers_of(draw, sample, target, self._scene)
-        context = network.contexts(*sample[:5], draw.cut).flatten(0, 1)
-        return squared_error(network.decode(context, anchors, asked), truth.clamp(-_FARTHEST, _FARTHEST), counts)
+        said = said_of_cuts(network, sample, draw.cut, anchors, asked)
+        return squared_error(said, truth.clamp(-_FARTHEST, _FARTHEST), counts)
 
     def encode(self, X: Any) -> ForecastSeries:
         """Return series as the networks read them, to be passed to several methods in place of X and encoded once.
@@ -342,7 +348,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
     def _said(self, series: ForecastSeries, seen: Seen, gaps: Values) -> tuple[Values, Values]:
         """Return (S, Q, C, J) what the `PARTS` say of scaled gaps (S, Q), and time since the last values."""
         anchors, asked = seen.asked(self._scene, gaps)
-        return network_and_naive(said_of_series(self.networks_, series.prepared(), anchors, asked), anchors, asked)
+        prepared = series.prepared(device=self.device)
+        return network_and_naive(said_of_series(self.networks_, prepared, anchors, asked), anchors, asked)
 
     def _answers_after(self, data: SeriesSet, series: Rows, steps: Rows, times: Values) -> Answers:
         return Answers(*self._said_after(data, series, steps, times)[:2], PARTS, self.blend_, self._scene.standard)
@@ -358,7 +365,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         known_at = later.at if self._known else lambda times: np.zeros((*times.shape, 0))
         seen = self._as_seen(past, now, starts, static, known_at(now[:, None])[:, 0], known_at)
         gaps = np.maximum(times - now, 0.0)[:, None] / self._scene.time_scale
-        prepared = Prepared.of(self.encoder_, data, every_step=True)
+        prepared = Prepared.of(self.encoder_, data, every_step=True, device=self.device)
         anchors, asked = seen.asked(self._scene, gaps)
         contexts = contexts_after(self.networks_, prepared, series, steps - grid.offsets[series])
         said = said_of_contexts(self.networks_, contexts, anchors, asked)

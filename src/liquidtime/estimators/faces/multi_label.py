@@ -21,6 +21,7 @@ from liquidtime.estimators.network.members import Part, groups_of, order_of
 from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss
+from liquidtime.training.devices import moved, taken
 
 Values = npt.NDArray[np.float64]
 
@@ -75,6 +76,7 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         front_end: str | None = None,
         labels: Sequence[str] | None = None,
         random_state: Any = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -82,7 +84,7 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, front_end=front_end, random_state=random_state, verbose=verbose,
+            budget=budget, front_end=front_end, random_state=random_state, device=device, verbose=verbose,
         )  # fmt: skip
         self.labels = labels
 
@@ -139,8 +141,8 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         self._fit_encoders(data)
 
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
-            held = None if judges is None else Part(Prepared.of(encoder, judges[0]), judges[1])
-            return Part(Prepared.of(encoder, data), wanted), held
+            held = None if judges is None else Part(Prepared.of(encoder, judges[0], device=self.device), judges[1])
+            return Part(Prepared.of(encoder, data, device=self.device), wanted), held
 
         def loss_of(network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
             truth = target[sample.rows]
@@ -148,8 +150,9 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
             each = torch.ones_like(truth)
             if rows is not None and target is wanted:  # series that choose the best epoch have no weights
                 each = rows[sample.rows].unsqueeze(1).expand(truth.shape)
-            logits = network(*sample[:5])[known]
-            loss = binary_cross_entropy_with_logits(logits, truth[known], each[known], reduction="sum")
+            logits = taken(network(*sample[:5]), known)
+            answers, weights = (moved(part[known], logits.device) for part in (truth, each))
+            loss = binary_cross_entropy_with_logits(logits, answers, weights, reduction="sum")
             return Loss(loss, each[known].sum())
 
         run = {"folder": folder, "resume": resume}

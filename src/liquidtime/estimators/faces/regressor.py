@@ -27,6 +27,7 @@ from liquidtime.estimators.network.members import Part, folds, groups_of, order_
 from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
+from liquidtime.training.devices import taken
 
 Values = npt.NDArray[np.float64]
 
@@ -85,6 +86,9 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
+        device: where networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for the second
+            of several, or "auto" for the first of CUDA and MPS that is there, else the CPU. A fitted model rests on the
+            CPU, where live series are taken, and is saved without it. It has never been run on a GPU by us.
         verbose: whether to show a progress line while training.
 
     Attributes:
@@ -131,6 +135,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         intervals: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         super().__init__(
@@ -138,7 +143,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, front_end=front_end, random_state=random_state, n_jobs=n_jobs, verbose=verbose,
+            budget=budget, front_end=front_end, random_state=random_state, n_jobs=n_jobs, device=device,
+            verbose=verbose,
         )  # fmt: skip
         self.per_step = per_step
         self.intervals = intervals
@@ -224,7 +230,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         return torch.from_numpy((table - self._mean) / self._scale).float()
 
     def _part(self, encoder: SeriesEncoder, data: SeriesSet, scaled: Tensor) -> Part:
-        return Part(Prepared.of(encoder, data, every_step=self.per_step), scaled)
+        return Part(Prepared.of(encoder, data, every_step=self.per_step, device=self.device), scaled)
 
     def _held_out_residuals(
         self,
@@ -277,11 +283,11 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             return squared_error(network(*sample[:5]), wanted, weights=each)
         out: Tensor = network.prefixes(*sample[:5])  # type: ignore[operator]
         step = torch.arange(out.shape[1])
-        inside = step < sample.lengths.unsqueeze(1)  # (B, T)
+        inside = step < sample.counts.unsqueeze(1)  # (B, T)
         wanted = target[(sample.first.unsqueeze(1) + step)[inside]]
         if rows is not None:
             rows = rows[sample.rows].unsqueeze(1).expand(inside.shape)[inside].unsqueeze(1).expand(wanted.shape)
-        return squared_error(out[inside], wanted, torch.isfinite(wanted), rows)
+        return squared_error(taken(out, inside), wanted, torch.isfinite(wanted), rows)
 
     def predict(self, X: Any) -> Values:
         """Return the predicted values, shaped as the targets of `fit`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
@@ -21,6 +21,14 @@ class SeriesModel(Published, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.three_d_array = True
         tags.non_deterministic = False
         return tags
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator; the device also of networks inside a fitted one."""
+        super().set_params(**params)
+        inside = self.__dict__.get("cfc_")
+        if inside is not None and "device" in params:
+            inside.set_params(device=params["device"])
+        return self
 
     def _html_repr(self) -> str:
         """Return scikit-learn's diagram and, once fitted, what the model was fitted to."""

@@ -20,10 +20,11 @@ FORMAT = 3
 1 and 2 had fewer parameters: see `ADDED`."""
 ADDED: dict[str, Any] = {"budget": "quick", "front_end": None, "targets": None}
 """Parameters that came with format 3, and what models of earlier formats were made with."""
-HERE = ("n_jobs",)
+HERE = ("n_jobs", "device")
 """Parameters that are of the machine, not of the model, and are not stored."""
 LATER: dict[str, Any] = {
     "n_jobs": None,
+    "device": "cpu",
     "known": None,
     "per_step": False,
     "threshold": None,

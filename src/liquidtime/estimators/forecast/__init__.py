@@ -5,7 +5,7 @@ from liquidtime.estimators.forecast.carried import CarriedForecast
 from liquidtime.estimators.forecast.channels import find_channels
 from liquidtime.estimators.forecast.folds import Fold, forecast_folds
 from liquidtime.estimators.forecast.lesson import TREND, Draw, Scene, Standard, answers_of, lesson_of
-from liquidtime.estimators.forecast.network import PARTS, Anchors, ForecastNetwork, Questions, parts_of
+from liquidtime.estimators.forecast.network import PARTS, Anchors, ForecastNetwork, Questions, parts_of, said_of_cuts
 from liquidtime.estimators.forecast.recent import Recent
 from liquidtime.estimators.forecast.season import Seasons, find_seasons
 from liquidtime.estimators.forecast.seen import Seen, known_from, known_in, observed_until
@@ -36,4 +36,5 @@ __all__ = [
     "lesson_of",
     "observed_until",
     "parts_of",
+    "said_of_cuts",
 ]

@@ -16,6 +16,7 @@ from liquidtime.estimators.forecast.lesson import Standard
 from liquidtime.estimators.forecast.network import Anchors, ForecastNetwork, Questions, parts_of
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
 from liquidtime.estimators.network.finite import finite
+from liquidtime.training.devices import moved, on_device
 
 Values = npt.NDArray[np.float64]
 
@@ -129,11 +130,12 @@ def network_and_naive(said: Tensor, anchors: Anchors, asked: Questions) -> tuple
 def said_of_series(networks: Sequence[SeriesNetwork], prepared: Prepared, anchors: Anchors, asked: Questions) -> Tensor:
     """Return (S, Q, C) the mean of what members say of whole series, in standard deviations."""
     said = torch.empty(*asked.gap.shape, anchors.last.shape[1])
+    there = on_device(networks, prepared.device)
     with torch.inference_mode():
         for sample in SeriesBatches(prepared, PREDICT_BATCH):
             seen = Anchors(*(column[sample.rows] for column in anchors))
             question = Questions(*(column[sample.rows] for column in asked))
-            contexts = torch.stack([network(*sample[:5]) for network in networks])
+            contexts = torch.stack([network(*sample[:5]).cpu() for network in there])
             said[sample.rows] = said_of_contexts(networks, contexts, seen, question)
     return said
 
@@ -157,6 +159,7 @@ def contexts_after(
     contexts = torch.empty(len(networks), len(series), first.read_out.out_features)
     begins = np.searchsorted(series, np.arange(len(prepared) + 1))
     counts = np.diff(begins)
+    there = on_device(networks, prepared.device)
     with torch.inference_mode():
         for sample in SeriesBatches(prepared, PREDICT_BATCH, np.flatnonzero(counts)):
             rows = sample.rows.numpy()
@@ -164,8 +167,8 @@ def contexts_after(
             inside = column < counts[rows][:, None]  # (B, k)
             asked = np.minimum(begins[rows][:, None] + column, begins[rows + 1][:, None] - 1)
             at, mask = torch.from_numpy(places[asked]), torch.from_numpy(inside)
-            for member, network in enumerate(networks):
-                each = cast(ForecastNetwork, network).contexts(*sample[:5], at)
+            for member, network in enumerate(there):
+                each = cast(ForecastNetwork, network).contexts(*sample[:5], moved(at, prepared.device)).cpu()
                 contexts[member, torch.from_numpy(asked)[mask]] = each[mask]
     return contexts
 

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from liquidtime.data import SeriesSet
 from liquidtime.estimators.forecast.lesson import Draw, Scene, answers_of
-from liquidtime.estimators.forecast.network import ForecastNetwork, parts_of
+from liquidtime.estimators.forecast.network import ForecastNetwork, parts_of, said_of_cuts
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches
+from liquidtime.training.devices import on_device
 
 Values = npt.NDArray[np.float64]
 _CUTS, _QUESTIONS, _SERIES = 8, 12, 500
@@ -94,13 +95,13 @@ def judge(
     """
     every = max(1, len(prepared) // _SERIES)
     found: list[tuple[Tensor, ...]] = []
+    (there,) = on_device([network], prepared.device)
     with torch.inference_mode():
         for sample in SeriesBatches(prepared, PREDICT_BATCH, np.arange(0, len(prepared), every)):
             cuts = _CUTS if start == 0.0 else _CUTS * _QUESTIONS
             draw = Draw.of(sample, cuts, _QUESTIONS, reach, random=False, start=start, power=2.0)
             anchors, asked, truth, counts = answers_of(draw, sample, lesson, scene)
-            context = network.contexts(*sample[:5], draw.cut).flatten(0, 1)
-            parts = parts_of(network.decode(context, anchors, asked), anchors, asked)
+            parts = parts_of(said_of_cuts(there, sample, draw.cut, anchors, asked).cpu(), anchors, asked)
             s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
             first = sample.first.unsqueeze(1)
             steps = (first + draw.cut).flatten(), (first.unsqueeze(-1) + draw.asked).flatten(0, 1)

@@ -215,18 +215,18 @@ class Draw(NamedTuple):
         k = max(1, min(k, T - 1))
         pieces = drawn(lambda n: torch.rand(n, k), B) if random else torch.full((B, k), 0.5)
         share = start + (1.0 - start) * (torch.arange(k) + pieces) / k
-        last = (sample.lengths - 1).clamp(min=0).unsqueeze(1)  # no cut there: nothing follows
+        last = (sample.counts - 1).clamp(min=0).unsqueeze(1)  # no cut there: nothing follows
         cut = torch.minimum((share * last).long(), (last - 1).clamp(min=0))
-        clock = sample.dt.double().cumsum(dim=1)
+        clock = sample.intervals.double().cumsum(dim=1)
         now = clock.gather(1, cut)
-        inside = torch.arange(T) < sample.lengths.unsqueeze(1)
+        inside = torch.arange(T) < sample.counts.unsqueeze(1)
         ends = torch.searchsorted(clock.masked_fill(~inside, torch.inf), now + reach, right=True)  # (B, k)
         within = (ends - cut - 1).clamp(min=0)
         places = drawn(lambda n: torch.rand(n, k, Q), B) if random else torch.full((B, k, Q), 0.5)
         step = (((torch.arange(Q) + places) / Q) ** power * within.unsqueeze(-1)).long()
         asked = torch.minimum(cut.unsqueeze(-1) + 1 + step, last.unsqueeze(-1))
         gap = (clock.gather(1, asked.flatten(1)).view_as(asked) - now.unsqueeze(-1)).clamp(min=0).float()
-        return Draw(cut, asked, gap, (within > 0) & (sample.lengths.unsqueeze(1) > 1))
+        return Draw(cut, asked, gap, (within > 0) & (sample.counts.unsqueeze(1) > 1))
 
 
 def answers_of(

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
-from liquidtime.estimators.network import SeriesNetwork
+from liquidtime.estimators.network import SeriesBatch, SeriesNetwork
 from liquidtime.estimators.network.pooling import Pool
+from liquidtime.training.devices import moved
 
 STEEPEST = 4.0
 """How far the straight line may go from the last value, in standard deviations."""
@@ -112,6 +113,16 @@ class ForecastNetwork(SeriesNetwork):
         levels = r + b * away.unsqueeze(1) + c * season - d * last
         forecast: Tensor = last + a * rise(anchors, s) + tied * levels
         return forecast
+
+
+def said_of_cuts(
+    network: ForecastNetwork, sample: SeriesBatch, cut: Tensor, anchors: Anchors, asked: Questions
+) -> Tensor:
+    """Return (B·k, Q, C) forecasts after the steps `cut` (B, k) of a batch, on its device; the rest is on the host."""
+    there = sample.x.device
+    context = network.contexts(*sample[:5], moved(cut, there)).flatten(0, 1)
+    seen = Anchors(*(moved(part, there) for part in anchors))
+    return network.decode(context, seen, Questions(*(moved(part, there) for part in asked)))
 
 
 def rise(anchors: Anchors, s: Tensor) -> Tensor:

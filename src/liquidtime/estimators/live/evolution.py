@@ -11,6 +11,7 @@ from torch import Tensor
 from liquidtime.data import SeriesSet
 from liquidtime.estimators.live.step import ScaleStep
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
+from liquidtime.training.devices import taken
 
 _SERIES = 1024  # taken side by side
 
@@ -20,15 +21,15 @@ def outputs_at_steps(prepared: Prepared, networks: Sequence[SeriesNetwork]) -> T
 
     Args:
         prepared: the series, with the history of every step.
-        networks: M members that read by one encoder, in evaluation.
+        networks: M members that read by one encoder, in evaluation, on the device of the series.
     """
     out = torch.zeros(len(networks), int(prepared.offsets[-1]), networks[0].read_out.out_features)
     for batch in SeriesBatches(prepared, PREDICT_BATCH):
         step = torch.arange(batch.dt.shape[1])
-        inside = step < batch.lengths.unsqueeze(1)  # (B, T)
+        inside = step < batch.counts.unsqueeze(1)  # (B, T)
         steps = (batch.first.unsqueeze(1) + step)[inside]
         for member, network in enumerate(networks):
-            out[member, steps] = network.prefixes(*batch[:5])[inside]
+            out[member, steps] = taken(network.prefixes(*batch[:5]), inside).cpu()
     return out
 
 

@@ -32,13 +32,10 @@ class WithAuxiliary(nn.Module):
         targets: (S, K) of the training series, standardised; NaN = not known.
     """
 
-    targets: Tensor
-
     def __init__(self, network: SeriesNetwork, targets: Tensor) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.targets = network, targets  # which stay on the host, where it is known which are known
         self.guess = nn.Linear(network.hidden.out_features, targets.shape[1])
-        self.register_buffer("targets", targets, persistent=False)
         self._predicted: Tensor | None = None
 
     def forward(self, *batch: Tensor) -> Tensor:

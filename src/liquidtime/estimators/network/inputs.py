@@ -19,7 +19,9 @@ from liquidtime.data.container.drawn_series import drawn_rows
 from liquidtime.data.container.series_set import BLOCK
 from liquidtime.data.encoding import BatchPlan
 from liquidtime.data.stored import StoredSet
+from liquidtime.estimators.network.encoding import DeviceEncoding, Encoding, joined
 from liquidtime.estimators.network.shares import own_rows
+from liquidtime.training.devices import CPU, device_of, moved
 from liquidtime.training.ranks import ALONE, Ranks, Share
 
 Rows = npt.NDArray[np.int64]
@@ -88,7 +90,8 @@ def budget(data: SeriesSet) -> int:
 class SeriesBatch(NamedTuple):
     """Several series padded side by side, with their history; `SeriesNetwork.forward` takes the first five fields.
 
-    It is a `liquidtime.data.Batch` and what the read-out sees besides.
+    It is a `liquidtime.data.Batch` and what the read-out sees besides. Those five are on the device of the network, and
+    all that follows is on the host, so that targets are looked up without waiting for the device.
 
     Args:
         x: (B, T, D).
@@ -99,6 +102,8 @@ class SeriesBatch(NamedTuple):
         rows: (B,) which series of the set these are.
         ids: (B,) their ids.
         first: (B,) the position of each series' first step among all steps of the set.
+        counts: (B,) the lengths again.
+        intervals: (B, T) dt again.
         share: where several ranks train, what this is of the whole batch; None for all of it.
     """
 
@@ -110,6 +115,8 @@ class SeriesBatch(NamedTuple):
     rows: Tensor
     ids: npt.NDArray[Any]
     first: Tensor
+    counts: Tensor
+    intervals: Tensor
     share: Share | None = None
 
 
@@ -124,6 +131,7 @@ class Prepared:
         data: S series, with the channels of training.
         every_step: whether the history is asked for after every step, or after each series' last one.
         budget: bytes of encoded series to keep.
+        device: where batches are padded, and encoded series kept.
 
     Attributes:
         lengths: (S,) steps of each series.
@@ -131,8 +139,10 @@ class Prepared:
         ids: (S,).
     """
 
-    def __init__(self, encoder: SeriesEncoder, data: SeriesSet, every_step: bool, budget: int) -> None:
-        self.encoder, self.data, self.every_step = encoder, data, every_step
+    def __init__(
+        self, encoder: SeriesEncoder, data: SeriesSet, every_step: bool, budget: int, device: torch.device = CPU
+    ) -> None:
+        self.encoder, self.data, self.every_step, self.device = encoder, data, every_step, device
         self._history = History(encoder)
         self.lengths, self.ids = encoder.step_counts(data), data.ids
         self.offsets = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
@@ -141,10 +151,13 @@ class Prepared:
         per_step, per_series = (per_step + G, per_series) if every_step else (per_step, per_series + G)
         size = 4 * (self.offsets[1:] * per_step + np.arange(1, len(data) + 1) * per_series)
         self._count = int(np.searchsorted(size, budget, side="right"))
-        self._kept: _Part | None = None
+        self._kept: Encoding | None = None
+        self._kept_there: DeviceEncoding | None = None
 
     @staticmethod
-    def of(encoder: SeriesEncoder, data: SeriesSet, every_step: bool = False, *, keep: bool = True) -> Prepared:
+    def of(
+        encoder: SeriesEncoder, data: SeriesSet, every_step: bool = False, *, keep: bool = True, device: str = "cpu"
+    ) -> Prepared:
         """Prepare a set for a network.
 
         Args:
@@ -152,8 +165,10 @@ class Prepared:
             data: series like those of training.
             every_step: as of the class.
             keep: whether batches are asked for again and again, so that encoded ones are worth their memory.
+            device: as `device_of` takes it.
         """
-        return Prepared(encoder, encoder.aligned(data), every_step, budget(data) if keep else 0)
+        kept = budget(data) if keep else 0
+        return Prepared(encoder, encoder.aligned(data), every_step, kept, device_of(device))
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -194,6 +209,8 @@ class Prepared:
         """Return some series as one batch."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]
+        if self.device.type != "cpu":
+            return self._padded_there(rows, lengths)
         B, T = len(rows), max(1, int(lengths.max(initial=0)))
         inside = np.arange(T) < lengths[:, None]  # (B, T)
         D, F, G = self.encoder.input_size_, self.encoder.static_size_, len(self._history.names)
@@ -209,9 +226,39 @@ class Prepared:
                 history[chosen] = part.history[places]
         x_, dt_, static_, history_ = (torch.from_numpy(array) for array in (x, dt, static, history))
         lengths_, rows_, first = (torch.from_numpy(array) for array in (lengths, rows.copy(), self.offsets[rows]))
-        return SeriesBatch(x_, dt_, lengths_, static_, history_, rows_, self.ids[rows], first)
+        return SeriesBatch(x_, dt_, lengths_, static_, history_, rows_, self.ids[rows], first, lengths_, dt_)
 
-    def _parts(self, rows: Rows) -> Iterator[tuple[npt.NDArray[np.bool_], _Part, Rows]]:
+    def _padded_there(self, rows: Rows, lengths: Rows) -> SeriesBatch:
+        """Return some series as one batch that is padded on the device."""
+        B, T = len(rows), max(1, int(lengths.max(initial=0)))
+        dt = np.zeros((B, T), dtype=np.float32)
+        kept, parts = rows < self._count, []
+        for chosen in (kept, ~kept):
+            if not chosen.any():
+                continue
+            if chosen is kept:
+                part, places = self._there(), rows[chosen]
+            else:
+                part = self._encode(self.data[rows[chosen]]).on(self.device, self.every_step)
+                places = np.arange(int(chosen.sum()))
+            dt[(np.arange(T) < lengths[:, None]) & chosen[:, None]] = part.dt[flat_rows(part.offsets, places)]
+            parts.append((np.flatnonzero(chosen), part.padded(places, T)))
+        x, static, history = joined(parts)
+        dt_, lengths_, rows_, first = (
+            torch.from_numpy(each) for each in (dt, lengths, rows.copy(), self.offsets[rows])
+        )
+        dt_there, lengths_there = (moved(each, self.device) for each in (dt_, lengths_))
+        there = (x, dt_there, lengths_there, static, history)
+        return SeriesBatch(*there, rows_, self.ids[rows], first, lengths_, dt_)
+
+    def _there(self) -> DeviceEncoding:
+        """Return the series that are kept, on the device and no longer on the host."""
+        if self._kept_there is None:
+            self._kept_there = self._first().on(self.device, self.every_step)
+            self._kept = None
+        return self._kept_there
+
+    def _parts(self, rows: Rows) -> Iterator[tuple[npt.NDArray[np.bool_], Encoding, Rows]]:
         """Yield which of the rows are in a part, the part, and their places in it."""
         kept = rows < self._count
         if kept.any():
@@ -219,7 +266,7 @@ class Prepared:
         if not kept.all():
             yield ~kept, self._encode(self.data[rows[~kept]]), np.arange(int((~kept).sum()))
 
-    def _part_of(self, rows: Rows) -> _Part:
+    def _part_of(self, rows: Rows) -> Encoding:
         """Return some series, in rising order, from those that are kept, or encoded now."""
         if not len(rows) or rows[-1] >= self._count:
             return self._encode(self.data[rows])
@@ -227,9 +274,9 @@ class Prepared:
         steps = flat_rows(kept.offsets, rows)
         offsets = np.concatenate([[0], np.cumsum(self.lengths[rows])]).astype(np.int64)
         history = kept.history[steps if self.every_step else rows]
-        return _Part(kept.x[steps], kept.dt[steps], offsets, kept.static[rows], history)
+        return Encoding(kept.x[steps], kept.dt[steps], offsets, kept.static[rows], history)
 
-    def _first(self) -> _Part:
+    def _first(self) -> Encoding:
         """Return the series that are kept, encoded block by block when they are first asked for."""
         if self._kept is None:
             S, N, G = self._count, int(self.offsets[self._count]), len(self._history.names)
@@ -239,32 +286,14 @@ class Prepared:
                 part, steps = self._encode(data), slice(self.offsets[rows.start], self.offsets[rows.stop])
                 x[steps], dt[steps], static[rows] = part.x, part.dt, part.static
                 history[steps if self.every_step else rows] = part.history
-            self._kept = _Part(x, dt, self.offsets[: S + 1], static, history)
+            self._kept = Encoding(x, dt, self.offsets[: S + 1], static, history)
         return self._kept
 
-    def _encode(self, data: SeriesSet) -> _Part:
+    def _encode(self, data: SeriesSet) -> Encoding:
         steps = self.encoder.binned(data)
         encoded = self.encoder.encode(steps)
         history = self._history.at_steps(steps) if self.every_step else self._history.at_ends(steps)
-        return _Part(encoded.x, encoded.dt, encoded.offsets, encoded.static, history)
-
-
-class _Part(NamedTuple):
-    """Some series, encoded.
-
-    Args:
-        x: (N, D).
-        dt: (N,).
-        offsets: (S + 1,).
-        static: (S, F).
-        history: (S, G) after each series' last step, or (N, G) after every step.
-    """
-
-    x: npt.NDArray[np.float32]
-    dt: npt.NDArray[np.float32]
-    offsets: Rows
-    static: npt.NDArray[np.float32]
-    history: npt.NDArray[np.float32]
+        return Encoding(encoded.x, encoded.dt, encoded.offsets, encoded.static, history)
 
 
 class SeriesBatches:

@@ -18,6 +18,7 @@ from liquidtime.data.container import flat_rows
 from liquidtime.errors import wrong_shape
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBatches
 from liquidtime.training import Loss, TrainResult, TrainSettings, isolated_rng, train
+from liquidtime.training.devices import placed
 from liquidtime.training.ranks import current
 from liquidtime.training.seeds import derive_seed
 
@@ -33,7 +34,7 @@ class Part:
 
     Args:
         prepared: S series.
-        target: (S, ...) or, for every step, (N, ...).
+        target: (S, ...) or, for every step, (N, ...), on the host.
     """
 
     prepared: Prepared
@@ -181,6 +182,9 @@ def train_member(
         settings: of the run.
         batch_size: B.
         **run: `folder`, `resume` and `progress` of `liquidtime.training.train`.
+
+    Returns:
+        the network, on the CPU wherever it was trained: on the device of the series; and what came of the run.
     """
     with isolated_rng(settings.seed):
         network = make()
@@ -193,21 +197,23 @@ def train_member(
         assert validation is not None
         return {"loss": held_loss(model, *validation, loss_of)}
 
-    result = train(
-        network,
-        lambda model, batch: own(loss_of(model, batch, part.target)),
-        batches,
-        settings,
-        validate=None if validation is None else validate,
-        **run,
-    )
+    with placed(network, part.prepared.device):
+        result = train(
+            network,
+            lambda model, batch: own(loss_of(model, batch, part.target)),
+            batches,
+            settings,
+            validate=None if validation is None else validate,
+            **run,
+        )
     return network.eval(), result
 
 
 def held_loss(model: nn.Module, part: Part, rows: Rows, loss_of: LossOf) -> float:
     """Return the mean loss of a network on some series of a part; NaN where none of them teaches anything."""
     ranks, batches = current(), SeriesBatches(part.prepared, PREDICT_BATCH, rows)
-    losses = [loss_of(model, sample, part.target) for sample in batches.dealt(ranks)]
+    with placed(model, part.prepared.device):
+        losses = [loss_of(model, sample, part.target) for sample in batches.dealt(ranks)]
     sums = [sum(float(loss.total) for loss in losses), sum(float(loss.weight) for loss in losses)]
     total, weight = ranks.sum(torch.tensor(sums, dtype=torch.float64)).tolist()
     return total / weight if weight else float("nan")

@@ -96,6 +96,7 @@ class SeriesNetwork(nn.Module):
         self.channel_dropout = check_rate("channel_dropout", channel_dropout)
         channels = torch.tensor(list(channel_of) or range(recurrent.input_size))
         self.register_buffer("channel_of", channels, persistent=False)
+        self._channels = int(channels.max()) + 1
         self.hidden = nn.Linear(3 * recurrent.output_size + pieces.pieces, check_size("read_out_units", read_out_units))
         self.read_out = nn.Linear(self.hidden.out_features, outputs)
         self._own_loss: Tensor | None = None
@@ -216,8 +217,7 @@ class SeriesNetwork(nn.Module):
         """Return x (B, T, D) without the channels that are dropped from each series, in training."""
         if not self.training or self.channel_dropout == 0.0:
             return x
-        channels = int(self.channel_of.max()) + 1
-        present = drawn(lambda n: torch.rand(n, channels, device=x.device), len(x)) >= self.channel_dropout
+        present = drawn(lambda n: torch.rand(n, self._channels, device=x.device), len(x)) >= self.channel_dropout
         return x * present[:, self.channel_of].unsqueeze(1)
 
     def _read(self, last: Tensor, pool: Pool, x: Tensor, history: Tensor, static: Tensor) -> Tensor:

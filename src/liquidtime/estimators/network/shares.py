@@ -33,6 +33,7 @@ def own_rows(prepared: Prepared, rows: Rows, ranks: Ranks) -> SeriesBatch:
     return batch._replace(
         x=pad(batch.x, (0, 0, 0, more)),
         dt=pad(batch.dt, (0, more)),
+        intervals=pad(batch.intervals, (0, more)),
         history=pad(batch.history, (0, 0, 0, more)) if batch.history.dim() == 3 else batch.history,
         share=Share(ranks, len(rows)),
     )

@@ -39,6 +39,7 @@ from liquidtime.estimators.stacking.goal import Goal
 from liquidtime.estimators.stacking.live import LiveSamples
 from liquidtime.estimators.stacking.prefixes import prefixes
 from liquidtime.estimators.stacking.series import StackedSeries
+from liquidtime.training.devices import device_of
 from liquidtime.training.seeds import derive_seed
 from liquidtime.training.stages import stage
 
@@ -57,6 +58,8 @@ class StackedEstimator(SeriesModel):
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
+        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
     """
 
@@ -69,12 +72,14 @@ class StackedEstimator(SeriesModel):
         n_splits: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         self.n_networks = n_networks
         self.n_splits = n_splits
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     @abstractmethod
@@ -93,6 +98,7 @@ class StackedEstimator(SeriesModel):
         """
         check_size("n_networks", self.n_networks)
         check_jobs(self.n_jobs)
+        device_of(self.device)
         if self.n_splits is not None:
             check_size("n_splits", self.n_splits, 2)
         data = as_series(self, X, reset=True)
@@ -184,6 +190,7 @@ class StackedEstimator(SeriesModel):
             budget=QUICK,  # they are trained once per fold, and must take single samples of live series
             random_state=seed % 2**31,
             n_jobs=self.n_jobs,
+            device=self.device,
             verbose=self.verbose,
         )
 

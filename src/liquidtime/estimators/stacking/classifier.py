@@ -44,6 +44,8 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
+        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
@@ -65,9 +67,10 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         threshold: float | str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        super().__init__(n_networks, n_splits, random_state, n_jobs, verbose)
+        super().__init__(n_networks, n_splits, random_state, n_jobs, device, verbose)
         self.threshold = threshold
 
     def fit(

@@ -57,6 +57,8 @@ class StackedForecaster(Forecasts, SeriesModel):
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
+        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
@@ -82,6 +84,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         known: Sequence[str] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         self.n_networks = n_networks
@@ -91,6 +94,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         self.known = known
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.device = device
         self.verbose = verbose
 
     def fit(
@@ -165,7 +169,7 @@ class StackedForecaster(Forecasts, SeriesModel):
     def _networks(self) -> CfCForecaster:
         return CfCForecaster(
             n_estimators=self.n_networks, horizon=self.horizon, targets=self.targets, known=self.known,
-            random_state=self.random_state, n_jobs=self.n_jobs, verbose=self.verbose,
+            random_state=self.random_state, n_jobs=self.n_jobs, device=self.device, verbose=self.verbose,
         )  # fmt: skip
 
     def _taught(self, cfc: CfCForecaster, data: SeriesSet) -> tuple[LagFeatures, Pairs, int]:

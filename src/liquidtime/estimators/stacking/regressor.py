@@ -30,6 +30,8 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
+        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:

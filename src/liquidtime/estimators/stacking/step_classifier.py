@@ -54,6 +54,8 @@ class StackedStepClassifier(StackedClassifier):
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
+        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+            see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
@@ -75,9 +77,10 @@ class StackedStepClassifier(StackedClassifier):
         threshold: float | str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
-        super().__init__(n_networks, n_splits, threshold, random_state, n_jobs, verbose)
+        super().__init__(n_networks, n_splits, threshold, random_state, n_jobs, device, verbose)
 
     def fit(
         self,
@@ -185,6 +188,7 @@ class StackedStepClassifier(StackedClassifier):
             budget=QUICK,
             random_state=seed % 2**31,
             n_jobs=self.n_jobs,
+            device=self.device,
             verbose=self.verbose,
         )
 
