@@ -47,6 +47,10 @@ test-extras: $(READY)
 	$(PIP) --no-deps aeon numba llvmlite deprecated wrapt sktime scikit-base
 	$(PIP) mlflow-skinny alembic sqlalchemy wandb
 	$(PIP) schemathesis
+	$(PIP) nbclient nbformat ipykernel
+	$(PIP) jax
+	$(MAKE) --no-print-directory site
+	$(PIP) triton
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal -m extras
 
 # What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.

@@ -31,7 +31,7 @@ from liquidtime.paper.runner import read_results
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
-SINGLE = re.compile(r"(<!-- (results/[^:]+): ([\w.-]+) (mean±)?(\.\d[efg]|d) -->)[^<]*(<!-- end -->)")
+SINGLE = re.compile(r"(<!-- (results/[^:]+): ([\w.-]+) (mean±)?(\.\d[efg%]|d) -->)[^<]*(<!-- end -->)")
 
 # What the sets of the portfolio are, in words, in the order of the table.
 SETS = {

@@ -127,7 +127,8 @@ class Mutator(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        if node.value is not None and self.offer("returns None", node):
+        is_none = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+        if not is_none and self.offer("returns None", node):
             node.value = ast.copy_location(ast.Constant(None), node)
         return self.generic_visit(node)
 

@@ -7,7 +7,7 @@ import functools
 import importlib.util
 from collections.abc import Callable, Iterable
 
-from benchmarks.side_by_side import networks
+from benchmarks.side_by_side import jax_cfc, networks
 from benchmarks.side_by_side.networks import CELLS, Network
 from benchmarks.side_by_side.shape import Shape, cfc_flops, gru_flops, lstm_flops
 from liquidtime._checks import check_choice
@@ -28,6 +28,7 @@ class Contender:
         backend: of the scans of this package, "native" or "reference"; "auto" leaves the choice.
         flops: the operations of its matrix products in a training step, where they are most of its work.
         obstacle: says why this machine or this package cannot run it, where they cannot.
+        training: makes its training step, of one that is no network of PyTorch and has no other measurement.
 
     """
 
@@ -36,6 +37,7 @@ class Contender:
     backend: str = "auto"
     flops: Callable[[Shape], int] | None = None
     obstacle: Callable[[], str | None] | None = None
+    training: Callable[[Shape], Callable[[], object]] | None = None
 
 
 def no_bf16() -> str | None:
@@ -50,6 +52,7 @@ CONTENDERS: dict[str, Contender] = {
     "native bf16": Contender(networks.our_bf16_cfc, backend="native", flops=cfc_flops, obstacle=no_bf16),
     "reference": Contender(networks.our_cfc, backend="reference", flops=cfc_flops),
     "ncps.CfC": Contender(networks.ncps_cfc, package="ncps", flops=cfc_flops),
+    "JAX": Contender(jax_cfc.no_network, package="jax", flops=cfc_flops, training=jax_cfc.training_step),
     "native LTC": Contender(networks.our_ltc, backend="native"),
     "reference LTC": Contender(networks.our_ltc, backend="reference"),
     "ncps.LTC": Contender(networks.ncps_ltc, package="ncps"),

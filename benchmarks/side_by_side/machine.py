@@ -13,7 +13,7 @@ from liquidtime._provenance import processor
 from liquidtime.ops import live_backend
 from liquidtime.ops.native import library
 
-PACKAGES = ("torch", "numpy", "ncps", "torchdiffeq", "matplotlib")
+PACKAGES = ("torch", "numpy", "ncps", "jax", "torchdiffeq", "matplotlib")
 """What takes part."""
 FOLDER = Path(__file__).resolve().parents[1]
 """Of the benchmarks."""

@@ -24,3 +24,17 @@ def test_what_multiplies_bf16_operands(monkeypatch, unit):
         assert facts()["bf16 products"].split(":")[0] == unit
     with using_backend("reference"):
         assert facts()["bf16 products"] == "emulated: rounding on top of float32 products, slower"
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_what_runs_where_and_that_no_gpu_was_tried(monkeypatch, installed):
+    from liquidtime.ops.cfc_scan import triton
+
+    monkeypatch.setattr(triton, "missing", lambda: None if installed else "Triton is not installed")
+    told = facts()
+    assert "cpu" in told["devices here"]
+    assert told["kernels of the CfC scan"]["cuda"] == (
+        "Triton" if installed else "plain loop (Triton is not installed)"
+    )
+    assert told["kernels of the CfC scan"]["others"] == "plain loop"
+    assert told["GPUs"].startswith("nothing has been run on one by the authors")

@@ -149,6 +149,26 @@ def test_groups_are_held_out_whole(shorter, monkeypatch):
         lt.CfCClassifier(**SEARCHED).fit(data, labels, groups=groups[1:])
 
 
+def test_later_series_judge_a_budget_where_an_order_is_given(shorter, monkeypatch):
+    data, labels, _ = series()
+    year = np.random.default_rng(0).integers(2000, 2020, len(data))
+    cuts = []
+
+    def watched(*args):
+        cuts.append(held_back(*args))
+        return cuts[-1]
+
+    monkeypatch.setattr(fitting, "held_back", watched)
+    lt.CfCClassifier(**SEARCHED).fit(data, labels, order=year)
+    ((rows, held),) = cuts
+    assert year[rows].max() < year[held].min()
+    assert len(rows) + len(held) == len(data)
+    owners = np.arange(len(data)) // 3
+    rows, held = held_back(len(data), 0.25, None, 0, owners, year)
+    assert year[rows].max() < year[held].min()
+    assert not set(owners[rows]) & set(owners[held])
+
+
 def test_channel_dropout_grows_with_the_channels():
     assert [round(channel_dropout_of(C), 3) for C in (1, 3, 4, 16, 40)] == [0.0, 0.0, 0.023, 0.3, 0.3]
     data, labels, _ = series()

@@ -143,3 +143,15 @@ def test_bad_intervals_are_refused_by_name(value, text, grad):
 def test_wrong_shapes_are_refused_by_name(x, h0, text):
     with using_backend("native"), pytest.raises(ValueError, match=text):
         lt.CfC(3, 5)(x, h0, dt=torch.zeros(2, 4))
+
+
+def test_a_layer_that_nobody_changes_is_looked_at_in_full_once():
+    layer, x, dt = lt.CfC(3, 5), torch.randn(2, 4, 3), torch.rand(2, 4)
+    plans = []
+    with torch.no_grad(), using_backend("native"):
+        for _ in range(3):
+            layer(x, dt=dt)
+            layer.step(x[:, 0], None, dt[:, 0])
+            plans.append(layer._quick._plan)
+    assert plans[0] is not None
+    assert all(plan is plans[0] for plan in plans)

@@ -112,6 +112,15 @@ def test_the_short_way_refuses_what_the_plain_one_refuses(x, h, dt, text):
         layer.step(x, h, dt)
 
 
+@pytest.mark.parametrize("parts", [1, 3])
+def test_the_short_way_refuses_a_state_without_its_memory(parts):
+    layer = lt.CfC(3, 5, mixed_memory=True)
+    with torch.no_grad(), using_backend("native"):
+        layer.step(torch.zeros(2, 3))
+        with pytest.raises(ValueError, match=f"`h0` must be a tuple of 2 tensors.*got {parts} part"):
+            layer.step(torch.zeros(2, 3), (torch.zeros(1, 2, 5),) * parts)
+
+
 def test_the_state_that_is_given_is_left_alone_and_may_be_of_one_series():
     layer = lt.CfC(3, 5)
     x, h = torch.randn(2, 3), torch.randn(1, 2, 5)

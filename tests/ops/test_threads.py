@@ -119,35 +119,39 @@ import liquidtime as lt
 torch.manual_seed(0)
 rnn, x, dt = lt.CfC(8, 32, backbone_units=32), torch.randn(32, 32, 8), torch.rand(32, 32)
 
-def median(count):
-    times = []
+def medians(count, *threads):
+    times = {n: [] for n in threads}
     for _ in range(count):
-        start = time.perf_counter()
-        rnn(x, dt=dt)[0].sum().backward()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        for n in threads:
+            torch.set_num_threads(n)
+            start = time.perf_counter()
+            rnn(x, dt=dt)[0].sum().backward()
+            times[n].append(time.perf_counter() - start)
+    return [statistics.median(times[n]) for n in threads]
 
-median(20)
-quiet = median(100)
+medians(20, 2)
+(quiet,) = medians(100, 2)
 loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(int(sys.argv[1]))]
 try:
     time.sleep(0.5)
-    busy = median(100)
+    busy, alone = medians(100, 2, 1)
 finally:
     for loop in loops:
         loop.kill()
         loop.wait()
-print(quiet, busy)
+print(quiet, busy, alone)
 """
 
 
 @LINUX
 @pytest.mark.slow
 def test_a_busy_machine_does_not_stop_a_small_step():
-    for _ in range(3):  # what else runs here may come and go between the two figures
+    """What else runs here may come between the two figures; a step on one thread, in turns with the other, shows it."""
+    for _ in range(3):
         command = [sys.executable, "-c", BUSY, str(2 * library.cores())]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-        quiet, busy = map(float, done.stdout.split())
-        if busy < 5 * quiet:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+        quiet, busy, alone = map(float, done.stdout.split())
+        if busy < 5 * max(quiet, alone):
             return
-    pytest.fail(f"{1000 * busy:.2f} ms beside busy loops, {1000 * quiet:.2f} ms without")
+    shown = f"{1000 * alone:.2f} ms on one thread, {1000 * quiet:.2f} ms without the loops"
+    pytest.fail(f"{1000 * busy:.2f} ms beside busy loops, {shown}")

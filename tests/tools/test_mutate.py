@@ -82,6 +82,10 @@ def test_every_kind_of_change_is_made_and_each_changes_one_thing():
     assert not any('"int' in lines[mutant.line - 1] and mutant.kind == "arithmetic" for mutant in mutants)
 
 
+def test_what_would_stay_the_same_is_not_offered():
+    assert mutate.mutants_of("toy.py", "def f():\n    return None\n") == []
+
+
 def test_tells_what_the_tests_notice_from_what_they_do_not(project):
     said = []
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}

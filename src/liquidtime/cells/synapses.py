@@ -65,10 +65,10 @@ class Synapses(nn.Module):
 
     def listed(self, positive: Callable[[Tensor], Tensor] = F.softplus) -> list[Tensor]:
         """Return w as `conductances` gives it, γ, μ and E of the synapses in `graph`, each (n,)."""
-        values = (self.conductances(positive), self.gamma, self.mu, self.E)
+        values = torch.stack([self.conductances(positive), self.gamma, self.mu, self.E])  # one operation for all four
         if len(self.pre) == self.mask.numel():  # all of them, in the order of `graph`
-            return [value.t().reshape(-1) for value in values]
-        return [value[self.pre, self.post] for value in values]
+            return [*values.transpose(1, 2).reshape(4, -1).unbind()]
+        return [*values[:, self.pre, self.post].unbind()]
 
     def activity(self, v: Tensor) -> Tensor:
         """Return s (B, n_pre, n_post), how far each synapse is open, from v (B, n_pre)."""

@@ -41,6 +41,7 @@ def _installed() -> dict[str, Any]:
     import liquidtime
     from liquidtime.ops import backend, live_backend
     from liquidtime.ops.native import library
+    from liquidtime.training.devices import available
 
     live = live_backend()
     return {
@@ -54,6 +55,23 @@ def _installed() -> dict[str, Any]:
         "backend asked for": backend(),
         "kernels": library.why_missing() or "built",
         "bf16 products": _bf16(live),
+        "devices here": available(),
+        "kernels of the CfC scan": _scans(),
+        "GPUs": "nothing has been run on one by the authors; benchmarks/gpu.py measures",
+    }
+
+
+def _scans() -> dict[str, str]:
+    """Return by type of device what runs the scan of a CfC there."""
+    from liquidtime.ops.cfc_scan.triton import missing
+    from liquidtime.ops.native import library
+
+    cpu = library.why_missing()
+    gpu = missing()
+    return {
+        "cpu": "native" if cpu is None else "plain loop",
+        "cuda": "Triton" if gpu is None else f"plain loop ({gpu})",
+        "others": "plain loop",
     }
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.nn import Parameter
 
-from liquidtime.ops.backend import kernels_are_allowed
+from liquidtime.ops.backend import backend, kernels_are_allowed
 
 
 class AnyBackend(Protocol):
@@ -54,16 +54,19 @@ class Backends(Generic[B]):
         finally:
             self._by_device = before
 
-    def of(self, tensor: Tensor) -> B:
+    def of(self, tensor: Tensor, refusal: Callable[[B], str | None]) -> B:
         """Return the backend of a tensor's device, for an operator that has been called already.
 
         Raises:
-            NotImplementedError: there is none.
+            NotImplementedError: there is none, or it refuses.
 
         """
         backend = self._by_device.get(tensor.device.type)
         if backend is None:
             raise NotImplementedError(f"no backend runs this operation on a tensor of the device {tensor.device}")
+        reason = refusal(backend)
+        if reason is not None:
+            raise NotImplementedError(f"the backend for {tensor.device} does not take this scan: {reason}")
         return backend
 
     def choose(self, tensors: Sequence[Tensor], refusal: Callable[[B], str | None]) -> Choice[B] | None:
@@ -80,10 +83,8 @@ class Backends(Generic[B]):
             refusal: asks a backend why it does not take the scan; None is that it does.
 
         """
-        if not kernels_are_allowed():
-            return None
         backend = self._by_device.get(tensors[0].device.type)
-        if backend is None:
+        if backend is None or not kernels_are_allowed():
             return None
         traced = torch.compiler.is_compiling()
         if not traced:
@@ -108,8 +109,8 @@ def _needs_the_loop() -> bool:
 def runs_unwatched() -> bool:
     """Return whether kernels are allowed and nothing traces, maps or watches what is computed."""
     return (
-        kernels_are_allowed()
-        and not torch.compiler.is_compiling()
+        not torch.compiler.is_compiling()
+        and backend() != "reference"
         and not _needs_the_loop()
         and not torch._C._len_torch_dispatch_stack()
     )

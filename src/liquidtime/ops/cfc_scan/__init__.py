@@ -4,6 +4,7 @@ from liquidtime.ops.cfc_scan.backend import BACKENDS, Backend, FrozenStepper, St
 from liquidtime.ops.cfc_scan.cpu import CpuBackend
 from liquidtime.ops.cfc_scan.form import MAX_LAYERS, Form
 from liquidtime.ops.cfc_scan.operator import cfc_frozen_stepper, cfc_scan, cfc_stepper
+from liquidtime.ops.cfc_scan.triton import TritonBackend
 
 __all__ = [
     "BACKENDS",
@@ -18,3 +19,4 @@ __all__ = [
 ]
 
 BACKENDS.register(CpuBackend())
+BACKENDS.register(TritonBackend())

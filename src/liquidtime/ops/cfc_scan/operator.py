@@ -81,42 +81,31 @@ def cfc_scan_op(
     need_ddt: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Run the scan: y, hn, mn, and what the backward run needs, the last two empty where there is none."""
-    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
-    backend = _backend_of(form, inputs, save)
-    check_inputs(form, inputs)
+    given = x, h0, m0, dt, lengths, weights, masks
+    form, inputs, backend = _checked(given, code, forget_bias, save)
     y, hn, mn, saved = backend.forward(form, inputs, save, need_ddt, zeroed=True)
     return y, hn, x.new_empty(0) if mn is None else mn, x.new_empty(0) if saved is None else saved
 
 
 @cfc_scan_op.register_fake
-def _(
-    x: Tensor,
-    h0: Tensor,
-    m0: Tensor | None,
-    dt: Tensor,
-    lengths: Tensor | None,
-    weights: Sequence[Tensor],
-    masks: Tensor | None,
-    code: Sequence[int],
-    forget_bias: float,
-    save: bool,
-    need_ddt: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
-    backend = _backend_of(form, inputs, save)
-    check_inputs(form, inputs)
+def _(*given: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    *_, code, forget_bias, save, need_ddt = given
+    form, inputs, backend = _checked(given[:7], code, forget_bias, save)
+    x, h0, m0, *_ = inputs
     B, T, _ = x.shape
     H = h0.shape[1]
     saved = backend.saved_like(form, inputs, need_ddt) if save else x.new_empty(0)
     return x.new_empty(B, T, H), x.new_empty(B, H), x.new_empty((0,) if m0 is None else (B, H)), saved
 
 
-def _backend_of(form: Form, inputs: Inputs, training: bool) -> Backend:
-    backend = BACKENDS.of(inputs.x)
-    refusal = backend.refusal(form, inputs, training)
-    if refusal is not None:
-        raise NotImplementedError(f"the backend for {inputs.x.device} does not take this scan: {refusal}")
-    return backend
+def _checked(
+    given: Sequence[Any], code: Sequence[int], forget_bias: float, training: bool
+) -> tuple[Form, Inputs, Backend]:
+    """Return what an operator was called with, `given` in the order of `Inputs`, and its backend, or refuse it."""
+    form, inputs = decode(code, forget_bias), Inputs(*given)
+    backend = BACKENDS.of(inputs.x, lambda backend: backend.refusal(form, inputs, training))
+    check_inputs(form, inputs)
+    return form, inputs, backend
 
 
 @torch.library.custom_op("liquidtime::cfc_scan_backward", mutates_args=())
@@ -139,9 +128,8 @@ def cfc_scan_backward_op(
     need_ddt: bool,
 ) -> list[Tensor]:
     """Run the scan backward: dx, dh0, dm0, ddt (empty where not asked for), then the weights'."""
-    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
-    backend = _backend_of(form, inputs, True)
-    check_inputs(form, inputs)
+    given = x, h0, m0, dt, lengths, weights, masks
+    form, inputs, backend = _checked(given, code, forget_bias, True)
     check_part("y", y, (*x.shape[:2], h0.shape[1]), x)
     for name, gradient, result in (("dy", dy, y), ("dhn", dhn, h0), ("dmn", dmn, h0)):
         if gradient is not None:
@@ -151,31 +139,13 @@ def cfc_scan_backward_op(
 
 
 @cfc_scan_backward_op.register_fake
-def _(
-    dy: Tensor | None,
-    dhn: Tensor | None,
-    dmn: Tensor | None,
-    x: Tensor,
-    h0: Tensor,
-    m0: Tensor | None,
-    dt: Tensor,
-    lengths: Tensor | None,
-    weights: Sequence[Tensor],
-    masks: Tensor | None,
-    y: Tensor,
-    saved: Tensor,
-    code: Sequence[int],
-    forget_bias: float,
-    need_dx: bool,
-    need_ddt: bool,
-) -> list[Tensor]:
-    form, inputs = decode(code, forget_bias), Inputs(x, h0, m0, dt, lengths, weights, masks)
-    _backend_of(form, inputs, True)
-    check_inputs(form, inputs)
-    B, T, D = x.shape
-    H = h0.shape[1]
-    shapes = [(B, T, D) if need_dx else (0,), (B, H), (0,) if m0 is None else (B, H), (B, T) if need_ddt else (0,)]
-    return [x.new_empty(shape) for shape in [*shapes, *(w.shape for w in weights)]]
+def _(*given: Any) -> list[Tensor]:
+    *_, code, forget_bias, need_dx, need_ddt = given
+    _, inputs, _ = _checked(given[3:10], code, forget_bias, True)
+    x, h0, m0, dt, _, weights, _ = inputs
+    nothing = x.new_empty(0)
+    likes = [x if need_dx else nothing, h0, nothing if m0 is None else h0, dt if need_ddt else nothing, *weights]
+    return [x.new_empty(like.shape) for like in likes]
 
 
 def _setup(ctx: Any, inputs: Any, output: Any) -> None:
@@ -260,7 +230,7 @@ def cfc_scan(
     return y, (hn,) if last is None else (hn, last)
 
 
-_checked: set[object] = set()
+_fitting: set[object] = set()
 
 
 def _check_inputs_once(form: Form, inputs: Inputs) -> None:
@@ -270,11 +240,11 @@ def _check_inputs_once(form: Form, inputs: Inputs) -> None:
         check_inputs(form, inputs)
         return
     shapes = (form, x.shape, h0.shape, dt.shape, *map(_shape, weights))
-    if shapes not in _checked:
+    if shapes not in _fitting:
         check_inputs(form, inputs)
-        if len(_checked) >= 1000:
-            _checked.clear()
-        _checked.add(shapes)
+        if len(_fitting) >= 1000:
+            _fitting.clear()
+        _fitting.add(shapes)
 
 
 def cfc_stepper(form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> Stepper | None:

@@ -68,27 +68,17 @@ def _run_backward(
     return backend.backward(inputs, saved, dy, dvn, need_dx, need_ddt)
 
 
-def _backend_of(inputs: Inputs, training: bool) -> Backend:
-    backend = BACKENDS.of(inputs.x)
-    refusal = backend.refusal(inputs, training)
-    if refusal is not None:
-        raise NotImplementedError(f"the backend for {inputs.x.device} does not take this scan: {refusal}")
-    return backend
-
-
-def _inputs(
-    x: Tensor,
-    v0: Tensor,
-    dt: Tensor,
-    lengths: Tensor | None,
-    parameters: Sequence[Tensor],
-    graphs: Sequence[Tensor],
-    unfolds: int,
-    solver: str,
-) -> Inputs:
+def _checked(
+    given: Sequence[Any], graphs: Sequence[Tensor], unfolds: int, solver: str, training: bool
+) -> tuple[Inputs, Backend]:
+    """Return what an operator was called with, `given` as far as the parameters, and the backend, or refuse it."""
     if len(graphs) != 6:
         raise ValueError(f"`graphs` must be the 6 vectors of two graphs; got {len(graphs)}")
-    return Inputs(x, v0, dt, lengths, parameters, Graph(*graphs[:3]), Graph(*graphs[3:]), unfolds, solver)
+    x, v0, dt, lengths, parameters = given
+    inputs = Inputs(x, v0, dt, lengths, parameters, Graph(*graphs[:3]), Graph(*graphs[3:]), unfolds, solver)
+    backend = BACKENDS.of(x, lambda backend: backend.refusal(inputs, training))
+    check_inputs(inputs)
+    return inputs, backend
 
 
 @torch.library.custom_op("liquidtime::ltc_scan", mutates_args=())
@@ -105,33 +95,18 @@ def ltc_scan_op(
     solver: str,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run the scan: y, vn, and what the backward run needs, empty without `save`."""
-    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
-    backend = _backend_of(inputs, save)
-    check_inputs(inputs)
+    inputs, backend = _checked((x, v0, dt, lengths, parameters), graphs, unfolds, solver, save)
     y, vn, saved = backend.forward(inputs, save, zeroed=True)
     return y, vn, x.new_empty(0) if saved is None else saved
 
 
 @ltc_scan_op.register_fake
-def _(
-    x: Tensor,
-    v0: Tensor,
-    dt: Tensor,
-    lengths: Tensor | None,
-    parameters: Sequence[Tensor],
-    graphs: Sequence[Tensor],
-    unfolds: int,
-    save: bool,
-    need_ddt: bool,
-    solver: str,
-) -> tuple[Tensor, Tensor, Tensor]:
-    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
-    backend = _backend_of(inputs, save)
-    check_inputs(inputs)
-    B, T, _ = x.shape
-    H = v0.shape[1]
+def _(*given: Any) -> tuple[Tensor, Tensor, Tensor]:
+    *inputs_given, graphs, unfolds, save, _, solver = given
+    inputs, backend = _checked(inputs_given, graphs, unfolds, solver, save)
+    x, (_, H) = inputs.x, inputs.v0.shape
     saved = backend.saved_like(inputs) if save else x.new_empty(0)
-    return x.new_empty(B, T, H), x.new_empty(B, H), saved
+    return x.new_empty(*x.shape[:2], H), x.new_empty(inputs.v0.shape), saved
 
 
 @torch.library.custom_op("liquidtime::ltc_scan_backward", mutates_args=())
@@ -151,32 +126,18 @@ def ltc_scan_backward_op(
     solver: str,
 ) -> list[Tensor]:
     """Run the scan backward: dx, dv0, ddt (empty where not asked for), then the parameters'."""
-    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
-    g = _run_backward(_backend_of(inputs, True), inputs, saved, dy, dvn, need_dx, need_ddt)
+    inputs, backend = _checked((x, v0, dt, lengths, parameters), graphs, unfolds, solver, True)
+    g = _run_backward(backend, inputs, saved, dy, dvn, need_dx, need_ddt)
     return [x.new_empty(0) if g.x is None else g.x, g.v0, x.new_empty(0) if g.dt is None else g.dt, *g.parameters]
 
 
 @ltc_scan_backward_op.register_fake
-def _(
-    dy: Tensor | None,
-    dvn: Tensor | None,
-    x: Tensor,
-    v0: Tensor,
-    dt: Tensor,
-    lengths: Tensor | None,
-    parameters: Sequence[Tensor],
-    graphs: Sequence[Tensor],
-    saved: Tensor,
-    unfolds: int,
-    need_dx: bool,
-    need_ddt: bool,
-    solver: str,
-) -> list[Tensor]:
-    inputs = _inputs(x, v0, dt, lengths, parameters, graphs, unfolds, solver)
-    _backend_of(inputs, True)
-    check_inputs(inputs)
-    shapes = [x.shape if need_dx else (0,), v0.shape, dt.shape if need_ddt else (0,)]
-    return [x.new_empty(shape) for shape in [*shapes, *(value.shape for value in parameters)]]
+def _(*given: Any) -> list[Tensor]:
+    _, _, *inputs_given, graphs, _, unfolds, need_dx, need_ddt, solver = given
+    (x, v0, dt, _, parameters, *_), _ = _checked(inputs_given, graphs, unfolds, solver, True)
+    nothing = x.new_empty(0)
+    likes = [x if need_dx else nothing, v0, dt if need_ddt else nothing, *parameters]
+    return [x.new_empty(like.shape) for like in likes]
 
 
 def _setup(ctx: Any, inputs: Any, output: Any) -> None:

@@ -221,13 +221,14 @@ def dense_addresses(names: Sequence[str], tensors: Sequence[Tensor], keep: list[
         ValueError: the memory of one does not hold all its numbers.
 
     """
-    pointers = [*map(_pointer, tensors)]
+    pointers, ends = [*map(_pointer, tensors)], [*map(_size, tensors)]
+    if any(map(_offset, tensors)):
+        ends = [tensor.nbytes + tensor.storage_offset() * tensor.element_size() for tensor in tensors]
     if (
         all(pointers)
         and all(map(_is_dense, tensors))
         and not any(map(_is_negated, tensors))
-        and not any(map(_offset, tensors))
-        and all(map(operator.ge, map(_stored, map(_storage, tensors)), map(_size, tensors)))
+        and all(map(operator.ge, map(_stored, map(_storage, tensors)), ends))
     ):
         keep += tensors
         return pointers
