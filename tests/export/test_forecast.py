@@ -192,7 +192,7 @@ def test_a_stack_is_refused_and_its_networks_are_exported_with_the_change(tmp_pa
 
     data = small_forecasts.swings(20, 0)
     model = small_forecasts.forecaster(data)
-    with pytest.raises(ValueError, match="--part networks"):
+    with pytest.raises(ValueError, match="part='networks'"):
         step_of(model)
     result = lt.export.onnx(model, tmp_path / "folder", data=data, part="networks")
     wanted = model.compare(data)["model"].mse, model.cfc_.compare(data)["model"].mse

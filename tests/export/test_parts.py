@@ -28,7 +28,7 @@ def test_a_stack_is_refused_with_its_parts_and_what_to_do(stack):
         step_of(model)
     text = str(refused.value)
     assert all(name in text for name in others)
-    assert "--part networks" in text
+    assert "part='networks'" in text
     assert f"{model.figures_['log_loss']:.4g} -> " in text
 
 

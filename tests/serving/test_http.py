@@ -177,6 +177,16 @@ def test_a_body_is_json_by_its_head_and_has_a_bound_also_in_chunks(service):
     assert service.request("GET", "/series/cut")[0] == 404
 
 
+def test_a_head_has_a_bound(service):
+    lines = b"".join(b"x-%d: %s\r\n" % (k, b"a" * 9000) for k in range(8))
+    for head in (lines + b"\r\n", b"x: " + b"a" * 70_000, lines):  # whole, one line without end, lines without end
+        with socket.create_connection(("127.0.0.1", service.port)) as raw:
+            raw.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n" + head)
+            assert raw.recv(1000).startswith(b"HTTP/1.1 400")
+    small = {f"x-{k}": "a" * 1000 for k in range(20)}
+    assert service.request("GET", "/health", headers=small)[0] == 200
+
+
 def test_other_paths_methods_and_queries(service):
     assert service.request("GET", "/nowhere")[1]["code"] == "unknown_path"
     assert service.request("GET", "/series/")[0] == 404

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,13 +79,18 @@ def export(
     from liquidtime import export as room
     from liquidtime.cli.model_files import labelled
     from liquidtime.cli.printing import Printer
+    from liquidtime.export.parts import StackRefused
     from liquidtime.scoring.model_files import columns_to_read, load, read_series
 
     measured = int8 or part is Part.NETWORKS
     _check(out, model, to, int8, measured, name, data, labels, target, force)
     printer = Printer(as_json)
     estimator, record = load(model)
-    room.step_of(estimator, part, memory=memory)  # refuses what cannot be exported before data is read
+    try:
+        room.step_of(estimator, part, memory=memory)  # refuses what cannot be exported before data is read
+    except StackRefused as refusal:
+        words = ["liquidtime", "export", model, *([data] if data else []), "--to", to, "--out", out]
+        raise ValueError(f"{refusal.reason} Run: {shlex.join(map(str, [*words, '--part', 'networks']))}") from None
     series = y = None
     if data is not None:
         columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)

@@ -52,6 +52,10 @@ def serve(
     part: Annotated[
         Part, typer.Option("--part", help="Of a stack: its networks alone, as its other parts read whole series.")
     ] = Part.ALL,
+    memory: Annotated[
+        int | None,
+        typer.Option("--memory", min=2, help="Of a forecaster: values per channel to remember.", show_default=False),
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", help="Name of the model in answers; its folder's if left out.")
     ] = None,
@@ -108,7 +112,7 @@ def serve(
         if file.is_dir():
             raise IsADirectoryError(f"--state {file} must be a file; it is a folder")
     with launch.listen(host, port) as listening:
-        folder = preparation.served_folder(model, preparation.cache_of(place), part)
+        folder = preparation.served_folder(model, preparation.cache_of(place), part, memory)
         settings = Settings(
             folder, place, name or model.resolve().name, keep, most_series, token=token,
             oldest=seconds, largest_body=size, only_local=not token and host in _LOCAL,
@@ -133,6 +137,8 @@ def _say(printer: Printer, settings: Settings, host: str, port: int) -> None:
     printer.line(f"serving {service.model.name} on http://{shown}:{port}")
     printer.line(f"  live series: http://{shown}:{port}/   operations: http://{shown}:{port}/docs")
     printer.line(f"  state in {kept}: {count:,} series of this model")
+    for fact, text in service.model.description.get("facts", {}).items():
+        printer.line(f"  {fact}: {text}")
     if others:
         printer.line(f"  {others:,} series of other models are there too; they are left as they are")
     if note:

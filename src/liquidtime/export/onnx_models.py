@@ -13,6 +13,7 @@ from liquidtime.export.forecast_step import ForecastStep
 from liquidtime.export.graphs import advance_graph, read_graph, step_graph
 from liquidtime.export.lanes import with_lanes
 from liquidtime.export.onnx_graph import Nodes, declared, model_of
+from liquidtime.export.shorten import shortened
 from liquidtime.export.step import Step
 from liquidtime.export.trace import Graph, Value
 
@@ -26,7 +27,7 @@ def step_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     observed, and `static` (B, F) likewise, where there are static features. Outputs `doubles_after`, `floats_after` and
     `prediction` (B, K).
     """
-    return _plain_model("step", with_lanes(step_graph(step), step.layout), metadata)
+    return _plain_model("step", shortened(with_lanes(step_graph(step), step.layout)), metadata)
 
 
 def forecast_model(step: ForecastStep, metadata: Mapping[str, str]) -> onnx.ModelProto:
@@ -36,7 +37,7 @@ def forecast_model(step: ForecastStep, metadata: Mapping[str, str]) -> onnx.Mode
     intervals, and `future` (B, K) the known channels at those times, NaN for those that stay as they are, where there
     are any. Output `prediction` (B, 3C): forecasts, lower and upper ends.
     """
-    return _plain_model("forecast", with_lanes(read_graph(step), step.layout), metadata)
+    return _plain_model("forecast", shortened(with_lanes(read_graph(step), step.layout)), metadata)
 
 
 def _plain_model(name: str, graph: Graph, metadata: Mapping[str, str]) -> onnx.ModelProto:
@@ -65,9 +66,10 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     Inputs `times` (B, T), `values` (B, T, C) with NaN for not observed, `lengths` (B,) samples of each series, of which
     those behind change nothing, and `static` (B, F) where there are static features. Output `prediction` (B, K). Of a
     forecaster also the inputs of `forecast_model`, and `origin` (B,), the zero of a series' clock in time units since
-    1970 or NaN, where it knows the calendar.
+    1970 or NaN, where it knows the calendar; and the outputs `doubles_after` and `floats_after`, the state after each
+    series, of which `forecast_model` answers any number of questions.
     """
-    advance, read = (with_lanes(graph, step.layout) for graph in (advance_graph(step), read_graph(step)))
+    advance, read = (shortened(with_lanes(graph, step.layout)) for graph in (advance_graph(step), read_graph(step)))
     inside = _live_step(advance)
     nodes = Nodes()
     B = nodes.add("Shape", ["lengths"])
@@ -86,7 +88,7 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     positions = nodes.add("Unsqueeze", [nodes.add("Range", [zero, T, one]), nodes.constant(np.array([0]))])
     ends = nodes.add("Unsqueeze", ["lengths", nodes.constant(np.array([1]))])
     live = nodes.add("Less", [positions, ends])  # (B, T)
-    after = ["doubles_end", "floats_end"]
+    after = ["doubles_after", "floats_after"]
     nodes.nodes.append(
         helper.make_node(
             "Scan", [*starts, "times", "values", live], after, body=inside, num_scan_inputs=3, scan_input_axes=[1, 1, 1]
@@ -109,7 +111,10 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
     inputs += [declared(name, read.inputs[name]) for name in asked]
     if isinstance(step, ForecastStep) and step.clock:
         inputs.append(helper.make_tensor_value_info("origin", TensorProto.DOUBLE, ["B"]))
-    return model_of("series", nodes, inputs, [declared("prediction", read.outputs["prediction"])], metadata)
+    outputs = [declared("prediction", read.outputs["prediction"])]
+    if isinstance(step, ForecastStep):
+        outputs += [declared(name, advance.outputs[name]) for name in after]
+    return model_of("series", nodes, inputs, outputs, metadata)
 
 
 def _dated(nodes: Nodes, step: Step) -> list[str]:
@@ -129,14 +134,14 @@ def _observed(nodes: Nodes, graph: Graph, names: tuple[str, str]) -> dict[str, s
     values, seen = names
     if graph.inputs[values].shape == (0,):
         return {values: "", seen: ""}
-    return {values: values, seen: nodes.add("Not", [nodes.add("IsNaN", [values])])}
+    return {values: values, seen: nodes.add("Equal", [values, values])}  # which NaN is not
 
 
 def _live_step(advance: Graph) -> onnx.GraphProto:
     """Return the step as the body of a `Scan`, in which a series that has ended stays as it is."""
     body = Nodes("body_")
     inputs = {"doubles": "body_doubles", "floats": "body_floats", "t": "body_t"}
-    inputs |= {"values": "body_values", "seen": body.add("Not", [body.add("IsNaN", ["body_values"])])}
+    inputs |= {"values": "body_values", "seen": body.add("Equal", ["body_values", "body_values"])}
     outputs = body.add_graph(advance, {name: inputs.get(name, "") for name in advance.inputs})
     here = body.add("Unsqueeze", ["body_live", body.constant(np.array([1]))])
     for name in STATE:

@@ -20,6 +20,18 @@ ALL, ALONE = PARTS = ("all", "networks")
 """What can be exported of a model."""
 
 
+class StackRefused(ValueError):
+    """A stack that was to be exported whole.
+
+    Args:
+        reason: why it cannot be, and what its networks alone are worth.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason} Pass part='networks' to export those.")
+        self.reason = reason
+
+
 def part_of_model(model: Any, part: str) -> Any:
     """Return the estimator to export.
 
@@ -28,7 +40,8 @@ def part_of_model(model: Any, part: str) -> Any:
         part: "all", or "networks" for those of a stack, which other models are anyway.
 
     Raises:
-        ValueError: no such part, or "all" of a stack with parts that read whole series; with the reason.
+        ValueError: no such part.
+        StackRefused: "all" of a stack with parts that read whole series; with the reason.
 
     """
     if part not in PARTS:
@@ -37,7 +50,7 @@ def part_of_model(model: Any, part: str) -> Any:
         return model
     if part == ALONE or _networks_only(model):
         return model.cfc_
-    raise ValueError(_refusal(model))
+    raise StackRefused(_refusal(model))
 
 
 def is_stack(model: Any) -> bool:
@@ -87,8 +100,8 @@ def _refusal(model: Any) -> str:
     else:
         reason = f"{' and '.join(others)} read{'s' if len(others) == 1 else ''} features of whole series"
     return (
-        f"this model is a stack ({', '.join(parts)}): {reason}, which a state of fixed size does not hold. Export its "
-        f"networks alone with --part networks (in Python part='networks'); {_out_of_fold(model)}."
+        f"this model is a stack ({', '.join(parts)}): {reason}, which a state of fixed size does not hold. Its "
+        f"networks can be exported alone; {_out_of_fold(model)}."
     )
 
 

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from liquidtime.serving.messages import Problem
 from liquidtime.serving.openapi import LONGEST_ID, PATTERN, openapi
-from liquidtime.serving.operations import OPERATIONS, Operation
+from liquidtime.serving.operations import Operation, operations_of
 from liquidtime.serving.pages import page
 from liquidtime.serving.refusal import Refused
 from liquidtime.serving.service import Service
@@ -52,9 +52,10 @@ class _Http:
         self._quick = ThreadPoolExecutor(service.settings.threads, "request")
         self._long = ThreadPoolExecutor(_LONG_THREADS, "long-request")
         by_path: dict[str, dict[str, Operation]] = {}
-        for operation in OPERATIONS:
+        operations = operations_of(service.model)
+        for operation in operations:
             by_path.setdefault(operation.path, {})[operation.method] = operation
-        document = msgspec.json.encode(openapi(OPERATIONS, service.model, bool(service.settings.token)))
+        document = msgspec.json.encode(openapi(operations, service.model, bool(service.settings.token)))
         routes = [self._route(path, list(methods), self._operations(methods)) for path, methods in by_path.items()]
         routes += [
             self._route("/metrics", ["GET"], self._metrics),

@@ -77,6 +77,26 @@ class Clock(NamedTuple):
         fraction = f".{rest:09d}".rstrip("0").rstrip(".")
         return f"{text}{fraction}{'Z' if self.kind == AWARE else ''}"
 
+    def tell_time(self, time: float, nanoseconds: int | None) -> Told:
+        """Return a time that the model has, as `tell` does.
+
+        Args:
+            time: as the model takes it.
+            nanoseconds: of one unit of the model's time; None where training had no unit.
+
+        Raises:
+            Refused: a time stamp outside the years that can be told.
+
+        """
+        if self.kind in (None, NUMBER):
+            return time
+        assert self.origin is not None
+        per_unit = 1 if self.kind == LARGE or nanoseconds is None else nanoseconds
+        ticks = self.origin + round(time * per_unit) if math.isfinite(time * per_unit) else _MOST + 1
+        if not _LEAST <= ticks <= _MOST:
+            raise Refused(422, "bad_time", "the times asked for must lie in 1678…2262, or fit in 64-bit numbers")
+        return self.tell(ticks)
+
 
 def _read(told: Told, large: bool) -> tuple[int, int | float]:
     if isinstance(told, str):

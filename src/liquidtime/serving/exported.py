@@ -9,7 +9,11 @@ from typing import Any
 
 FORMATS = (1,)
 FILES = ("step.onnx", "series.onnx", "model.json")
-_LARGEST = {"manifest.json": 1 << 16, "model.json": 1 << 26, "step.onnx": 1 << 31, "series.onnx": 1 << 31}
+FORECAST = "forecast.onnx"
+"""The third model of a forecaster."""
+_LARGEST = {"manifest.json": 1 << 16, "model.json": 1 << 26}
+_LARGEST_MODEL = 1 << 31
+TASKS = ("classification", "multi-label", "regression", "forecasting")
 
 
 def is_exported(folder: Path) -> bool:
@@ -26,7 +30,8 @@ def read_exported(folder: Path) -> dict[str, bytes]:
     """
     try:
         sealed = json.loads(_read(folder / "manifest.json"))["files"]
-        files = {name: _read(folder / name) for name in FILES}
+        names = (*FILES, FORECAST) if FORECAST in sealed else FILES
+        files = {name: _read(folder / name) for name in names}
         for name, content in files.items():
             if hashlib.sha256(content).hexdigest() != sealed[name]["sha256"]:
                 raise ValueError(f"{folder / name} has another sha256 than manifest.json says; export the model again")
@@ -54,7 +59,7 @@ def read_description(content: bytes, folder: Path) -> dict[str, Any]:
             raise ValueError(
                 f"{folder} was exported by an older version, which did not name the model; export it again"
             )
-        if described["task"] not in ("classification", "multi-label", "regression"):
+        if described["task"] not in TASKS:
             raise ValueError(f"{folder} holds a model for {described['task']}, which cannot be served")
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         raise ValueError(f"{folder / 'model.json'} does not describe a model: {error}") from error
@@ -72,7 +77,7 @@ def identity_of(described: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> bytes:
-    size, largest = path.stat().st_size, _LARGEST[path.name]
+    size, largest = path.stat().st_size, _LARGEST.get(path.name, _LARGEST_MODEL)
     if size > largest:
         raise ValueError(f"{path} has {size:,} bytes; at most {largest:,} are read")
     return path.read_bytes()

@@ -98,6 +98,8 @@ def run(settings: Settings, listening: socket.socket, workers: int, ready: Calla
     from uvicorn.config import STARTUP_FAILURE
     from uvicorn.supervisors import Multiprocess
 
+    from liquidtime.serving.connections import BoundedHttp
+
     config = uvicorn.Config(
         Application(settings),
         factory=True,
@@ -107,6 +109,7 @@ def run(settings: Settings, listening: socket.socket, workers: int, ready: Calla
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=BoundedHttp,
         ws="none",
         limit_concurrency=_AT_ONCE,
         timeout_graceful_shutdown=_SECONDS_TO_END,

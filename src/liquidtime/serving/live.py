@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from liquidtime.serving.clock import Clock
+from liquidtime.serving.forecasts import origin_of
 from liquidtime.serving.messages import Sample, Value
 from liquidtime.serving.model import Doubles, Floats, ServedModel
 from liquidtime.serving.record import FORMAT, Record, Taken, numbers
@@ -96,7 +97,10 @@ class _Series:
             if np.isnan(row).all():
                 self.repeated += 1
                 return
-        self._doubles, self._floats, prediction = self._model.step(self._doubles, self._floats, time, row, self._static)
+        doubles = self._doubles
+        if not self._newest and self._model.forecaster is not None:
+            doubles = self._model.forecaster.dated(doubles, origin_of(clock, self._model.nanoseconds))
+        self._doubles, self._floats, prediction = self._model.step(doubles, self._floats, time, row, self._static)
         self._clock = clock
         self._remember(ticks, time, row, prediction, open_step)
         self.taken += 1

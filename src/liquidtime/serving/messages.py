@@ -38,12 +38,35 @@ class Sample(Struct, forbid_unknown_fields=True, frozen=True):
     values: Values = {}
 
 
+class Question(Struct, forbid_unknown_fields=True, frozen=True):
+    """What is asked of a forecaster; without times or horizons, its own horizon in four equal parts."""
+
+    horizons: Annotated[
+        list[Annotated[float, Meta(ge=0.0)]] | None,
+        Meta(description="Times after the newest sample (of bins: its bin), in the model's unit of time."),
+    ] = None
+    times: Annotated[
+        list[Time] | None,
+        Meta(
+            description="Times to forecast, in place of horizons: of the kind of the series' times, from its newest on."
+        ),
+    ] = None
+    intervals: Annotated[
+        float, Meta(gt=0.0, le=0.99, description="Share of values that the intervals are to hold.")
+    ] = 0.9
+    known: Annotated[
+        dict[str, Value | list[Value]] | None,
+        Meta(description="Future of known channels: a number, or one for each time; those left out stay as they are."),
+    ] = None
+
+
 class NewSamples(Struct, forbid_unknown_fields=True, frozen=True):
     """Samples of one series in order of time: all are taken, or none."""
 
     samples: Annotated[list[Sample], Meta(min_length=1)]
     static: Static | None = None
     time_unit: Unit | None = None
+    forecast: Annotated[Question | None, Meta(description="Of forecasters: what the answer is to say.")] = None
 
 
 class WholeSeries(Struct, forbid_unknown_fields=True, frozen=True):
@@ -59,10 +82,20 @@ class PredictionRequest(Struct, forbid_unknown_fields=True, frozen=True):
 
     series: Annotated[list[WholeSeries], Meta(min_length=1)]
     time_unit: Unit | None = None
+    forecast: Annotated[Question | None, Meta(description="Of forecasters: what is asked of each series.")] = None
+
+
+class ForecastPoint(Struct, frozen=True):
+    """The forecast for one time, by channel."""
+
+    time: int | float | str
+    values: dict[str, float]
+    low: Annotated[dict[str, float], Meta(description="Lower ends of the intervals.")]
+    high: Annotated[dict[str, float], Meta(description="Upper ends of the intervals.")]
 
 
 class Prediction(Struct, frozen=True, omit_defaults=True):
-    """What the model says: the class or the labels with their probabilities, or the values of a regressor."""
+    """What the model says: the class or the labels with probabilities, the values of a regressor, or forecasts."""
 
     label: Annotated[int | float | str | bool | UnsetType, Meta(description="The class.")] = UNSET
     labels: Annotated[list[bool] | UnsetType, Meta(description="Of several labels: which the series has.")] = UNSET
@@ -70,6 +103,10 @@ class Prediction(Struct, frozen=True, omit_defaults=True):
         UNSET
     )
     values: Annotated[list[float] | UnsetType, Meta(description="Of a regressor, one for each target.")] = UNSET
+    forecast: Annotated[
+        list[ForecastPoint] | UnsetType, Meta(description="Of a forecaster, one for each time asked.")
+    ] = UNSET
+    note: Annotated[str | UnsetType, Meta(description="What the reader of the prediction should know.")] = UNSET
 
 
 class Point(Struct, frozen=True):
@@ -77,6 +114,13 @@ class Point(Struct, frozen=True):
 
     time: int | float | str
     prediction: Prediction
+
+
+class Observed(Struct, frozen=True):
+    """What was observed at a time, by channel."""
+
+    time: int | float | str
+    values: dict[str, float | str]
 
 
 class LiveAnswer(Struct, frozen=True):
@@ -101,6 +145,18 @@ class SeriesAnswer(Struct, frozen=True, omit_defaults=True):
     path: Annotated[
         list[Point] | UnsetType, Meta(description="The newest predictions, as many as the service keeps, oldest first.")
     ] = UNSET
+    samples: Annotated[
+        list[Observed] | UnsetType,
+        Meta(description="Of a forecaster: the newest samples, as many as the service keeps, oldest first."),
+    ] = UNSET
+
+
+class ForecastAnswer(Struct, frozen=True):
+    """What a forecaster says of a live series."""
+
+    id: str
+    time: Annotated[int | float | str, Meta(description="Of the newest sample.")]
+    prediction: Prediction
 
 
 class SeriesList(Struct, frozen=True):
@@ -134,7 +190,7 @@ class Health(Struct, frozen=True):
     version: str
 
 
-class ModelAnswer(Struct, frozen=True):
+class ModelAnswer(Struct, frozen=True, omit_defaults=True):
     """What the model takes and says."""
 
     name: str
@@ -146,6 +202,10 @@ class ModelAnswer(Struct, frozen=True):
     time_unit: str | None
     channels: list[dict[str, Any]]
     static: list[dict[str, Any]]
+    targets: Annotated[list[str] | UnsetType, Meta(description="Of a forecaster: the channels it forecasts.")] = UNSET
+    known_channels: Annotated[list[str] | UnsetType, Meta(description="Channels whose future can be given.")] = UNSET
+    horizon: Annotated[float | UnsetType, Meta(description="How far ahead it was trained to look.")] = UNSET
+    facts: Annotated[dict[str, str], Meta(description="What the model lacks of the one it was exported from.")] = {}
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnxruntime
 
 from liquidtime.errors import nearest
-from liquidtime.serving.exported import identity_of, read_description, read_exported
+from liquidtime.serving.exported import FORECAST, identity_of, read_description, read_exported
 from liquidtime.serving.messages import Prediction, Value
 from liquidtime.serving.refusal import Refused
 
@@ -25,7 +25,7 @@ _AT_ONCE, _MOST = 1 << 20, 1 << 26
 
 
 class Step(NamedTuple):
-    """Where a series stands after a sample: the two vectors of its state, and (K,) the prediction."""
+    """Where a series stands after a sample: the two vectors of its state, and (K,) the prediction, if it makes one."""
 
     doubles: Doubles
     floats: Floats
@@ -56,7 +56,12 @@ class ServedModel:
         self.channels, self.static = Columns(described["channels"]), Columns(described["static"])
         sizes = described["state"]
         self.start = (np.zeros(sizes["doubles"]), np.zeros(sizes["floats"], dtype=np.float32))
+        self.forecaster: Forecaster | None = None
         self._step, self._series = (_session(files[name], folder / name, described) for name in _MODELS)
+        if described["task"] == "forecasting":
+            if FORECAST not in files or "doubles_after" not in [each.name for each in self._series.get_outputs()]:
+                raise ValueError(f"{folder} was exported by an older version; export the model again to serve it")
+            self.forecaster = Forecaster(described, _session(files[FORECAST], folder / FORECAST, described))
 
     def step(self, doubles: Doubles, floats: Floats, t: float, row: Floats, static: Floats) -> Step:
         """Take one sample of one series.
@@ -73,9 +78,10 @@ class ServedModel:
 
         """
         feed = {"doubles": doubles[None], "floats": floats[None], "t": np.array([t]), "values": row[None]}
-        if len(static):
+        if len(static) and self.forecaster is None:
             feed["static"] = static[None]
-        after = Step(*(part[0] for part in self._step.run(None, feed)))
+        doubles_after, floats_after, *said = (part[0] for part in self._step.run(None, feed))
+        after = Step(doubles_after, floats_after, said[0] if said else _NOTHING)
         if not all(np.isfinite(part).all() for part in after):
             text = "the sample gives numbers that float32 cannot hold; check its time and values"
             raise Refused(422, "not_finite", text)
@@ -84,22 +90,50 @@ class ServedModel:
     def whole(self, series: Sequence[tuple[Doubles, Floats]], statics: Sequence[Floats]) -> Doubles:
         """Return (S, K) the predictions for whole series, each with its times (T,) and values (T, C)."""
         out = np.zeros((len(series), self.outputs))
-        C, start = max(1, len(self.channels)), 0
-        order = sorted(range(len(series)), key=lambda s: len(series[s][0]))
-        for k, s in enumerate(order):
-            longest = max(1, len(series[s][0]))
-            if longest * C > _MOST:
-                raise Refused(413, "too_long", f"a series may have {_MOST // C:,} samples; got {longest:,}", f"[{s}]")
-            last = k + 1 == len(order)
-            if last or (k + 2 - start) * max(1, len(series[order[k + 1]][0])) * C > _AT_ONCE:
-                rows = order[start : k + 1]
-                out[rows] = self._at_once([series[row] for row in rows], [statics[row] for row in rows])
-                start = k + 1
-        bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
-        if len(bad):
-            text = "the series gives numbers that float32 cannot hold; check its times and values"
-            raise Refused(422, "not_finite", text, f"[{bad[0]}]")
+        for rows in self.in_blocks([len(times) for times, _ in series]):
+            feed = self.padded([series[row] for row in rows], [statics[row] for row in rows])
+            out[rows] = np.asarray(self._series.run(["prediction"], feed)[0])
+        check_finite(out)
         return out
+
+    def states_after(
+        self, series: Sequence[tuple[Doubles, Floats]], statics: Sequence[Floats], origins: Doubles
+    ) -> tuple[Doubles, Floats]:
+        """Return (S, …) the states of a forecaster after whole series.
+
+        Args:
+            series: one block of `in_blocks`, each with its times (T,) and values (T, C).
+            statics: (F,) of each.
+            origins: (S,) the zeros of their clocks in time units since 1970, NaN where they are not dated.
+        """
+        assert self.forecaster is not None
+        feed, S = self.padded(list(series), list(statics)), len(series)
+        feed |= {"asked": np.zeros(S), "coverage": np.full(S, 0.9)}
+        if self.forecaster.calendar:
+            feed["origin"] = origins
+        if self.forecaster.known:
+            feed["future"] = np.full((S, len(self.forecaster.known)), np.nan, dtype=np.float32)
+        doubles, floats = self._series.run(["doubles_after", "floats_after"], feed)
+        return doubles, floats
+
+    def in_blocks(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Yield the positions of series that are read at once, those of similar length together.
+
+        Raises:
+            Refused: a series longer than any that is read.
+
+        """
+        C, start = max(1, len(self.channels)), 0
+        state = sum(map(len, self.start))
+        order = sorted(range(len(lengths)), key=lambda s: lengths[s])
+        for k, s in enumerate(order):
+            if max(1, lengths[s]) * C > _MOST:
+                text = f"a series may have {_MOST // C:,} samples; got {lengths[s]:,}"
+                raise Refused(413, "too_long", text, f"[{s}]")
+            last = k + 1 == len(order)
+            if last or (k + 2 - start) * max(state, lengths[order[k + 1]] * C) > _AT_ONCE:
+                yield order[start : k + 1]
+                start = k + 1
 
     def in_words(self, prediction: Doubles) -> Prediction:
         """Return (K,) numbers as an answer."""
@@ -119,7 +153,8 @@ class ServedModel:
             own = f"in {self.time_unit!r}" if self.time_unit else "without a unit"
             raise Refused(422, "other_unit", f"the model's times are {own}; got {unit!r}. Convert them.", "time_unit")
 
-    def _at_once(self, series: list[tuple[Doubles, Floats]], statics: list[Floats]) -> Doubles:
+    def padded(self, series: list[tuple[Doubles, Floats]], statics: list[Floats]) -> dict[str, Any]:
+        """Return whole series as the model takes them."""
         lengths = np.array([len(times) for times, _ in series], dtype=np.int64)
         B, T = len(series), max(1, int(lengths.max()))
         times, values = np.zeros((B, T)), np.full((B, T, len(self.channels)), np.nan, dtype=np.float32)
@@ -128,9 +163,93 @@ class ServedModel:
         feed = {"times": times, "values": values, "lengths": lengths}
         if len(self.static):
             feed["static"] = np.stack(statics)
-        return np.asarray(self._series.run(None, feed)[0])
+        return feed
 
 
+class Forecaster:
+    """What only forecasters have: answers for times that are asked, from the state of a series.
+
+    Args:
+        described: what model.json says.
+        session: of forecast.onnx.
+    """
+
+    def __init__(self, described: dict[str, Any], session: Any) -> None:
+        self._session, self._statics = session, bool(described["static"])
+        self.targets, self.known = list(described["targets"]), list(described["known_channels"])
+        names = [each["name"] for each in described["channels"]]
+        self.known_places = [names.index(name) for name in self.known]
+        self.horizon, self.calendar = float(described["horizon"]), bool(described["calendar"])
+        nanoseconds = described["nanoseconds_per_time_unit"]
+        self.nanoseconds = None if nanoseconds is None else round(nanoseconds)
+        self._fields = {field["name"]: int(field["start"]) for field in described["state"]["fields"]}
+
+    def dated(self, doubles: Doubles, origin: float) -> Doubles:
+        """Return the doubles of a state that knows the zero of its clock, where the model knows the calendar."""
+        if not self.calendar or math.isnan(origin):
+            return doubles
+        dated = doubles.copy()
+        dated[self._fields["origin"]], dated[self._fields["dated"]] = origin, 1.0
+        return dated
+
+    def now(self, doubles: Doubles) -> float:
+        """Return the time of the newest sample, of bins that of its bin, from which horizons count."""
+        return float(doubles[self._fields["scale 0: step"]])
+
+    def forgot(self, doubles: Doubles) -> bool:
+        """Return whether a series was denser than the model remembers."""
+        return bool(doubles[self._fields["recent: lost"]] > 0)
+
+    def answer(
+        self,
+        doubles: Doubles,
+        floats: Floats,
+        static: Floats,
+        rows: npt.NDArray[np.int64],
+        times: Doubles,
+        coverage: Doubles,
+        future: Floats,
+    ) -> Doubles:
+        """Return (N, 3C) forecasts, then the lower, then the upper ends of their intervals.
+
+        Args:
+            doubles: (S, …) of the states.
+            floats: (S, …) likewise.
+            static: (S, F).
+            rows: (N,) which state each question is about.
+            times: (N,) as the model takes them.
+            coverage: (N,) the share of values that intervals are to hold.
+            future: (N, K) known channels, NaN for those that stay as they are.
+
+        Raises:
+            Refused: forecasts that are not finite.
+
+        """
+        said = np.zeros((len(rows), 3 * len(self.targets)))
+        most = max(1, _AT_ONCE // max(1, doubles.shape[1] + floats.shape[1]))
+        for begin in range(0, len(rows), most):
+            own = slice(begin, begin + most)
+            feed = {"doubles": doubles[rows[own]], "floats": floats[rows[own]]}
+            feed |= {"asked": times[own], "coverage": coverage[own]}
+            if self.known:
+                feed["future"] = future[own]
+            if self._statics:
+                feed["static"] = static[rows[own]]
+            said[own] = self._session.run(None, feed)[0]
+        if not np.isfinite(said).all():
+            raise Refused(422, "not_finite", "the forecasts are no finite numbers; check times and values", "forecast")
+        return said
+
+
+def check_finite(predictions: Doubles) -> None:
+    """Refuse predictions (S, K) of which one is not finite."""
+    bad = np.flatnonzero(~np.isfinite(predictions).all(axis=1))
+    if len(bad):
+        text = "the series gives numbers that float32 cannot hold; check its times and values"
+        raise Refused(422, "not_finite", text, f"[{bad[0]}]")
+
+
+_NOTHING = np.zeros(0)
 _MODELS = ("step.onnx", "series.onnx")
 
 
@@ -158,6 +277,13 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def name_of(self, at: int, number: float) -> float | str:
+        """Return a value as it was told: a number, or the name of a category."""
+        categories = self.categories[at]
+        if categories is None:
+            return number
+        return str(categories[int(number)]) if number >= 0 else "another category"
 
     def row(self, values: Mapping[str, Value], place: str) -> Floats:
         """Return (n,) values in the order of the model, NaN for what is not there.

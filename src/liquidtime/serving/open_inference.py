@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from liquidtime._version import __version__
+from liquidtime.serving.clock import NAIVE, NUMBER, Clock
+from liquidtime.serving.forecasts import default_horizons
 from liquidtime.serving.messages import (
     InferenceAnswer,
     InferenceRequest,
     ModelFacts,
+    Question,
     ServerFacts,
     Tensor,
     TensorFacts,
 )
-from liquidtime.serving.model import Floats, ServedModel
+from liquidtime.serving.model import Doubles, Floats, ServedModel
 from liquidtime.serving.refusal import Refused
 from liquidtime.serving.service import Service
 
@@ -29,6 +32,8 @@ _TYPES = {
     "UINT8": np.int64, "UINT16": np.int64, "UINT32": np.int64,
 }  # fmt: skip
 _MOST = 1 << 26
+FORECASTS = ("forecast", "low", "high")
+"""Tensors (B, Q, C) of a forecaster: for each series and horizon the forecast, and the ends of its interval."""
 
 
 def server_facts() -> ServerFacts:
@@ -46,6 +51,12 @@ def model_facts(model: ServedModel) -> ModelFacts:
     ]
     if F:
         inputs.append(TensorFacts("static", "FP32", [-1, F]))
+    if model.forecaster is not None:
+        C = len(model.forecaster.targets)
+        inputs += [TensorFacts("horizons", "FP64", [-1]), TensorFacts("coverage", "FP64", [1])]
+        inputs += [TensorFacts("origin", "FP64", [-1])] if model.forecaster.calendar else []
+        outputs = [TensorFacts(name, "FP64", [-1, -1, C]) for name in FORECASTS]
+        return ModelFacts(model.name, [VERSION], "onnx_onnxruntime", inputs, outputs)
     outputs = [TensorFacts("prediction", "FP64", [-1, model.outputs])]
     if model.classes is not None:
         outputs.append(TensorFacts("label", "BYTES", [-1]))
@@ -84,12 +95,8 @@ def infer(service: Service, request: InferenceRequest) -> InferenceAnswer:
             arrays[name] = _array(request.inputs[k], known[name].shape)
         except Refused as refusal:
             raise refusal.within(f"inputs[{k}]") from None
-    predictions = _predict(service, arrays, places)
-    B, K = predictions.shape
-    outputs = {"prediction": Tensor("prediction", [B, K], "FP64", predictions.ravel().tolist())}
-    if model.classes is not None:
-        labels = [str(model.in_words(row).label) for row in predictions]
-        outputs["label"] = Tensor("label", [B], "BYTES", labels)
+    series, static = _series(service, arrays, places)
+    outputs = _forecasts(service, series, static, arrays) if model.forecaster else _outputs(service, series, static)
     wanted = list(outputs) if request.outputs is None else [each.name for each in request.outputs]
     for k, name in enumerate(wanted):
         if name not in outputs:
@@ -98,7 +105,56 @@ def infer(service: Service, request: InferenceRequest) -> InferenceAnswer:
     return InferenceAnswer(model.name, VERSION, [outputs[name] for name in wanted], id)
 
 
-def _predict(service: Service, arrays: dict[str, npt.NDArray[Any]], places: dict[str, int]) -> npt.NDArray[np.float64]:
+def _outputs(service: Service, series: Sequence[tuple[Doubles, Floats]], static: Floats) -> dict[str, Tensor]:
+    predictions = service.whole(series, list(static))
+    B, K = predictions.shape
+    outputs = {"prediction": Tensor("prediction", [B, K], "FP64", predictions.ravel().tolist())}
+    if service.model.classes is not None:
+        labels = [str(service.model.in_words(row).label) for row in predictions]
+        outputs["label"] = Tensor("label", [B], "BYTES", labels)
+    return outputs
+
+
+def _forecasts(
+    service: Service, series: Sequence[tuple[Doubles, Floats]], static: Floats, arrays: dict[str, npt.NDArray[Any]]
+) -> dict[str, Tensor]:
+    """Return (B, Q, C) forecasts and the ends of their intervals."""
+    model, B = service.model, len(series)
+    assert model.forecaster is not None
+    horizons = arrays.get("horizons", np.array(default_horizons(model.forecaster)))
+    (coverage,) = arrays.get("coverage", np.array([0.9]))
+    if not (np.isfinite(horizons) & (horizons >= 0)).all() or not 0.0 < coverage <= 0.99:
+        text = "`horizons` must be finite and at least 0, `coverage` over 0 and at most 0.99"
+        raise Refused(422, "bad_tensor", text, "inputs")
+    origins = arrays.get("origin", np.full(B, np.nan))
+    if len(origins) != B:
+        raise Refused(422, "bad_tensor", f"`origin` must have {B} numbers, one for each series", "inputs")
+    clocks = [_clock(origin, model.nanoseconds) for origin in origins.tolist()]
+    question = Question(horizons=horizons.tolist(), intervals=float(coverage))
+    said = service.whole_forecasts(series, list(static), clocks, question)
+    shape = [B, len(horizons), len(model.forecaster.targets)]
+    told: dict[str, list[float]] = {name: [] for name in FORECASTS}
+    for prediction in said:
+        assert not isinstance(prediction.forecast, UnsetType)
+        for point in prediction.forecast:
+            for name, numbers in zip(FORECASTS, (point.values, point.low, point.high), strict=True):
+                told[name] += numbers.values()
+    return {name: Tensor(name, shape, "FP64", told[name]) for name in FORECASTS}
+
+
+def _clock(origin: float, nanoseconds: int | None) -> Clock:
+    """Return the clock of a series whose zero is so many time units after 1970; NaN where it is not dated."""
+    if nanoseconds is None or np.isnan(origin):
+        return Clock(NUMBER)
+    if not abs(origin * nanoseconds) < 2**63:
+        raise Refused(422, "bad_tensor", "`origin` must lie in 1678…2262, in time units since 1970", "inputs")
+    return Clock(NAIVE, round(origin * nanoseconds))
+
+
+def _series(
+    service: Service, arrays: dict[str, npt.NDArray[Any]], places: dict[str, int]
+) -> tuple[list[tuple[Doubles, Floats]], Floats]:
+    """Return times (T,) and values (T, C) of each series, and (B, F) static features."""
     model, times, values = service.model, arrays["times"], arrays["values"]
     B, T = times.shape
 
@@ -121,7 +177,7 @@ def _predict(service: Service, arrays: dict[str, npt.NDArray[Any]], places: dict
             raise refuse("times", f"`times` of series {b} must be finite and in order")
         model.channels.check_rows(own_values, f"inputs[{places['values']}].data")
         series.append((own_times, own_values))
-    return service.whole(series, list(static))
+    return series, static
 
 
 def _array(tensor: Tensor, wanted: list[int]) -> npt.NDArray[Any]:
@@ -150,7 +206,7 @@ def _array(tensor: Tensor, wanted: list[int]) -> npt.NDArray[Any]:
     except OverflowError:
         raise Refused(422, "bad_tensor", "`data` must be numbers that float64 can hold", "data") from None
     with np.errstate(over="ignore"):
-        kind = np.float64 if tensor.name == "times" else np.float32
+        kind = np.float32 if tensor.name in ("values", "static") else np.float64
         return array.astype(kind).reshape(shape)
 
 

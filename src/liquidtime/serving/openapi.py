@@ -50,6 +50,7 @@ def openapi(operations: Sequence[Operation], model: ServedModel, token: bool) ->
     for name in ("NewSamples", "PredictionRequest"):
         unit = schemas[name]["properties"]["time_unit"]
         unit["anyOf"] = [{"type": "null"}] + ([{"const": model.time_unit}] if model.time_unit else [])
+    _of_forecasts(schemas, model)
     paths: dict[str, Any] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation, model, token)
@@ -66,6 +67,18 @@ def openapi(operations: Sequence[Operation], model: ServedModel, token: bool) ->
     if token:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     return document
+
+
+def _of_forecasts(schemas: dict[str, Any], model: ServedModel) -> None:
+    """Say what can be asked of a forecaster; of other models, that nothing can."""
+    if model.forecaster is None:
+        for name in ("NewSamples", "PredictionRequest"):
+            schemas[name]["properties"]["forecast"]["anyOf"] = [{"type": "null"}]
+        return
+    number = {"type": ["number", "null"], "minimum": -LARGEST_VALUE, "maximum": LARGEST_VALUE}
+    each = {"anyOf": [number, {"type": "array", "items": number}]}
+    known = {"type": "object", "properties": dict.fromkeys(model.forecaster.known, each), "additionalProperties": False}
+    schemas["Question"]["properties"]["known"]["anyOf"] = [{"type": "null"}, known]
 
 
 def _columns(columns: Columns) -> dict[str, Any]:

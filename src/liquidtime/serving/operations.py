@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from liquidtime.serving import messages as m
 from liquidtime.serving import open_inference as oip
+from liquidtime.serving.model import ServedModel
 from liquidtime.serving.service import Service
 
 
@@ -18,6 +19,32 @@ class ListQuery(Struct, frozen=True):
 
     limit: Annotated[int, Meta(ge=1, le=1000, description="Series in the answer.")] = 50
     path: Annotated[int, Meta(ge=0, le=1000, description="Points of the path of each.")] = 0
+
+
+_NUMBER = r"\d{1,12}(\.\d{1,12})?"
+
+
+class SeriesQuery(Struct, frozen=True):
+    """What is asked of a forecaster."""
+
+    horizons: Annotated[
+        str,
+        Meta(
+            pattern=rf"^({_NUMBER}(,{_NUMBER})*)?$",
+            max_length=10_000,
+            description="Of a forecaster: times after the newest sample, such as 1,6,24.",
+        ),
+    ] = ""
+    intervals: Annotated[
+        float, Meta(gt=0.0, le=0.99, description="Of a forecaster: share of values that the intervals are to hold.")
+    ] = 0.9
+
+    def question(self) -> m.Question | None:
+        """Return it as bodies hold it; None where nothing is asked."""
+        if not self.horizons and self.intervals == 0.9:
+            return None
+        horizons = [float(each) for each in self.horizons.split(",")] if self.horizons else None
+        return m.Question(horizons=horizons, intervals=self.intervals)
 
 
 @dataclass(frozen=True)
@@ -37,6 +64,7 @@ class Operation:
         open: whether it needs no token.
         long: whether it may take long, so that it must not keep others waiting.
         tag: of the group in the documentation.
+        forecasts: whether it is for forecasters alone.
     """
 
     name: str
@@ -51,6 +79,7 @@ class Operation:
     open: bool = False
     long: bool = False
     tag: str = "series"
+    forecasts: bool = False
 
 
 def _infer(service: Service, path: Mapping[str, str], body: m.InferenceRequest) -> m.InferenceAnswer:
@@ -84,8 +113,15 @@ OPERATIONS: tuple[Operation, ...] = (
         m.LiveAnswer, m.NewSamples, refusals=(*_CHANGED, 409, 429),
     ),
     Operation(
-        "get_series", "GET", "/series/{id}", lambda service, path, _: service.get(path["id"]),
-        "Return where a live series stands, with the path of its predictions.", m.SeriesAnswer, refusals=(404, 422),
+        "get_series", "GET", "/series/{id}", lambda service, path, query: service.get(path["id"], query.question()),
+        "Return where a live series stands, with the path of its predictions; of a forecaster with its samples.",
+        m.SeriesAnswer, query=SeriesQuery, refusals=(404, 413, 422),
+    ),
+    Operation(
+        "forecast_series", "POST", "/series/{id}/forecast",
+        lambda service, path, body: service.forecast(path["id"], body),
+        "Return forecasts of a live series for times or horizons, and for a future of its known channels.",
+        m.ForecastAnswer, m.Question, refusals=(404, *_CHANGED, 409), forecasts=True,
     ),
     Operation(
         "delete_series", "DELETE", "/series/{id}", lambda service, path, _: service.delete(path["id"]),
@@ -98,7 +134,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "predict", "POST", "/predict", lambda service, _, body: service.predict(body),
         "Return predictions for whole series, of which nothing is kept.",
-        m.Predictions, m.PredictionRequest, refusals=_CHANGED, long=True, tag="whole series",
+        m.Predictions, m.PredictionRequest, refusals=(*_CHANGED, 409), long=True, tag="whole series",
     ),
     Operation(
         "describe_model", "GET", "/model", lambda service, _, __: service.facts(),
@@ -141,3 +177,8 @@ OPERATIONS: tuple[Operation, ...] = (
         )
     ),
 )  # fmt: skip
+
+
+def operations_of(model: ServedModel) -> tuple[Operation, ...]:
+    """Return what can be asked of a model."""
+    return tuple(each for each in OPERATIONS if model.forecaster is not None or not each.forecasts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from liquidtime.serving.exported import is_exported, read_description, read_expo
 from liquidtime.serving.stores import sqlite_file
 
 _SEAL = "manifest.json"
+_CACHED = 2
+"""Raised when models of older caches are to be exported again."""
 
 
 def default_state() -> str:
@@ -32,13 +35,14 @@ def cache_of(state: str) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "liquidtime" / "served"
 
 
-def served_folder(model: Path, cache: Path, part: str = "all") -> Path:
+def served_folder(model: Path, cache: Path, part: str = "all", memory: int | None = None) -> Path:
     """Return the exported folder of a model: itself, or one in the cache, into which it is exported once.
 
     Args:
         model: a model folder, or a folder of `liquidtime export --to onnx`.
         cache: for what is exported here; made if needed.
         part: of a stack "networks", which can be exported alone.
+        memory: of a forecaster: values of each channel to remember; None: as many as usual.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -49,18 +53,21 @@ def served_folder(model: Path, cache: Path, part: str = "all") -> Path:
         siblings = [item.name for item in model.parent.iterdir() if item.is_dir()] if model.parent.is_dir() else []
         raise FileNotFoundError(f"there is no model folder {str(model)!r}{nearest(model.name, siblings)}")
     if is_exported(model):
-        if part != "all":
-            raise ValueError("--part is for a model folder; this one was exported already, with the part it has")
+        for option, other in (("--part", part != "all"), ("--memory", memory is not None)):
+            if other:
+                raise ValueError(f"{option} is for a model folder; this one was exported already, with what it has")
         return model
     seal = model / _SEAL
     if not seal.is_file() or not (model / "config.json").is_file():
         raise ValueError(f"{model} is neither a model folder nor one that `liquidtime export --to onnx` wrote")
     with open(seal, "rb") as file:
-        digest = hashlib.sha256(f"{__version__} {part} ".encode() + file.read(1 << 16)).hexdigest()[:32]
+        digest = hashlib.sha256(f"{__version__} {part} {memory} {_CACHED} ".encode() + file.read(1 << 16)).hexdigest()[
+            :32
+        ]
     exported = cache / digest
     if not _is_good(exported):
         cache.mkdir(parents=True, exist_ok=True)
-        _export(model, exported, part)
+        _export(model, exported, part, memory)
     return exported
 
 
@@ -73,15 +80,19 @@ def _is_good(exported: Path) -> bool:
     return True
 
 
-def _export(model: Path, exported: Path, part: str) -> None:
+def _export(model: Path, exported: Path, part: str, memory: int | None) -> None:
     """Export a model under a name of its own, then give it its place unless another process was faster."""
     with tempfile.TemporaryDirectory(prefix=".new-", dir=exported.parent) as own:
         words = ["export", str(model.absolute()), "--to", "onnx", "--out", str(Path(own) / "model"), "--part", part]
+        words += [] if memory is None else ["--memory", str(memory)]
         done = subprocess.run([sys.executable, "-m", "liquidtime", *words], capture_output=True, text=True)
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
             reason = lines[-1].removeprefix("error: ") if lines else done.stderr.strip()[-2000:]
-            raise ValueError(f"{model} cannot be served, because it cannot be exported: {reason}")
+            reason, _, instead = reason.partition(" Run: ")
+            if instead:
+                reason += f" Run: {shlex.join(['liquidtime', 'serve', str(model), '--part', 'networks'])}"
+            raise ValueError(f"{model} cannot be served: {reason}")
         with contextlib.suppress(OSError):  # another process has put the same there
             if exported.exists() and not _is_good(exported):
                 exported.rename(Path(own) / "damaged")

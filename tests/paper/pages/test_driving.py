@@ -12,6 +12,7 @@ from liquidtime.paper.runner.results import Key, write_result
 def loop(*counts):
     return {
         "kilometres": 0.5 * len(counts), "interventions": sum(counts), "lateral": 0.25, "variation": 1.5,
+        "per_kilometre": 2 * sum(counts) / len(counts),
         "tracks": {"seed": list(range(len(counts))), "kilometres": [0.5] * len(counts), "interventions": list(counts)},
     }  # fmt: skip
 
@@ -21,7 +22,7 @@ def put(out, model, seed, *counts, limit=None, stopped="finished"):
     figures = {
         "test": {"metric": "mse", "value": 0.002, "low": 0.001, "high": 0.003, "level": 0.95},
         "closed_loop": dict.fromkeys(CONDITIONS, loop(*counts)),
-        "teacher": loop(0, 0), "speed": 40.0, "metres": 500.0,
+        "teacher": loop(0, 0), "teacher_dropped": loop(1, 2), "speed": 40.0, "metres": 500.0,
     }  # fmt: skip
     write_result(key.file(out), {"key": vars(key), "figures": figures, "stopped": stopped, "weights": 230_828})
 
@@ -47,6 +48,7 @@ def test_table(tmp_path):
     assert lstm[3] == "0.00 (0.00…3.69)"
     assert lstm[8] == "over 5,000 m"
     assert "at 40 m/s" in text
+    assert "it has 3.00 interventions per kilometre" in text
 
 
 def test_interval_of_a_rate():

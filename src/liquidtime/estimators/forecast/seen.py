@@ -77,7 +77,7 @@ def known_from(
     """Return what maps Q times of one series to (1, Q, K) the known channels, as a caller gave them.
 
     Args:
-        given: a value, or one for each of the Q times, by channel; those left out stay as they are.
+        given: a value, or one for each of the Q times, by channel; those left out, and NaN, stay as they are.
         names: the K channels.
         Q: times.
         last: (K,) their newest values.
@@ -93,7 +93,7 @@ def known_from(
         row = np.asarray(values, dtype=np.float64)
         if row.shape not in ((), (Q,)) or np.isinf(row).any():
             raise ValueError(f"`known` must have a number, or one for each of {Q} times, for {name!r}; got {values!r}")
-        columns[name] = np.broadcast_to(row, (Q,))
+        columns[name] = np.where(np.isnan(row), columns[name], row)
     table = np.stack([columns[name] for name in names], axis=-1)[None] if names else np.zeros((1, Q, 0))
     return lambda times: table
 

@@ -29,7 +29,7 @@ GIVEN = {
 }
 NOISY = "trained with noise"
 ROWS = {
-    name: Row(DrivingModel(name, lane), GIVEN.get(name, SETTINGS), last_epoch=True)
+    name: Row(DrivingModel(name, lane, kept=name == "cfc"), GIVEN.get(name, SETTINGS), last_epoch=True)
     for name, lane in LANE_MODELS.items()
 } | {
     f"{name}_noise": Row(

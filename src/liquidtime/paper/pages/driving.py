@@ -24,14 +24,16 @@ HEADS = {
 LEGEND = """\
 Interventions per kilometre on test tracks that no network was trained on, the first {metres:.0f} m of each of
 {tracks}, at {speed:.0f} m/s; a car that leaves the road is put back to the centre line. Mean over n seeds, in brackets
-the 95 % interval over tracks and, where there are several, seeds; with no intervention at all, the exact upper bound if
-they fell independently along the road. *noise 0.35*: variance 0.35 added to pixels in 0…1; *+0.3*: brightness, cut at
+the 95 % interval over tracks and, where there are several, seeds; of one seed it says nothing about training again.
+With no intervention at all, its upper end is exact if they fall independently along the road.
+*noise 0.35*: variance 0.35 added to pixels in 0…1; *+0.3*: brightness, cut at
 1; *blur*: 1.5 pixels; *half dropped*: each frame is lost with probability 1/2, and the next one's interval is longer.
 *between*: metres driven for each intervention, over all conditions. *off centre*: mean distance from the centre line
 in metres, clean and in noise. *change*: Σ|Δ command| per second, clean and in noise. *error*: of the command
 on the teacher's own drives, mean squared, in thousandths. *attention*: correlation of the VisualBackprop maps in noise,
 and in winter colours, with those of clean pictures in summer colours (seed 0). The teacher, who knows the track, has
-{teacher} interventions, is {off:.2f} m off centre and changes its command by {change:.2f} per second."""
+{teacher} interventions, is {off:.2f} m off centre and changes its command by {change:.2f} per second; shown half of the
+moments only, so that its command holds as long as the networks', it has {held:.2f} interventions per kilometre."""
 
 
 def driving_rows(out: Path) -> list[dict[str, Any]]:
@@ -64,6 +66,7 @@ def driving_rows(out: Path) -> list[dict[str, Any]]:
                 "mse": [figure["test"]["value"] for figure in figures],
                 "attention": attention[0] if attention else None,
                 "teacher": figures[0]["teacher"],
+                "teacher_dropped": figures[0]["teacher_dropped"],
                 "speed": figures[0]["speed"],
                 "metres": figures[0]["metres"],
                 "diverged": sum(record["stopped"] == "diverged" for record in groups[name]),
@@ -123,6 +126,7 @@ def driving_markdown(out: Path) -> str:
         teacher=first["teacher"]["interventions"],
         off=first["teacher"]["lateral"],
         change=first["teacher"]["variation"],
+        held=first["teacher_dropped"]["per_kilometre"],
     )
     parts = [*lines, "", legend]
     for file, text in (("driving.png", "where the driving networks look"), ("driving-lap.gif", "a lap")):

@@ -34,6 +34,8 @@ TRACES = 300
 """Width of the neurons' traces, pixels."""
 PAST = 80
 """Frames of the camera in the traces."""
+NAMES = 52
+"""Width of the neurons' kinds beside their traces, pixels."""
 COLOURS = 48
 INTER, COMMAND, MOTOR = (78, 121, 167), (89, 161, 79), (225, 87, 89)
 
@@ -41,7 +43,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def draw_attention(canvas: Figure, out: Path) -> None:
-    """Draw the attention maps of all rows that have some, under the pictures.
+    """Draw the attention maps of all rows that have some, under the pictures; the canvas is made as high as they need.
 
     Raises:
         ValueError: there are none; the text says which command makes them.
@@ -53,6 +55,7 @@ def draw_attention(canvas: Figure, out: Path) -> None:
     if INPUT not in tiles:
         raise ValueError(f"{tiles_file(kept, INPUT)} is missing. Run: liquidtime paper run driving --model {LAP_ROW}")
     shown = len(tiles[INPUT][0])
+    canvas.set_figheight(0.4 + 0.75 * len(tiles))
     axes: Any = canvas.subplots(len(tiles), len(COLUMNS) * shown, squeeze=False)
     for line, (name, columns) in zip(axes, tiles.items(), strict=True):
         for column, pictures in enumerate(columns):
@@ -139,7 +142,9 @@ def _traces(neurons: npt.NDArray[np.float64], now: int, height: int) -> Bytes:
     N = neurons.shape[1]
     low, high = neurons.min(axis=0), neurons.max(axis=0)
     past = neurons[max(now - PAST + 1, 0) : now + 1]
-    x = TRACES - 8 - (TRACES - 16) * np.arange(len(past))[::-1] / (PAST - 1)
+    x = TRACES - 8 - (TRACES - 8 - NAMES) * np.arange(len(past))[::-1] / (PAST - 1)
+    for text, first, colour in (("motor", 0, MOTOR), ("command", 1, COMMAND), ("inter", 1 + (N - 1) // 3, INTER)):
+        pen.text((4, height * first / N + 2), text, fill=colour)
     for n in range(N):
         top = height * (n + 0.12) / N
         y = top + 0.76 * height / N * (1 - (past[:, n] - low[n]) / max(high[n] - low[n], 1e-9))

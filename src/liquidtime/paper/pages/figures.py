@@ -73,7 +73,7 @@ def attention_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
 
 def driving_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
     """Return the attention maps of the driving networks, in summer and winter, without and with noise."""
-    canvas = _canvas(11.0, 8.4)
+    canvas = _canvas(11.0, 1.0)
     draw_attention(canvas, out)
     return canvas
 

@@ -59,8 +59,13 @@ class SqliteStore(Store):
         self._all: list[sqlite3.Connection] = []
         self._waiting: list[_Write] = []
         self._lock, self._writing = threading.Lock(), threading.Lock()
-        with self._failing():
-            self._prepare(self._connection())
+        try:
+            with self._failing():
+                self._prepare(self._connection())
+        except StoreFailed as error:
+            if "not a database" in str(error):
+                raise ValueError(f"{path} is no SQLite database; choose another file for the state") from error
+            raise
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         tables = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -95,8 +100,6 @@ class SqliteStore(Store):
         try:
             yield
         except sqlite3.DatabaseError as error:
-            if "not a database" in str(error):
-                raise ValueError(f"{self._path} is no SQLite database; choose another file for the state") from error
             raise StoreFailed(f"the state in {self._path} cannot be used: {error}") from error
 
     def get(self, id: str) -> Stored | None:  # noqa: D102

@@ -14,8 +14,11 @@ The state's axis is padded to a power of two; what lies past an edge is loaded a
 
 from __future__ import annotations
 
-import triton
-import triton.language as tl
+try:
+    import triton
+    import triton.language as tl
+except ImportError as error:
+    raise ImportError("kernels for CUDA need Triton: pip install 'liquidtime[gpu]'") from error
 
 _WIDENED: tl.constexpr = tl.constexpr(bool(triton.knobs.runtime.interpret))
 """Triton's interpreter has no products of bf16, and cuts digits off instead of rounding: there it is done by hand."""

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import triton
-import triton.language as tl
 from torch import Tensor
 from torch.nn.functional import silu
 
@@ -18,6 +16,7 @@ from liquidtime.ops.cfc_scan.triton import kernels
 from liquidtime.ops.cfc_scan.triton.settings import ROWS, sizes_of
 
 _KERNELS: Any = kernels  # which Triton has wrapped
+triton, tl = _KERNELS.triton, _KERNELS.tl
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
     "silu": silu,

@@ -17,8 +17,8 @@ from liquidtime.paper.models.lane.likeness import likeness
 
 PLACES = 24
 """Pictures over which maps are compared, evenly along the first test tracks."""
-SHOWN = (5, 14)
-"""Those of them that are kept."""
+AHEAD = 25.0
+"""Metres over which a bend is measured: the pictures kept are those of the sharpest to the left and to the right."""
 INPUT = "input"
 
 
@@ -34,12 +34,11 @@ def keep_attention(name: str, convolutions: Convolutions, kept: Path, tracks: li
         tracks: seeds of the test tracks.
 
     """
-    pictures = []
+    pictures, shown = [], sharpest(tracks)
     for palette in ("summer", "winter"):
         images = scaled(torch.from_numpy(places(tracks, palette)))
         pictures += [images, corrupted(images, "noise")]
     maps = [visual_backprop(convolutions, standardised(images)) for images in pictures]
-    shown = list(SHOWN)
     save_tiles(tiles_file(kept, name), [part[shown] for part in maps])
     save_tiles(tiles_file(kept, INPUT), [part[shown].clamp(0, 1) for part in pictures])
     names = ("summer", "noise", "winter", "winter_noise")
@@ -53,11 +52,28 @@ def keep_attention(name: str, convolutions: Convolutions, kept: Path, tracks: li
 def places(tracks: list[int], palette: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Return pictures (PLACES, 3, h, w) from the centre line."""
     frames = []
-    for number in range(PLACES):
-        camera = camera_of(tracks[number % len(tracks)])
-        camera.car.put(camera.car.track.length * (0.1 + 0.8 * number / PLACES))
+    for track, along in _along(tracks):
+        camera = camera_of(track)
+        camera.car.put(along)
         frames.append(camera.frame(palette))
     return np.stack(frames)
+
+
+def sharpest(tracks: list[int]) -> list[int]:
+    """Return the places before the sharpest bends to the left and to the right."""
+    bends = []
+    for track, along in _along(tracks):
+        line = camera_of(track).car.track
+        turn = line.point(along + AHEAD)[1] - line.point(along)[1]
+        bends.append(np.arctan2(np.sin(turn), np.cos(turn)))
+    return [int(np.argmax(bends)), int(np.argmin(bends))]
+
+
+def _along(tracks: list[int]) -> list[tuple[int, float]]:
+    """Return the track of each place and the metres along it."""
+    chosen = [tracks[number % len(tracks)] for number in range(PLACES)]
+    lengths = [camera_of(track).car.track.length for track in chosen]
+    return [(chosen[n], lengths[n] * (0.1 + 0.8 * n / PLACES)) for n in range(PLACES)]
 
 
 def tiles_file(kept: Path, name: str) -> Path:

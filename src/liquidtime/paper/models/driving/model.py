@@ -37,6 +37,7 @@ class DrivingModel:
         name: of the row, in the names of kept files.
         lane: what stands behind the head.
         noise: whether half of the training batches are noisy.
+        kept: whether the weights of seed 0 are kept beside the results.
         metres: of each test track that are driven.
 
     """
@@ -44,6 +45,7 @@ class DrivingModel:
     name: str
     lane: LaneModel
     noise: bool = False
+    kept: bool = False
     metres: float = METRES
 
     @property
@@ -101,7 +103,8 @@ class DrivingModel:
         }
         if trial.kept is not None and trial.seed == 0:
             figures |= keep_attention(self.name, network.convolutions, trial.kept, tracks)
-            keep_network(network, network_file(trial.kept, self.name))
+            if self.kept:
+                keep_network(network, network_file(trial.kept, self.name))
         return Outcome(
             prediction=predict(network, trial.task, trial.split.test),
             weights=count_weights(network),
