@@ -38,7 +38,7 @@ Step = Callable[[], None]
 
 def timed_rows(experiment: Experiment) -> dict[str, Row]:
     """Return the rows that are trained batch by batch, and the ODE-RNN with the adaptive solver."""
-    trained = {name: row for name, row in experiment.rows.items() if row.average is None}
+    trained = {name: row for name, row in experiment.rows.items() if row.average is None and row.search is None}
     rows = {name: row for name, row in trained.items() if isinstance(row.model, NetworkModel)}
     if "ode_rnn" in rows:
         model = NetworkModel(

@@ -32,7 +32,7 @@ def test_list():
         assert f"{name}: {experiment.title}" in text
     listed = json.loads(call("list", "--json").output)
     assert set(listed) == set(EXPERIMENTS)
-    assert listed["physionet"]["models"]["boosting"] == "gradient boosting on summaries"
+    assert listed["physionet"]["models"]["boosting"].startswith("gradient boosting on summaries (tuned")
 
 
 def test_run_then_table(tmp_path):
@@ -52,6 +52,17 @@ def test_run_then_table(tmp_path):
     page = tmp_path / "RESULTS.md"
     call("table", "--all", "--out", out, "--page", page)
     assert "## Bit-stream XOR, event-based" in page.read_text()
+
+
+def test_tune(tmp_path):
+    out = tmp_path / "results"
+    text = call("tune", "xor", "--model", "lstm,gru", "--limit", 20, "--out", out).output
+    assert text.count("on validation") == 4
+    assert "gru: trial " in text
+    found = json.loads(call("tune", "xor", "--model", "gru", "--limit", 20, "--out", out, "--json").stdout)
+    assert [one["trial"] for one in found["gru"]["trials"]] == [0, 1]
+    assert found["gru"]["best"] in (0, 1)
+    assert "it has" in call("tune", "xor", "--model", "boosting", "--out", out, code=2).output
 
 
 def test_mistakes_end_with_2_and_a_line(tmp_path, monkeypatch):

@@ -65,7 +65,12 @@ def cheapened(experiment):
         name: dataclasses.replace(row, model=with_few_trees(row.model), settings=cheap(row.settings))
         for name, row in experiment.rows.items()
     }
-    return dataclasses.replace(experiment, load=load, rows=rows)
+    search = experiment.search
+    if search is not None:
+        fixed = {**search.fixed, "epochs": 1}
+        families = tuple(dataclasses.replace(one, fixed={**one.fixed, "epochs": 1}) for one in search.families)
+        search = dataclasses.replace(search, trials=2, fixed=fixed, families=families)
+    return dataclasses.replace(experiment, load=load, rows=rows, search=search)
 
 
 def with_few_trees(model):

@@ -76,6 +76,40 @@ def run_experiment(
         typer.echo(json.dumps([json.loads(path.read_text(encoding="utf-8")) for path in files], indent=1))
 
 
+@app.command("tune")
+@command
+def tune_models(
+    experiment: Annotated[str, typer.Argument(help="Name of the experiment, see `list`.")],
+    model: Annotated[list[str], typer.Option("--model", help="Model of its search; several with commas.")],
+    epochs: Annotated[int | None, typer.Option(help="Epochs, in place of the trials'.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="Largest number of sequences of each part.", min=1)] = None,
+    data_dir: DataDir = None,
+    out: Out = Path("results"),
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Try settings drawn at random on the validation part, as many for every model; MODEL_searched takes the best."""
+    from liquidtime.paper.runner import tune
+
+    found = {}
+    for name in listed(model):
+        records, best = tune(
+            experiment,
+            name,
+            epochs=epochs,
+            limit=limit,
+            data_dir=data_dir,
+            out=out,
+            log=lambda text: typer.echo(text, err=as_json),
+        )
+        found[name] = {"trials": records, "best": best["trial"]}
+        if not as_json:
+            settings = ", ".join(f"{field} {value}" for field, value in best["settings"].items())
+            typer.echo(f"{name}: trial {best['trial']}, {best['metric']} {best['validation']:.4g} ({settings})")
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+
+
 @app.command("table")
 @command
 def print_table(

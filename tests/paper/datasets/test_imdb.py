@@ -42,6 +42,15 @@ def test_padding_in_front_and_the_last_words(root):
     assert 1 in published.test.x
 
 
+def test_equidistant_times_go_from_a_to_b_within_each_review(root):
+    plain, spread = imdb(root, longest=8), imdb(root, longest=8, times=(0.5, 2.0))
+    assert torch.equal(plain.test.x, spread.test.x)
+    for n, ones, dt in zip(spread.test.lengths.tolist(), plain.test.dt, spread.test.dt, strict=True):
+        assert ones.tolist() == [1.0] * n + [0.0] * (len(dt) - n)
+        torch.testing.assert_close(dt[:n], torch.linspace(0.5, 2.0, n))
+        assert not dt[n:].any()
+
+
 def test_vocabulary_is_cut_and_comes_from_the_training_part_alone(root):
     small = imdb(root, vocabulary=5)
     assert small.train.x.unique().tolist() == [0, 1, 2, 3, 4]

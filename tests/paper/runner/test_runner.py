@@ -39,6 +39,8 @@ def root(tmp_path_factory):
 def test_smoke(name, protocol, root, tmp_path, small):
     experiment = EXPERIMENTS[name]
     for model, row in experiment.rows.items():
+        if row.search is not None:
+            continue  # tests/paper/runner/test_search.py
         if row.protocols and protocol not in row.protocols:
             with pytest.raises(ValueError, match="`protocol` must be one of"):
                 run(name, model, [4], protocol=protocol, data_dir=root, out=tmp_path)

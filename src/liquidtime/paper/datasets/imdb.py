@@ -13,6 +13,7 @@ from liquidtime._checks import check_rate, check_size
 from liquidtime.paper.datasets.files import locate
 from liquidtime.paper.datasets.prepare.imdb import ORIGIN
 from liquidtime.paper.datasets.sequences import Sequences, Split, check_protocol, draw_validation, rows_of
+from liquidtime.times import equidistant
 
 VOCABULARY, LONGEST, VALIDATION = 20_000, 200, 0.1
 BLOCKS = 50
@@ -29,11 +30,12 @@ def imdb(
     vocabulary: int = VOCABULARY,
     longest: int = LONGEST,
     validation: float = VALIDATION,
+    times: tuple[float, float] | None = None,
 ) -> Split:
     """Return reviews as sequences of word numbers with their sentiment.
 
     The last `longest` words of a review are kept. Number 0 is padding, 1 any other word, 2… the most frequent words of
-    the training part, `vocabulary` numbers in all. Time does not matter; dt is 1.
+    the training part, `vocabulary` numbers in all. Time does not matter; dt is 1, or what `times` says.
 
     |            | honest                                                     | published                          |
     |------------|------------------------------------------------------------|------------------------------------|
@@ -51,6 +53,8 @@ def imdb(
         vocabulary: word numbers there are, padding and unknown included.
         longest: T.
         validation: share of the training reviews that is held back under the honest protocol; 0 = none.
+        times: (a, b): dt of the words of a review goes from a to b at equal steps (`lt.equidistant`), the paper's rule
+            for data without time, of which its code has nothing; None: 1 for all.
 
     Returns:
         x (N, T) int64, y (N,) 0 or 1; ids count the reviews, those of the test after those of training.
@@ -77,7 +81,7 @@ def imdb(
     words = most_frequent(split_words(train["text"]), vocabulary - FIRST_WORD)
 
     def part(table: pl.DataFrame) -> Sequences:
-        return _sequences(table, words, longest, front)
+        return _sequences(table, words, longest, front, times)
 
     return Split(part(train), None if held is None else part(held), part(test))
 
@@ -103,7 +107,9 @@ def most_frequent(texts: pl.Series, count: int) -> list[str]:
     return ranked["word"].head(count).to_list()
 
 
-def _sequences(table: pl.DataFrame, words: list[str], longest: int, front: bool) -> Sequences:
+def _sequences(
+    table: pl.DataFrame, words: list[str], longest: int, front: bool, times: tuple[float, float] | None
+) -> Sequences:
     texts = split_words(table["text"]).list.tail(longest)
     lengths = texts.list.len().to_numpy().astype(np.int64)
     flat = texts.explode().drop_nulls()
@@ -115,6 +121,9 @@ def _sequences(table: pl.DataFrame, words: list[str], longest: int, front: bool)
     if front:
         lengths = np.full_like(lengths, longest)
     dt = (k < lengths[:, None]).astype(np.float32)
+    if times is not None:
+        for n in np.unique(lengths):
+            dt[lengths == n, :n] = equidistant(int(n), *times).numpy()
     whole = Sequences(
         torch.from_numpy(x),
         torch.from_numpy(dt),

@@ -12,9 +12,11 @@ import torch
 from liquidtime._checks import check_choice, check_size
 from liquidtime.paper.datasets import Split
 from liquidtime.paper.experiments.published import PaperRow
+from liquidtime.paper.experiments.search import Search
 from liquidtime.paper.fitting import Outcome, Settings, Task, Trial
 
 HONEST = "honest"
+SEARCHED = "searched"
 OTHER_FORM = "The quoted figure is of another form of this network; see the row `as in the quoted code`."
 UNSAID = "The paper does not print its settings for this model, and ours were not searched for."
 
@@ -40,7 +42,7 @@ class Row:
 
     Attributes:
         model: what is trained.
-        settings: how; None for a model that has its own, and for an average.
+        settings: how; None for a model that has its own, for an average, and where a search finds them.
         note: what a reader of the table should know, e.g. where the settings are from.
         label: behind the model's title, where a model has several rows.
         options: what `load` is given besides the protocol's, e.g. another scaling.
@@ -48,6 +50,7 @@ class Row:
         why: what is known of a difference from the paper's figure.
         last_epoch: report the last epoch under the honest protocol too, e.g. where no validation part is loaded.
         average: (row, n): nothing is trained; seed s is the mean prediction of that row's seeds n·s … n·s + n - 1.
+        search: name of the row whose best trial in the experiment's search has the settings; see `Search`.
 
     """
 
@@ -60,6 +63,7 @@ class Row:
     why: str = ""
     last_epoch: bool = False
     average: tuple[str, int] | None = None
+    search: str | None = None
 
     @property
     def title(self) -> str:
@@ -80,6 +84,7 @@ class Experiment:
         rows: by name on the command line.
         published: the paper's table.
         digits: behind the point, in tables.
+        search: for settings on its validation part; `with_searched` adds the rows that take them.
 
     """
 
@@ -91,6 +96,7 @@ class Experiment:
     rows: Mapping[str, Row]
     published: tuple[PaperRow, ...]
     digits: int = 3
+    search: Search | None = None
 
     def data(
         self, protocol: str, data_dir: str | Path | None = None, limit: int | None = None, **options: Any
@@ -120,3 +126,12 @@ class Experiment:
         """Return the row of a name."""
         check_choice("model", name, self.rows)
         return self.rows[name]
+
+
+def with_searched(rows: Mapping[str, Row], search: Search) -> dict[str, Row]:
+    """Return rows with one more for each model of a search: the same model with the settings of its best trial."""
+    more = {
+        f"{name}_searched": Row(rows[name].model, None, search.note(), SEARCHED, rows[name].options, search=name)
+        for name in search.rows
+    }
+    return {**rows, **more}

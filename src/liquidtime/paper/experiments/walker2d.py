@@ -6,7 +6,8 @@ import dataclasses
 
 from liquidtime.paper.datasets import walker2d
 from liquidtime.paper.experiments import printed, published
-from liquidtime.paper.experiments.experiment import OTHER_FORM, UNSAID, Experiment, Row
+from liquidtime.paper.experiments.experiment import OTHER_FORM, UNSAID, Experiment, Row, with_searched
+from liquidtime.paper.experiments.search import Family, Search
 from liquidtime.paper.fitting import TENSORFLOW, Settings, Task
 from liquidtime.paper.models import MODELS
 
@@ -65,7 +66,7 @@ PENALTY = (
 )
 SHORT_LTC = "A short budget; see the row `settings of its code`."
 SAME = "64 units as in the quoted work, 15 epochs, rate down to 0; no search"
-ROWS = {
+NAMED = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
     "no_gate": Row(MODELS["no_gate"], PRINTED["no_gate"], why=PENALTY),
@@ -102,6 +103,23 @@ ROWS = {
         MODELS["transformer"], GENTLE, f"2 layers, 4 heads, {SAME}, but a tenth of the rate", why=UNSAID
     ),
 }
+CLOSED_FORM = ("cf_s", "no_gate", "cfc", "mm_rnn")
+SEARCH = Search(
+    rows=(*CLOSED_FORM, "ltc", "lstm", "gru", *OTHERS, "transformer"),
+    trials=6,
+    space={
+        "base_lr": (0.001, 0.002, 0.005, 0.01, 0.02),
+        "batch_size": (64, 128),
+        "hidden_size": (64, 128),
+        "clipnorm": (1.0, 10.0),
+    },
+    fixed={"optimizer": "adam", "epochs": 40, "schedule": "cosine", "decay_lr": None, "weight_decay": 0.0},
+    families=(
+        Family(CLOSED_FORM, {"backbone_layers": (1, 2), "backbone_dr": (0.0, 0.1, 0.2)}),
+        Family(("cornn", "ct_gru", "lipschitz_rnn", "phased_lstm"), {"sample_interval": (0.05, 0.1, 0.3, 1.0)}),
+    ),
+)
+ROWS = with_searched(NAMED, SEARCH)
 
 WALKER2D = Experiment(
     "walker2d",
@@ -111,4 +129,5 @@ WALKER2D = Experiment(
     {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}},
     ROWS,
     published.WALKER2D,
+    search=SEARCH,
 )

@@ -10,7 +10,8 @@ from typing import Any
 
 from liquidtime.paper.datasets import Split, xor_split
 from liquidtime.paper.experiments import printed, published
-from liquidtime.paper.experiments.experiment import OTHER_FORM, UNSAID, Experiment, Row
+from liquidtime.paper.experiments.experiment import OTHER_FORM, UNSAID, Experiment, Row, with_searched
+from liquidtime.paper.experiments.search import Family, Search
 from liquidtime.paper.fitting import TENSORFLOW, Settings, Task
 from liquidtime.paper.models import MODELS
 
@@ -183,7 +184,34 @@ def rows(streams: Streams) -> dict[str, Row]:
     return {name: dataclasses.replace(row, why=why.get(name, "")) for name, row in table.items()}
 
 
-ROWS, DENSE_ROWS = rows(EVENT), rows(EQUIDISTANT)
+SEARCHED = ("cf_s", "no_gate", "cfc", "mm_rnn", "ltc", "lstm", "gru", *OTHERS, *SCALED, "transformer")
+CLOSED_FORM = ("cf_s", "no_gate", "cfc", "mm_rnn")
+SEARCH = Search(
+    rows=SEARCHED,
+    trials=6,
+    space={
+        "base_lr": (0.0005, 0.001, 0.002, 0.005, 0.01),
+        "batch_size": (64, 128),
+        "hidden_size": (64, 128),
+        "clipnorm": (1.0, 10.0),
+        "time_scale": (8.0, 32.0),
+    },
+    fixed={
+        "optimizer": "adam",
+        "epochs": 15,
+        "growing_epochs": 4,
+        "like_lengths": True,
+        "schedule": "cosine",
+        "decay_lr": None,
+        "weight_decay": 0.0,
+    },
+    families=(
+        Family(CLOSED_FORM, {"backbone_layers": (1, 2), "backbone_dr": (0.0, 0.1)}),
+        Family(("no_gate", "cfc", "mm_rnn"), {"switch_times": (None, (1.0, 17.0))}),
+        Family(SCALED, {"sample_interval": (0.05, 0.1, 0.3, 1.0)}),
+    ),
+)
+ROWS, DENSE_ROWS = with_searched(rows(EVENT), SEARCH), with_searched(rows(EQUIDISTANT), SEARCH)
 PROTOCOLS = {"honest": {"protocol": "honest"}, "published": {"protocol": "published"}}
 TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, least_rate=5e-5)
 
@@ -198,7 +226,25 @@ def load_dense(data_dir: str | Path | None = None, **options: Any) -> Split:
     return xor_split(encoding="dense", **options)
 
 
-XOR = Experiment("xor", "Bit-stream XOR, event-based", TASK, load_event, PROTOCOLS, ROWS, published.XOR_EVENT, digits=2)
+XOR = Experiment(
+    "xor",
+    "Bit-stream XOR, event-based",
+    TASK,
+    load_event,
+    PROTOCOLS,
+    ROWS,
+    published.XOR_EVENT,
+    digits=2,
+    search=SEARCH,
+)
 XOR_DENSE = Experiment(
-    "xor-dense", "Bit-stream XOR, equidistant", TASK, load_dense, PROTOCOLS, DENSE_ROWS, published.XOR_DENSE, digits=2
+    "xor-dense",
+    "Bit-stream XOR, equidistant",
+    TASK,
+    load_dense,
+    PROTOCOLS,
+    DENSE_ROWS,
+    published.XOR_DENSE,
+    digits=2,
+    search=SEARCH,
 )

@@ -36,6 +36,7 @@ class Settings:
         like_lengths: whether sequences of like length share a batch; None = drawn at random, as in the paper's code.
         unfolds: solver steps per sample of a liquid network; None = the cell's own number.
         sample_interval: time between regular samples, in which the time scales of a network's source are counted.
+        centred: whether images' features reach the network without their mean over the training part.
 
     """
 
@@ -63,6 +64,7 @@ class Settings:
     like_lengths: bool | None = None
     unfolds: int | None = None
     sample_interval: float | None = None
+    centred: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, by name."""

@@ -22,7 +22,9 @@ Ours: mean ± standard deviation (of the sample) over n seeds, on the test part.
 bootstrap intervals over test sequences (runs since 2026-11-18: over rollouts or drives where sequences are windows of
 them, and exact where every answer is right), averaged over the seeds. Paper: as printed, deviations with ddof 0 over
 5 runs; in italics where the paper quotes another work. `honest`: the epoch is chosen on a validation part, or none is
-chosen; rows that say "tuned, also on these test stays" have settings that were chosen on the test part too. Runs
+chosen; rows that say "tuned, also on these test stays" have settings that were chosen on the test part too, and rows
+with "epochs of the paper" a number of epochs that the paper chose on test data. Searched: settings of the best of a
+number of trials on validation data, the same number for every model searched (`liquidtime paper tune`). Runs
 since that date also record the metric on test sequences that do not occur in training (docs/deviations.md).
 `published`: the last epoch, as in the paper's code. Remarks count the seeds that ended before the last epoch of their
 settings: `early` for want of a better validation, `target` by a perfect one, `spent` when an exponentially falling

@@ -23,6 +23,7 @@ from liquidtime.paper.experiments.experiment import HONEST
 from liquidtime.paper.fitting import Outcome, Trial
 from liquidtime.paper.runner.results import Key, surroundings, write_prediction, write_result
 from liquidtime.paper.runner.scoring import reported
+from liquidtime.paper.runner.search import best, chosen_settings, searched, trials_of
 from liquidtime.training import read_log
 from liquidtime.training.run_folder import clear_run
 
@@ -95,15 +96,56 @@ def run(
     return [key.file(home) for key in keys]
 
 
+def tune(
+    experiment: str,
+    model: str,
+    *,
+    epochs: int | None = None,
+    limit: int | None = None,
+    data_dir: str | Path | None = None,
+    out: str | Path = "results",
+    progress: bool | None = None,
+    log: Callable[[str], None] = lambda text: None,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Run the trials of a model in an experiment's search on its validation part; return them and the best.
+
+    Trials that have a file are not run again. The row `MODEL_searched` takes the settings of the best.
+
+    Args:
+        experiment: name in `EXPERIMENTS`.
+        model: name of a row that the search has.
+        epochs: number of epochs, in place of the trials'.
+        limit: largest number of sequences of each part, the first ones, to try things out.
+        data_dir: a folder with the data, see `liquidtime.paper.datasets`.
+        out: where trials go, under its `search/`.
+        progress: show a progress line of each trial; None = only on a terminal.
+        log: called with one line per trial.
+
+    """
+    check_choice("experiment", experiment, EXPERIMENTS)
+    chosen = EXPERIMENTS[experiment]
+    searched(chosen, model)
+    row = chosen.row(model)
+    for name, value in (("epochs", epochs), ("limit", limit)):
+        if value is not None:
+            check_size(name, value)
+    split = _data(experiment, HONEST, _text(data_dir), limit, tuple(sorted(row.options.items())))
+    records = trials_of(Key(experiment, model, HONEST, 0, epochs, limit), split, Path(out), progress, log)
+    return records, best(chosen, records)
+
+
 def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, progress: bool | None) -> str:
     """Run one seed, write its result, and return a line about it."""
     experiment = EXPERIMENTS[key.experiment]
     row = experiment.row(key.model)
-    settings = row.settings
+    split = _data(key.experiment, key.protocol, _text(data_dir), key.limit, tuple(sorted(row.options.items())))
+    settings, origin = row.settings, {}
+    if row.search is not None:
+        honest = _data(key.experiment, HONEST, _text(data_dir), key.limit, tuple(sorted(row.options.items())))
+        settings, number = chosen_settings(dataclasses.replace(key, model=row.search), honest, out, progress)
+        origin = {"search": {"model": row.search, "trial": number}}
     if settings is not None and key.epochs is not None:
         settings = dataclasses.replace(settings, epochs=key.epochs)
-    root = None if data_dir is None else str(data_dir)
-    split = _data(key.experiment, key.protocol, root, key.limit, tuple(sorted(row.options.items())))
     folder = key.folder(out)
     if row.average is not None:
         outcome = _averaged(key, row.average, data_dir, out, together, progress)
@@ -130,6 +172,7 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
         "title": row.title,
         "note": row.note,
         "settings": None if settings is None else settings.to_dict(),
+        **origin,
         "train_settings": outcome.train_settings,
         "data": {**experiment.protocols[key.protocol], **row.options},
         "sizes": {name: len(part) for name, part in split.parts().items()},
@@ -193,6 +236,10 @@ def _data(
 ) -> Split:
     """Seeds of one process share their data."""
     return EXPERIMENTS[experiment].data(protocol, data_dir, limit, **dict(options))
+
+
+def _text(data_dir: str | Path | None) -> str | None:
+    return None if data_dir is None else str(data_dir)
 
 
 def _one_thread() -> None:

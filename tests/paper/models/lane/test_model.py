@@ -124,6 +124,23 @@ def test_the_state_is_carried_along_the_run(name, split):
     torch.testing.assert_close(commands["blur"][0], torch.stack(steps), atol=1e-5, rtol=1e-4)
 
 
+def test_centred_features_have_the_mean_of_the_training_part_alone(split, run):
+    row = ROWS["cfc_centred"]
+    head = shared_head(split, run.kept, run.folder)
+    features = features_of(split, head)
+    driver = row.model.driver(row.settings, 0, features.train)
+    mean = torch.cat([drive.features for drive in features.train]).mean(0)
+    assert torch.equal(driver.centre, mean)
+    plain = LANE_MODELS["cfc"].driver(dataclasses.replace(row.settings, centred=None), 0)
+    assert plain.centre is None
+    batch = windows(features.test, 4, 4)
+    moved = dataclasses.replace(batch, x=batch.x + mean)
+    torch.testing.assert_close(driver(moved), plain(batch))
+    assert count_weights(driver) == count_weights(plain)
+    with pytest.raises(ValueError, match="`known` must be given"):
+        row.model.driver(row.settings, 0)
+
+
 def test_figures_by_hand():
     dt, y = torch.tensor([0.0, 0.5, 1.5]), torch.tensor([[0.0], [1.0], [0.0]])
     runs = [Drive(7, torch.zeros(3, 1), torch.zeros(3, 1), dt, y)]

@@ -41,18 +41,23 @@ class Driver(nn.Module):
 
     Args:
         network: a layer of `liquidtime`, (x, dt, lengths) -> (B, T, 1) and a state; or a network of single images.
+        centre: (D,) what is taken from every image's features first; None takes nothing.
 
     """
 
-    def __init__(self, network: nn.Module) -> None:
+    centre: Tensor | None
+
+    def __init__(self, network: nn.Module, centre: Tensor | None = None) -> None:
         super().__init__()
         self.network = network
+        self.register_buffer("centre", centre)
 
     def forward(self, batch: Sequences) -> Tensor:
         """Map sequences of features (B, T, ·) to steering (B, T, 1)."""
+        x = batch.x if self.centre is None else batch.x - self.centre
         if isinstance(self.network, nn.Sequential):
-            return cast(Tensor, self.network(batch.x))
-        y: Tensor = self.network(batch.x, dt=batch.dt, lengths=batch.lengths)[0]
+            return cast(Tensor, self.network(x))
+        y: Tensor = self.network(x, dt=batch.dt, lengths=batch.lengths)[0]
         return y
 
 
@@ -79,10 +84,22 @@ class LaneModel:
     joint: bool = False
     kept: bool = False
 
-    def driver(self, settings: Settings, seed: int) -> Driver:
-        """Return the network behind the head, its weights drawn from the seed."""
+    def driver(self, settings: Settings, seed: int, known: list[Drive] | None = None) -> Driver:
+        """Return the network behind the head, its weights drawn from the seed.
+
+        Args:
+            settings: of the row.
+            seed: of the run.
+            known: runs of the training part, whose mean features are taken away where the settings say so.
+
+        """
+        centre = None
+        if settings.centred:
+            if known is None:
+                raise ValueError("`known` must be given where features are centred: their mean is that of its images.")
+            centre = torch.cat([run.flat if self.flat else run.features for run in known]).mean(0)
         with isolated_rng(seed):
-            return Driver(self.make(settings))
+            return Driver(self.make(settings), centre)
 
     def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
         """Train on the features of the frozen head, then, if asked, on the images; judge along the whole test run."""
@@ -90,7 +107,7 @@ class LaneModel:
             raise ValueError(f"`settings` must be given for {self.title}; it has none of its own.")
         head = shared_head(trial.split, trial.kept, trial.folder, trial.progress)
         features = features_of(trial.split, head)
-        driver = self.driver(settings, trial.seed)
+        driver = self.driver(settings, trial.seed, features.train)
         loop = train_settings(settings, trial.task, trial.seed, penalised=False)
         loop = dataclasses.replace(loop, patience=trial.task.patience)
         T = trial.split.test.dt.shape[1]

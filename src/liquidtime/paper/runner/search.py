@@ -1,0 +1,163 @@
+"""Runs the trials of a search, one file each, and takes the settings of the best on the validation part."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from liquidtime.paper.datasets import Split
+from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.experiments.experiment import HONEST, Experiment
+from liquidtime.paper.experiments.search import Search
+from liquidtime.paper.fitting import Settings, Trial
+from liquidtime.paper.runner.results import Key, surroundings, write_result
+from liquidtime.training import METRICS
+from liquidtime.training.run_folder import clear_run
+
+FOLDER = "search"
+
+
+@dataclass(frozen=True)
+class TrialKey:
+    """What names a trial: the run whose settings are searched for, and a number from 0."""
+
+    run: Key
+    number: int
+
+    def stem(self) -> str:
+        """Return the name of the trial's file and folder."""
+        changed = f"-{self.run.changed()}" if self.run.changed() else ""
+        return f"{self.run.model}{changed}-trial{self.number}"
+
+    def file(self, out: Path) -> Path:
+        """Return where the result of the trial is."""
+        return out / FOLDER / self.run.experiment / f"{self.stem()}.json"
+
+    def folder(self, out: Path) -> Path:
+        """Return where checkpoints are while the trial is under way."""
+        return out / "runs" / FOLDER / self.run.experiment / self.stem()
+
+
+def trials_of(
+    key: Key,
+    split: Split,
+    out: Path,
+    progress: bool | None = None,
+    log: Callable[[str], None] = lambda text: None,
+) -> list[dict[str, Any]]:
+    """Return the trials of a row, by number; those without a file are run, interrupted ones resumed.
+
+    Args:
+        key: a run of the row whose settings are searched for; its seed does not matter.
+        split: the data of the honest protocol. The test part does not take part: the validation part stands in its
+            place.
+        out: folder of the result files.
+        progress: show a progress line.
+        log: called with one line per trial.
+
+    """
+    experiment = EXPERIMENTS[key.experiment]
+    search = searched(experiment, key.model)
+    start = experiment.row(key.model).settings
+    if start is None:
+        raise ValueError(f"{key.model} of {key.experiment} has no settings to search for.")
+    if split.validation is None:
+        raise ValueError("trials are compared on a validation part; this split has none.")
+    blind = Split(split.train, split.validation, split.validation)
+    records = []
+    for number in range(search.trials):
+        one = TrialKey(key, number)
+        if not one.file(out).exists():
+            settings = search.settings(key.model, start, number)
+            if key.epochs is not None:
+                settings = dataclasses.replace(settings, epochs=key.epochs)
+            _run(one, experiment, settings, blind, out, progress)
+        record = json.loads(one.file(out).read_text(encoding="utf-8"))
+        records.append(record)
+        log(f"{one.file(out)}: {experiment.task.metric} {record['validation']} on validation")
+    return records
+
+
+def searched(experiment: Experiment, model: str) -> Search:
+    """Return the search that a row takes part in.
+
+    Raises:
+        ValueError: it takes part in none; the text names those that do.
+
+    """
+    search = experiment.search
+    if search is None:
+        names = [name for name, other in EXPERIMENTS.items() if other.search is not None]
+        raise ValueError(f"{experiment.name} declares no search; those that do: {', '.join(names)}.")
+    if model not in search.rows:
+        raise ValueError(f"the search of {experiment.name} has no model {model!r}; it has {', '.join(search.rows)}.")
+    return search
+
+
+def best(experiment: Experiment, records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the trial with the best validation metric, the earliest of several; one that diverged has none.
+
+    Raises:
+        ValueError: all trials diverged.
+
+    """
+    sign = 1.0 if METRICS[experiment.task.metric].higher_is_better else -1.0
+    usable = [record for record in records if record["validation"] is not None and math.isfinite(record["validation"])]
+    if not usable:
+        raise ValueError(f"every trial of {records[0]['model']} diverged; there are no settings to take.")
+    return max(usable, key=lambda record: (sign * record["validation"], -record["trial"]))
+
+
+def chosen_settings(key: Key, split: Split, out: Path, progress: bool | None = None) -> tuple[Settings, int]:
+    """Return the settings of a row's best trial, and its number; trials that are missing are run first."""
+    found = best(EXPERIMENTS[key.experiment], trials_of(key, split, out, progress))
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in found["settings"].items()
+    }
+    return Settings(**values), found["trial"]
+
+
+def _run(
+    one: TrialKey, experiment: Experiment, settings: Settings, split: Split, out: Path, progress: bool | None
+) -> None:
+    row, folder = experiment.row(one.run.model), one.folder(out)
+    outcome = row.model.fit(
+        Trial(
+            task=experiment.task,
+            split=split,
+            honest=True,
+            seed=0,
+            folder=folder,
+            progress=progress,
+            kept=one.run.kept(out),
+        ),
+        settings,
+    )
+    seconds = [record["seconds"] for record in outcome.history]
+    record = {
+        "experiment": one.run.experiment,
+        "model": one.run.model,
+        "trial": one.number,
+        "protocol": HONEST,
+        "settings": settings.to_dict(),
+        "validation": outcome.best_metric,
+        "metric": experiment.task.metric,
+        "epochs": outcome.epochs,
+        "best_epoch": outcome.best_epoch,
+        "stopped": outcome.stopped,
+        "weights": outcome.weights,
+        "seconds_per_epoch": median(seconds) if seconds else None,
+        **surroundings(torch.get_num_threads(), 1),
+    }
+    write_result(one.file(out), record)
+    for part in folder.glob("*/"):
+        clear_run(part)
+    clear_run(folder)
