@@ -58,7 +58,7 @@ def training_step(shape: Shape) -> Callable[[], object]:
         h = (1 - s) * jnp.tanh(g1) + s * jnp.tanh(g2)
         return h, h
 
-    def gradients(weights: Any, samples: Any, incoming: Any) -> tuple[Any, Any]:
+    def values_and_gradients(weights: Any, samples: Any, incoming: Any) -> tuple[Any, Any]:
         def outputs(weights: Any) -> Any:
             start = jnp.zeros((shape.B, H), incoming.dtype)
             return jax.lax.scan(lambda h, sample: step(weights, h, sample), start, samples)[1]
@@ -66,7 +66,7 @@ def training_step(shape: Shape) -> Callable[[], object]:
         y, back = jax.vjp(outputs, weights)
         return y, back(incoming)[0]
 
-    train: Any = jax.jit(gradients)  # not a decorator: without JAX's types it would leave the function untyped
+    train: Any = jax.jit(values_and_gradients)  # a decorator would have no type where JAX is not installed
     y = network.run(x, dt)
     torch.autograd.backward(y, grad)
     y_jax, grads = train(weights, samples, incoming)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import networks as networks
     from liquidtime import ops as ops
     from liquidtime import paper as paper
+    from liquidtime import scoring as scoring
     from liquidtime import serving as serving
     from liquidtime import solvers as solvers
     from liquidtime import tasks as tasks
@@ -59,6 +60,8 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime.layers import LTC as LTC
     from liquidtime.layers import CfC as CfC
     from liquidtime.layers import Recurrent as Recurrent
+    from liquidtime.scoring import predict_frame as predict_frame
+    from liquidtime.scoring import predict_shards as predict_shards
     from liquidtime.times import elapsed as elapsed
     from liquidtime.times import equidistant as equidistant
     from liquidtime.tuning import search as search
@@ -92,6 +95,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "networks": (),
     "ops": (),
     "paper": (),
+    "scoring": ("predict_frame", "predict_shards"),
     "serving": (),
     "solvers": (),
     "tasks": (),

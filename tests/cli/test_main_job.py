@@ -307,8 +307,8 @@ def test_a_job_of_the_first_format_is_read(trained, home, tmp_path):
     from dataclasses import fields
 
     from liquidtime.cli.columns import Columns
-    from liquidtime.cli.model_files import columns_of
     from liquidtime.evaluation import JobRecord
+    from liquidtime.scoring.model_files import columns_of
 
     stored = {
         "auxiliary": [], "columns": {"categorical": [], "channel": "name", "id": "patient", "missing": [-1.0],

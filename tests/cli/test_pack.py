@@ -9,8 +9,8 @@ import pytest
 
 import liquidtime
 from cli.tables import LONG, lt, write_tables
-from liquidtime.cli import prediction_files
 from liquidtime.data.stored import StoredSet, stored_set
+from liquidtime.scoring import prediction_files
 from oracles.series import assert_same
 
 QUICK = ["--quick", "--epochs", 1, "--hidden-size", 4, "--no-refit", "--target", "state", "--labels-id", "patient"]

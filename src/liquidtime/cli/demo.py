@@ -68,7 +68,7 @@ def demo(
 
 def _refuse_others(job: Job) -> None:
     """Refuse a model folder that holds another model than the demo's; it would become `<out>.previous`."""
-    from liquidtime.cli.model_files import columns_of, read_record
+    from liquidtime.scoring.model_files import columns_of, read_record
 
     if not job.out.is_dir() or not any(job.out.iterdir()):
         return

@@ -48,8 +48,9 @@ def evaluate(
     debug: Debug = False,
 ) -> None:
     """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
-    from liquidtime.cli.model_files import columns_to_read, labelled, load, read_series
+    from liquidtime.cli.model_files import labelled
     from liquidtime.cli.printing import Printer
+    from liquidtime.scoring.model_files import columns_to_read, load, read_series
     from liquidtime.tasks import task_of
 
     printer = Printer(as_json)

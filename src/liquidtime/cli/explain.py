@@ -61,10 +61,11 @@ def explain(
     Best on series that the model was not trained on. Where their truth is known, it is said how much worse the model
     gets without a channel; otherwise how far its predictions move. Writes one page that needs no other file.
     """
-    from liquidtime.cli.model_files import columns_to_read, labelled, load, read_series
+    from liquidtime.cli.model_files import labelled
     from liquidtime.cli.printing import Printer
     from liquidtime.evaluation.insight import Neighbours
     from liquidtime.evaluation.insight import explain as look
+    from liquidtime.scoring.model_files import columns_to_read, load, read_series
     from liquidtime.tasks import task_of
 
     _check_out(out, model, force)

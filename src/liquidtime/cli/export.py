@@ -77,9 +77,10 @@ def export(
     What is written is checked against the model on 20 series before the command ends.
     """
     from liquidtime import export as room
-    from liquidtime.cli.model_files import columns_to_read, labelled, load, read_series
+    from liquidtime.cli.model_files import labelled
     from liquidtime.cli.printing import Printer
     from liquidtime.export.parts import StackRefused
+    from liquidtime.scoring.model_files import columns_to_read, load, read_series
 
     measured = int8 or part is Part.NETWORKS
     _check(out, model, to, int8, measured, name, data, labels, target, force)

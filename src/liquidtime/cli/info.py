@@ -86,7 +86,7 @@ def _bf16(live: str) -> str:
 def _model(folder: Path) -> dict[str, Any]:
     import json
 
-    from liquidtime.cli.model_files import load
+    from liquidtime.scoring.model_files import load
 
     estimator, record = load(folder)
     config = json.loads((folder / "config.json").read_bytes())

@@ -272,8 +272,8 @@ def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | N
         source: where the table of measurements is.
         usual: how the table of training was written, where this is another one.
     """
-    from liquidtime.cli.stored_tables import measurements
     from liquidtime.data.reading import read_table
+    from liquidtime.scoring.stored_tables import measurements
 
     reading, columns = job.reading.reading(usual), dataclasses.replace(job.columns, reading=dict(usual or {}))
     table = measurements(source, reading, columns.id)

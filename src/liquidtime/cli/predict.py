@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +26,11 @@ from liquidtime.cli.reading_options import ReadingOptions, with_reading
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from liquidtime.cli.printing import Printer
     from liquidtime.tasks import Task
+
+_MOST_NOTES = 5
+"""Shards whose notes are printed."""
 
 
 @command
@@ -34,7 +39,14 @@ def predict(
     model: Model,
     data: Data,
     reading: ReadingOptions,
-    out: Annotated[Path, typer.Option("--out", help="File to write, .csv or .parquet.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            help="File to write, .csv or .parquet; or a folder, with one Parquet file for each shard of DATA.",
+            show_default=False,
+        ),
+    ],
     horizon: Annotated[
         list[str] | None,
         typer.Option("--horizon", help="Forecasts: times after the last sample of a series, such as 6,24."),
@@ -60,6 +72,10 @@ def predict(
             help="Two classes: probability of the second from which it is predicted (default: the model's).",
         ),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Processes that predict the shards of --out FOLDER."),
+    ] = None,
     id: OldId = None,
     time: OldTime = None,
     channel: OldChannel = None,
@@ -80,13 +96,21 @@ def predict(
     of it, whether it lies `outside` of the interval of 99 % of usual values (--intervals), and its anomaly `score`: how
     many times as large its error is as was to be expected. Samples at the end of a series that hold `--known` channels
     of training alone are its future. The columns are those of training unless others are named.
+
+    With a folder as --out, every shard of DATA (a folder of files, a pattern, or several files) becomes one file there,
+    by --workers processes. The same command again continues where it was stopped: files that are there are left as they
+    are. A series must lie in one shard; `liquidtime pack` brings together those that do not.
     """
-    from liquidtime.cli.model_files import columns_to_read, load, read_series
-    from liquidtime.cli.prediction_files import prediction_slices, write_tables
     from liquidtime.cli.printing import Printer
+    from liquidtime.scoring.model_files import columns_to_read, load, read_series
+    from liquidtime.scoring.prediction_files import prediction_slices, write_tables
     from liquidtime.tasks import task_of
 
-    _check_out(out, model, data, force)
+    in_shards = out.is_dir() or not out.suffix
+    if not in_shards:
+        if workers is not None:
+            raise ValueError("--workers predicts shards into a folder, one file for each; name a folder as --out")
+        _check_out(out, model, data, force)
     printer = Printer(as_json)
     estimator, record = load(model, device)
     task = task_of(estimator)
@@ -97,6 +121,13 @@ def predict(
     }
     options = {name: value for name, (_, value) in typed.items() if value is not None}
     check_options(task, {name: typed[name][0] for name in options})
+    if in_shards:
+        named = {"id": id, "time": time, "channel": channel, "value": value, "time_unit": time_unit}
+        _predict_shards(
+            printer, model, data, out, workers=workers or 1, reading=reading.plain(), each_sample=each_sample,
+            strict=strict, replace=force, device=device, show=sys.stderr.isatty(), **named, **options,
+        )  # fmt: skip
+        return
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
     _, series = read_series(estimator, columns, data, reading, strict)
     for note in series.notes:
@@ -111,6 +142,33 @@ def predict(
             "rows": rows,
             "columns": names,
             "notes": [str(note) for note in series.notes],
+        }
+    )
+
+
+def _predict_shards(printer: Printer, model: Path, data: Sequence[str], out: Path, **arguments: Any) -> None:
+    """Predict shards into a folder, and say what came of it."""
+    from liquidtime.scoring import predict_shards
+
+    done = predict_shards(model, list(data), out, **arguments)
+    for name, notes in list(done.notes.items())[:_MOST_NOTES]:
+        for note in notes:
+            printer.line(f"{name}: {note}")
+    if len(done.notes) > _MOST_NOTES:
+        printer.line(f"… and notes on {len(done.notes) - _MOST_NOTES} more shards")
+    there = f", {done.skipped} were there already" if done.skipped else ""
+    printer.line(
+        f"{len(done.files) - done.skipped} of {len(done.files)} shards predicted{there}: {done.series:,} series, "
+        f"written to {out}"
+    )
+    printer.result(
+        {
+            "out": str(out),
+            "shards": len(done.files),
+            "skipped": done.skipped,
+            "series": done.series,
+            "rows": done.rows,
+            "notes": {name: list(notes) for name, notes in done.notes.items()},
         }
     )
 
@@ -133,14 +191,12 @@ def check_options(task: Task, options: Mapping[str, str]) -> None:
 def _check_out(out: Path, model: Path, data: Sequence[str], force: bool) -> None:
     """Refuse, before any work, a file that cannot be written or must not be lost."""
     if out.suffix.lower() not in (".csv", ".parquet"):
-        raise ValueError(f"--out must end in .csv or .parquet; got {out.name!r}")
+        raise ValueError(f"--out must end in .csv or .parquet, or be a folder; got {out.name!r}")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
     if out.exists() and any(Path(source).exists() and out.samefile(source) for source in data):
         raise ValueError(f"--out {out} is the file of measurements itself; choose another name")
     if model.resolve() in (out.absolute().parent.resolve() / out.name).parents:
         raise ValueError(f"--out {out} must not lie in the model folder, whose files are sealed; choose another place")
-    if out.is_dir() and not out.is_symlink():
-        raise IsADirectoryError(f"--out {out} is a folder; name a file")
     if not force and (out.exists() or out.is_symlink()):
         raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from liquidtime.cli.config import Config
 from liquidtime.cli.options import listed
-
-if TYPE_CHECKING:
-    from liquidtime.data.reading import Reading
+from liquidtime.scoring.reading_options import ReadingOptions as ReadingOptions
 
 _OPTIONS: dict[str, tuple[Any, str, str]] = {
     "separator": (str, "--separator", "What separates the fields of a text file: ; or comma, tab, pipe, space."),
@@ -30,46 +27,6 @@ _OPTIONS: dict[str, tuple[Any, str, str]] = {
     "static_table": (str, "--static-table", "Table with one row per series, whose columns do not change within it."),
     "static_id": (str, "--static-id", "Id column of the static table (default: --id)."),
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ReadingOptions:
-    """What was typed about how tables are read; None and () where nothing was.
-
-    Args:
-        separator: of text files.
-        decimal: mark of numbers.
-        encoding: of text files.
-        time_format: of times.
-        missing: numbers and words that mean "not observed".
-        sheet: of a spreadsheet.
-        query: of a database.
-        static_table: a table with one row per series.
-        static_id: its column of ids.
-        context: of the command that they were typed for; None outside the command line.
-    """
-
-    separator: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    time_format: str | None = None
-    missing: tuple[str, ...] = ()
-    sheet: str | None = None
-    query: str | None = None
-    static_table: str | None = None
-    static_id: str | None = None
-    context: Any = field(default=None, repr=False, compare=False)
-
-    def reading(self, usual: Mapping[str, str] | None = None) -> Reading:
-        """Return the options for the table of measurements.
-
-        Args:
-            usual: what was found in the table of training.
-        """
-        from liquidtime.data.reading import Reading
-
-        names = ("separator", "decimal", "encoding", "time_format", "missing", "sheet", "query")
-        return Reading(**{name: getattr(self, name) for name in names}, usual=usual)
 
 
 def with_reading(body: Callable[..., None]) -> Callable[..., None]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import joblib
 
-from liquidtime.distributed.worker import STOP, Outcome, done, in_worker, one_thread
+from liquidtime.distributed.worker import BEGUN, STOP, Outcome, done, in_worker, one_thread
 from liquidtime.training.ranks import current
 from liquidtime.training.signals import TrainingInterrupted, stop_requests
 from liquidtime.training.stages import stage
@@ -128,7 +128,7 @@ class _Pool:
                     except BrokenProcessPool as error:
                         if request.signal is not None or self.fault is not None:
                             break
-                        self._warn(turn, error)
+                        self._warn(turn, error, Path(control))
         if self.fault is not None:
             raise self.fault
         self._raise(request.signal)
@@ -159,14 +159,17 @@ class _Pool:
                     (Path(control) / STOP).touch()  # what is at work elsewhere has no use any more
                 tell()
 
-    def _warn(self, turn: int, error: BrokenProcessPool) -> None:
-        left = [self.names[place] for place in range(len(self.items)) if place not in self.outcomes]
+    def _warn(self, turn: int, error: BrokenProcessPool, control: Path) -> None:
+        """Say what was begun and is lost; what was not begun is lost to nobody."""
+        begun = [place for place in range(len(self.items)) if (control / f"{BEGUN}{place}").exists()]
+        left = [self.names[place] for place in begun if place not in self.outcomes]
         if turn + 1 == _TRIES:
             raise WorkerDied(
-                f"worker processes died {_TRIES} times over {', '.join(left)}. Were they out of memory? "
-                "Try a smaller `n_jobs`."
+                f"worker processes died {_TRIES} times over {', '.join(left) or 'their start'}. Were they out of "
+                "memory? Try a smaller `n_jobs`."
             ) from error
-        warnings.warn(f"a worker process died; {', '.join(left)} is done again", RuntimeWarning, stacklevel=6)
+        again = f"; done again: {', '.join(left)}" if left else ""
+        warnings.warn(f"a worker process died{again}", UserWarning, stacklevel=6)
 
     def _raise(self, asked: signal.Signals | None) -> None:
         """Say that work was stopped, where it was."""

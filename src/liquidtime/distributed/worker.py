@@ -23,6 +23,8 @@ from liquidtime.training.tracking import Tracker, tracking
 
 STOP = "stop"
 """A file of this name in the folder that workers watch asks them to stop."""
+BEGUN = "begun-"
+"""Files of these names in that folder say which pieces were begun."""
 _EVERY = 0.2
 """Seconds between two looks at the folder and at the parent."""
 _at_work = threading.Event()
@@ -94,6 +96,7 @@ def done(
         parent: process that asked; without it the worker ends.
     """
     _watch(Path(folder), parent)
+    (Path(folder) / f"{BEGUN}{place}").touch()
     outcome = Outcome(place)
     collected = tracking(_Collected(outcome.told))
     with warnings.catch_warnings(record=True) as caught, one_thread(), collected, stage(name, place, 0):

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -25,9 +26,20 @@ from liquidtime.evaluation.training_job import TrainingJob
 from liquidtime.tasks import Task
 from liquidtime.tuning.result import SearchResult, TriedTrial
 from liquidtime.tuning.space import space_of
-from liquidtime.tuning.study import bury_dead, done, open_storage, open_study, optuna_or_refuse, without_password
+from liquidtime.tuning.study import (
+    SURPLUS,
+    at_work,
+    bury_dead,
+    done,
+    open_storage,
+    open_study,
+    optuna_or_refuse,
+    without_password,
+)
 from liquidtime.tuning.trials import CURVE, Material, Place, run_slot
 
+_WAIT = 0.5
+"""Seconds between two looks at trials of other processes."""
 Mapper = Callable[..., list[Any]]
 """What hands pieces of work to processes; `in_processes`, or that of a cluster."""
 
@@ -131,7 +143,12 @@ def search(
             f"searching {len(material.space)} settings by {left} trials in {len(material.data):,} training series"
             + (f"; {trials - left} are there already" if left < trials else "")
         )
-        _run_trials(material, place, study, left, workers, mapper, verbose)
+        while left > 0 or (url is not None and at_work(study)):  # of other processes that share the study
+            if left > 0:
+                _run_trials(material, place, study, left, workers, mapper, verbose)
+            else:
+                time.sleep(_WAIT)
+            left = max(0, trials - done(study))
         found = _tried(study)
         best = min((one for one in found if one.loss is not None), key=lambda one: one.loss or 0.0, default=None)
         if best is None:
@@ -190,7 +207,7 @@ def _run_trials(
     slots = list(range(first, first + left))
     names = [f"trial {slot + 1}" for slot in slots]
     if mapper is None and workers == 1:
-        in_processes(lambda slot, again: run_slot(material, place, slot, study), slots, 1, names=names, show=verbose)
+        in_processes(lambda slot, again: run_slot(material, place, study), slots, 1, names=names, show=verbose)
         return
     work = functools.partial(_slot, material, place)
     if mapper is not None:
@@ -200,7 +217,7 @@ def _run_trials(
 
 
 def _slot(material: Material, place: Place, slot: int, again: bool) -> str:
-    return run_slot(material, place, slot)
+    return run_slot(material, place)
 
 
 def _tried(study: Any) -> list[TriedTrial]:
@@ -214,7 +231,7 @@ def _tried(study: Any) -> list[TriedTrial]:
             trial.duration.total_seconds() if trial.duration is not None else 0.0,
         )
         for trial in study.get_trials(deepcopy=False)
-        if trial.state.is_finished()
+        if trial.state.is_finished() and not trial.user_attrs.get(SURPLUS)
     ]
 
 

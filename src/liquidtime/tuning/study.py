@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
+import time
 import warnings
 from pathlib import Path
 from typing import Any
 
-FINGERPRINT, PROCESS = "fingerprint", "process"
+FINGERPRINT, PROCESS, ENDED, SURPLUS = "fingerprint", "process", "ended", "surplus"
+"""What a study and its trials are marked with: `ENDED` has diverged and counts, `SURPLUS` was one too many."""
 _BEAT, _GRACE = 20, 90
 """Seconds between two signs of life of a trial, and without one until it counts as dead."""
+_PATIENCE, _TRIES = 10, 10
+"""Seconds until a database counts as out of reach, and times to open one whose tables are just being made."""
 _NETWORK_DISKS = ("nfs", "cifs", "smb", "afs", "ceph", "lustre", "gluster", "fuse.sshfs", "9p", "beegfs", "gpfs")
 
 
@@ -44,11 +49,8 @@ def open_storage(url: str | None) -> Any:
         _check_sqlite(url)
     import sqlalchemy
 
-    waiting = {"connect_args": {"timeout": 60}} if url.startswith("sqlite:") else {}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            return optuna.storages.RDBStorage(url, engine_kwargs=waiting, heartbeat_interval=_BEAT, grace_period=_GRACE)
+        return _opened(optuna, url)
     except (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.NoSuchModuleError) as error:
         raise ValueError(
             f"`storage` {without_password(url)!r} is no database that SQLAlchemy knows: {error}"
@@ -56,6 +58,30 @@ def open_storage(url: str | None) -> Any:
     except sqlalchemy.exc.SQLAlchemyError as error:
         first = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
         raise ConnectionError(f"`storage` {without_password(url)} cannot be opened: {first}") from error
+
+
+def _opened(optuna: Any, url: str) -> Any:
+    """Return the storage; where another process makes the tables of the same database just now, try again."""
+    import sqlalchemy
+
+    engine: dict[str, Any] = {"connect_args": {"timeout": 60}} if url.startswith("sqlite:") else {}
+    if url.startswith("postgresql://"):
+        url = f"postgresql+psycopg://{url.removeprefix('postgresql://')}"
+        engine = {"connect_args": {"connect_timeout": _PATIENCE}, "poolclass": sqlalchemy.pool.NullPool}
+        if importlib.util.find_spec("psycopg") is None:
+            raise ImportError("a search in PostgreSQL needs psycopg: pip install 'liquidtime[search]'")
+    for turn in range(_TRIES):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+                return optuna.storages.RDBStorage(
+                    url, engine_kwargs=engine, heartbeat_interval=_BEAT, grace_period=_GRACE
+                )
+        except (sqlalchemy.exc.IntegrityError, sqlalchemy.exc.ProgrammingError, AssertionError):
+            if turn + 1 == _TRIES:
+                raise
+            time.sleep(0.2 * (turn + 1))
+    raise AssertionError("not reached")
 
 
 def without_password(url: str) -> str:
@@ -129,12 +155,32 @@ def bury_dead(study: Any) -> list[int]:
     return dead
 
 
-def done(study: Any) -> int:
-    """Return how many trials count: those that ended, and those at work elsewhere."""
+def counted(study: Any) -> list[Any]:
+    """Return the trials that count: those that ended by themselves, and those at work, here or elsewhere."""
     optuna = optuna_or_refuse()
     states = optuna.trial.TrialState
-    counted = (states.COMPLETE, states.PRUNED, states.RUNNING)
-    return len(study.get_trials(deepcopy=False, states=counted))
+    kept = (states.COMPLETE, states.PRUNED, states.RUNNING)
+    return [one for one in study.get_trials(deepcopy=False) if one.state in kept or one.user_attrs.get(ENDED)]
+
+
+def done(study: Any) -> int:
+    """Return how many trials count."""
+    return len(counted(study))
+
+
+def is_surplus(study: Any, number: int, trials: int) -> bool:
+    """Return whether there are enough trials without this one, which was made at the same time as others."""
+    return bool(sum(one.number < number for one in counted(study)) >= trials)
+
+
+def at_work(study: Any) -> int:
+    """Return how many trials other processes are at work on; those without signs of life are marked as failed."""
+    optuna = optuna_or_refuse()
+    bury_dead(study)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        optuna.storages.fail_stale_trials(study)
+    return len(study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)))
 
 
 def _lives(pid: int) -> bool:

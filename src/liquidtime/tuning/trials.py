@@ -17,7 +17,18 @@ from liquidtime.training import TrainingDiverged
 from liquidtime.training.seeds import derive_seed
 from liquidtime.training.tracking import StopTraining, Tracker, tracking
 from liquidtime.tuning.space import Space
-from liquidtime.tuning.study import bury_dead, claim, done, open_storage, open_study, optuna_or_refuse, sampler_of
+from liquidtime.tuning.study import (
+    ENDED,
+    SURPLUS,
+    bury_dead,
+    claim,
+    done,
+    is_surplus,
+    open_storage,
+    open_study,
+    optuna_or_refuse,
+    sampler_of,
+)
 
 HELD_OUT = 0.25
 """Share of the training series that judges trials."""
@@ -59,7 +70,6 @@ class Material:
             TrialPruned: it fell behind.
 
         """
-        claim(trial)
         settings = {name: one.suggested(trial, name) for name, one in self.space.items()}
         model = clone(self.model).set_params(**settings, verbose=False)
         rows, held = held_back(len(self.data), HELD_OUT, self.strata, self.seed, self.groups, self.order)
@@ -123,13 +133,16 @@ class Place:
     trials: int
 
 
-def run_slot(material: Material, place: Place, slot: int, study: Any = None) -> str:
+class _Surplus(Exception):
+    """There are enough trials without this one."""
+
+
+def run_slot(material: Material, place: Place, study: Any = None) -> str:
     """Make one trial; return how it ended: "complete", "pruned", "fail", or "" where there are enough already.
 
     Args:
         material: what trials see.
         place: of the study.
-        slot: number of this piece of work, which seeds its draws.
         study: the study itself, where this process has it.
     """
     optuna = optuna_or_refuse()
@@ -138,15 +151,23 @@ def run_slot(material: Material, place: Place, slot: int, study: Any = None) -> 
         bury_dead(study)
     if done(study) >= place.trials:
         return ""
-    study.sampler = sampler_of(derive_seed(material.seed, 31, slot))
-    before = len(study.get_trials(deepcopy=False))
+    numbers: list[int] = []
 
     def objective(trial: Any) -> float:
+        claim(trial)
+        if is_surplus(study, trial.number, place.trials):
+            trial.set_user_attr(SURPLUS, True)
+            raise _Surplus
+        numbers.append(trial.number)
+        study.sampler = sampler_of(derive_seed(material.seed, 31, trial.number))
         try:
             return material.loss(trial)
         except StopTraining as stop:
             raise optuna.TrialPruned(str(stop)) from None
+        except TrainingDiverged:
+            trial.set_user_attr(ENDED, True)
+            raise
 
-    study.optimize(objective, n_trials=1, catch=(TrainingDiverged,))
-    ended = [trial for trial in study.get_trials(deepcopy=False)[before:] if trial.state.is_finished()]
-    return ended[-1].state.name.lower() if ended else "fail"
+    study.optimize(objective, n_trials=1, catch=(TrainingDiverged, _Surplus))
+    ended = [trial for trial in study.get_trials(deepcopy=False) if trial.number in numbers]
+    return ended[-1].state.name.lower() if ended else ""

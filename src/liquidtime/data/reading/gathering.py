@@ -46,7 +46,7 @@ class Gathering:
         counted = []
         for shard in shards:
             frame = shard.read([id]).frame
-            counted.append(frame.select(_as_text(frame[id])).drop_nulls().group_by(_ID).len())
+            counted.append(frame.select(ids_as_text(frame[id])).drop_nulls().group_by(_ID).len())
         spread = (
             polars.concat(counted)
             .group_by(_ID)
@@ -70,7 +70,7 @@ class Gathering:
             mixed = [name for name in self.texts if table.frame[name].dtype != polars.String]
             frame = table.frame.with_columns(polars.col(mixed).cast(polars.String)) if mixed else table.frame
             if len(self.groups):
-                keyed = frame.with_columns(_as_text(frame[self.id]))
+                keyed = frame.with_columns(ids_as_text(frame[self.id]))
                 keyed = keyed.join(self.groups, on=_ID, how="left", maintain_order="left").drop(_ID)
                 frame = keyed.filter(polars.col(_GROUP).is_null()).drop(_GROUP)
                 spread = keyed.filter(polars.col(_GROUP).is_not_null())
@@ -91,7 +91,7 @@ class Gathering:
                 file.unlink()
 
 
-def _as_text(ids: polars.Series) -> polars.Series:
+def ids_as_text(ids: polars.Series) -> polars.Series:
     """Return ids as texts, whole numbers without a fraction, so that 7, 7.0 and "7" are one id."""
     import polars
 

@@ -43,13 +43,16 @@ def _slices(data: SeriesSet) -> Iterator[slice]:
             yield slice(low, min(low + _SERIES, rows.stop))
 
 
-def write_tables(tables: Iterable[polars.DataFrame], out: Path, *, replace: bool) -> tuple[int, list[str]]:
+def write_tables(
+    tables: Iterable[polars.DataFrame], out: Path, *, replace: bool, metadata: dict[str, str] | None = None
+) -> tuple[int, list[str]]:
     """Write tables one after the other as one file, by the ending of its name, whole or not at all.
 
     Args:
         tables: with the same columns, at least one.
         out: the file.
         replace: whether a file of that name may be replaced.
+        metadata: texts that a Parquet file carries besides.
 
     Returns:
         how many rows there are, and the names of the columns.
@@ -57,11 +60,17 @@ def write_tables(tables: Iterable[polars.DataFrame], out: Path, *, replace: bool
     from liquidtime.training.artifact import file_in_parts
 
     with file_in_parts(out.absolute(), replace=replace) as file:
-        put = _write_csv if out.suffix.lower() == ".csv" else _write_parquet
-        return put(tables, file, out.absolute().parent)
+        if out.suffix.lower() == ".csv":
+            return _write_csv(tables, file)
+        return _write_parquet(tables, file, out.absolute(), metadata)
 
 
-def _write_csv(tables: Iterable[polars.DataFrame], file: IO[bytes], _: Path) -> tuple[int, list[str]]:
+def parts_of(out: Path) -> str:
+    """Return how the names of folders begin in which parts of a file wait for the last one."""
+    return f".{out.name}.parts."
+
+
+def _write_csv(tables: Iterable[polars.DataFrame], file: IO[bytes]) -> tuple[int, list[str]]:
     rows = 0
     names: list[str] = []
     for table in tables:
@@ -70,7 +79,9 @@ def _write_csv(tables: Iterable[polars.DataFrame], file: IO[bytes], _: Path) -> 
     return rows, names
 
 
-def _write_parquet(tables: Iterable[polars.DataFrame], file: IO[bytes], folder: Path) -> tuple[int, list[str]]:
+def _write_parquet(
+    tables: Iterable[polars.DataFrame], file: IO[bytes], out: Path, metadata: dict[str, str] | None
+) -> tuple[int, list[str]]:
     """Write the first table alone, or all of them by way of one file each beside the last."""
     import polars
 
@@ -78,15 +89,15 @@ def _write_parquet(tables: Iterable[polars.DataFrame], file: IO[bytes], folder: 
     first = next(waiting)
     second = next(waiting, None)
     if second is None:
-        first.write_parquet(file)
+        first.write_parquet(file, metadata=metadata)
         return len(first), first.columns
     schema = {name: kind for name, kind in first.schema.items() if kind != polars.Null}
     rows = 0
-    with tempfile.TemporaryDirectory(prefix=".predictions.", dir=folder) as scratch:
+    with tempfile.TemporaryDirectory(prefix=parts_of(out), dir=out.parent) as scratch:
         parts = []
         for number, table in enumerate(itertools.chain((first, second), waiting)):
             parts.append(Path(scratch) / f"{number}.parquet")
             table.cast(schema).write_parquet(parts[-1])  # type: ignore[arg-type]
             rows += len(table)
-        polars.scan_parquet(parts).sink_parquet(file)
+        polars.scan_parquet(parts).sink_parquet(file, metadata=metadata)
     return rows, first.columns

@@ -1,0 +1,228 @@
+"""Predictions shard by shard: one file for each, in several processes or on a cluster, continued where they stopped."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from liquidtime.scoring.reading_options import ReadingOptions
+
+if TYPE_CHECKING:
+    from liquidtime.scoring.columns import Columns
+    from liquidtime.scoring.shard_plan import Shard
+
+Mapper = Callable[..., list[Any]]
+"""What hands pieces of work to processes; `in_processes`, or that of a cluster."""
+SEAL = "liquidtime.predictions"
+"""Under this name a file of predictions says what it was made from."""
+
+
+@dataclass(frozen=True)
+class ShardedPredictions:
+    """What came of predicting shards.
+
+    Args:
+        out: the folder.
+        files: of predictions, one for each shard.
+        skipped: how many of them were there already.
+        series: how many were predicted now.
+        rows: how many rows were written now.
+        notes: what was found in reading, by shard.
+    """
+
+    out: Path
+    files: tuple[Path, ...]
+    skipped: int
+    series: int
+    rows: int
+    notes: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of every shard.
+
+    Args:
+        model: the model folder.
+        columns: what the columns of the shards mean.
+        reading: what was said about reading.
+        out: folder of the predictions.
+        each_sample: one row per sample instead of one per series.
+        strict: refuse what would be repaired.
+        options: of the model's task.
+        device: to predict on; None for the model's own.
+    """
+
+    model: Path
+    columns: Columns
+    reading: ReadingOptions
+    out: Path
+    each_sample: bool = False
+    strict: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    device: str | None = None
+
+
+def predict_shards(
+    model: str | Path,
+    shards: Any,
+    out: str | Path,
+    *,
+    workers: int = 1,
+    id: str | None = None,
+    time: str | None = None,
+    channel: str | None = None,
+    value: str | None = None,
+    time_unit: str | None = None,
+    each_sample: bool = False,
+    strict: bool = False,
+    replace: bool = False,
+    reading: ReadingOptions | None = None,
+    device: str | None = None,
+    show: bool = False,
+    mapper: Mapper | None = None,
+    **options: Any,
+) -> ShardedPredictions:
+    """Write one file of predictions for each shard of a table, `<shard>.parquet` in a folder.
+
+        lt.predict_shards("model/", "measurements/", "predictions/", workers=8)
+
+    A file is written under a temporary name and renamed, so that what is there is whole. The same call again continues:
+    files that were made from the same shard by the same model and options are left as they are. A worker that dies is
+    replaced, and what it had begun is done again. Every process computes with one thread, so that the numbers are the
+    same for every number of workers.
+
+    Args:
+        model: the model folder.
+        shards: a folder of files, a pattern, one file or several; or a stored set, of which 20,000 series are a shard.
+            A series must lie in one shard.
+        out: folder to write; made if need be.
+        workers: processes.
+        id: column of ids, where it is not that of training; as are the next four.
+        time: column of times.
+        channel: column of channel names.
+        value: column of values.
+        time_unit: of the times.
+        each_sample: one row per sample, from the samples up to it, instead of one per series.
+        strict: refuse what would be repaired.
+        replace: whether files of the same names that are not these predictions may be replaced.
+        reading: what is said about how files are read.
+        device: to predict on, as `device` of the estimators; None for the model's own.
+        show: whether to show on standard error how many shards are done.
+        mapper: hands shards to other processes in place of `workers`: takes the arguments of
+            `liquidtime.distributed.in_processes`.
+        **options: of the model's task: `horizons`, `intervals`, `threshold`.
+
+    Raises:
+        FileNotFoundError: there is no such model folder or shard.
+        FileExistsError: a file of `out` would be lost.
+        FolderInUse: another process is writing to `out`.
+        ValueError: a shard lacks a column, a series is in two shards, or two shards have the same name.
+        WorkerDied: workers died over the same shards three times.
+
+    """
+    from liquidtime.distributed import in_processes
+    from liquidtime.scoring.frames import loaded
+    from liquidtime.scoring.model_files import columns_to_read
+    from liquidtime.scoring.shard_plan import check_shards, planned
+    from liquidtime.training.locks import lock_file
+
+    own, place = loaded(model, device), Path(out).absolute()
+    columns = columns_to_read(own.record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
+    request = Request(
+        Path(model).absolute(), columns, reading or ReadingOptions(), place, each_sample, strict, dict(options), device
+    )
+    plan = planned(shards, request, own.seal)
+    _check_place(place, request.model, plan)
+    check_shards(plan, request, own.estimator)
+    place.mkdir(exist_ok=True)
+    lock = place / ".lock"
+    with lock_file(lock, f"process {{pid}} is writing predictions to {place}; wait for it"):
+        try:
+            left = [shard for shard in plan if not shard.is_done()]
+            _refuse_foreign(place, plan, left, replace)
+            work = functools.partial(predict_shard, request)
+            names = [shard.name for shard in left]
+            if mapper is not None:
+                done = mapper(work, left, names=names, show=show)
+            else:
+                done = in_processes(work, left, workers, names=names, show=show)
+        finally:
+            lock.unlink(missing_ok=True)
+    return ShardedPredictions(
+        place,
+        tuple(shard.out for shard in plan),
+        len(plan) - len(left),
+        sum(series for series, _, _ in done),
+        sum(rows for _, rows, _ in done),
+        {shard.name: notes for shard, (_, _, notes) in zip(left, done, strict=True) if notes},
+    )
+
+
+def _check_place(out: Path, model: Path, plan: Sequence[Shard]) -> None:
+    """Refuse, before any work, a folder that cannot be written to or must not be."""
+    if not out.parent.is_dir():
+        raise FileNotFoundError(f"`out` {out} must lie in a folder that exists; there is no {out.parent}")
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"`out` {out} is a file; for shards name a folder")
+    if model.resolve() in (out.resolve(), *out.resolve().parents):
+        raise ValueError(f"`out` {out} must not lie in the model folder, whose files are sealed; choose another place")
+    for shard in plan:
+        if shard.out.exists() and shard.source.exists() and shard.out.samefile(shard.source):
+            raise ValueError(f"`out` {out} is the folder of the shards themselves; choose another place")
+
+
+def _refuse_foreign(out: Path, plan: Sequence[Shard], left: Sequence[Shard], replace: bool) -> None:
+    """Refuse to replace what is not ours, and to put predictions beside those of shards that are no longer named."""
+    from liquidtime.scoring.shard_plan import seal_of
+
+    if replace:
+        return
+    for shard in left:
+        if shard.out.exists() or shard.out.is_symlink():
+            what = "holds predictions of another model, other options or an older shard"
+            if seal_of(shard.out) is None:
+                what = "was not written by this"
+            raise FileExistsError(f"{shard.out} {what}; replace=True makes it anew, or choose another `out`")
+    own = {shard.out for shard in plan}
+    for file in sorted(out.glob("*.parquet")):
+        if file not in own and seal_of(file) is not None:
+            raise FileExistsError(
+                f"{file} holds predictions of a shard that is not among those named; name all shards of `out`, or "
+                "choose another folder"
+            )
+
+
+def predict_shard(request: Request, shard: Shard, again: bool = False) -> tuple[int, int, tuple[str, ...]]:
+    """Predict one shard; return how many series it has, the rows written, and what was found in reading.
+
+    Args:
+        request: what is asked of every shard.
+        shard: which one.
+        again: whether a worker died over it; it may be done already.
+    """
+    from liquidtime.scoring.frames import empty_predictions, loaded
+    from liquidtime.scoring.prediction_files import parts_of, prediction_slices, write_tables
+    from liquidtime.tasks import task_of
+    from liquidtime.training.artifact import temporaries_of
+
+    for item in (*temporaries_of(shard.out), *shard.out.parent.glob(parts_of(shard.out) + "*")):
+        shutil.rmtree(item, ignore_errors=True) if item.is_dir() else item.unlink(missing_ok=True)
+    model, columns = loaded(request.model, request.device), request.columns
+    options = {"each_sample": request.each_sample, **request.options}
+    try:
+        series, frame = shard.read(request, model.estimator)
+        if series is None:
+            tables = iter([empty_predictions(model, columns, frame, **options)])
+        else:
+            tables = prediction_slices(task_of(model.estimator), model.estimator, series, columns.id, **options)
+        rows, _ = write_tables(tables, shard.out, replace=True, metadata={SEAL: shard.seal})
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        raise type(error)(text if shard.name in text else f"shard {shard.name!r}: {text}") from error
+    notes = () if series is None else tuple(str(note) for note in series.notes)
+    return (0 if series is None else len(series)), rows, notes
