@@ -27,6 +27,7 @@ def report():
             "torch.mm": {1: [0.05, 0.04], 2: [0.02, 0.03]},
             "native": {1: [0.4, 0.36], 2: [0.2, 0.22]},
             "ncps.CfC": {1: [0.9, 0.72], 2: [0.5, 0.6]},
+            "JAX": {1: [0.54], 2: [0.3]},
         },
         flops={"torch.mm": 1000, "native": 8000},
         missing={"native bf16": "not on this CPU"},
@@ -47,10 +48,11 @@ def report():
     return Report(MACHINE, {"torch": "2"}, "abc", [1, 2], 2, False, [xor, memory, ragged], [sweep, solver])
 
 
-def by_measure(report):
+def by_measure(report, beside="ncps.CfC"):
     return {
         (claim.case, claim.target.measure, claim.target.subject): claim
         for claim in claims(report, everything.QUESTIONS)
+        if claim.target.measure != "speedup" or claim.target.other == beside
     }
 
 
@@ -62,6 +64,7 @@ def test_values_are_of_the_best_times(report):
     assert found["xor", "rate", "native"].values[2] == pytest.approx(0.8)
     assert found["ragged-xor", "time", "native ragged"].values == pytest.approx({1: 0.75, 2: 0.6})
     assert found["memory", "memory", "native"].values == pytest.approx({2: 72.0})
+    assert by_measure(report, "JAX")["xor", "speedup", "native"].values == pytest.approx({1: 1.5, 2: 1.5})
 
 
 def test_targets_are_judged_with_the_most_threads(report):
@@ -70,6 +73,7 @@ def test_targets_are_judged_with_the_most_threads(report):
     assert found["xor", "rate", "native"].reached is True
     assert found["ragged-xor", "time", "native ragged"].reached is True  # 0.75 with one thread, 0.6 with two
     assert found["memory", "memory", "native"].reached is False
+    assert by_measure(report, "JAX")["xor", "speedup", "native"].reached is False  # twice as fast was asked
 
 
 def test_what_was_not_measured_has_a_reason_and_no_verdict(report):
