@@ -69,23 +69,35 @@ SPEED = {
 
 @cache
 def portfolio() -> str:
-    """Return the table of the defaults on data of different character, each beside the best of its rivals."""
+    """Return the table of the defaults on data of different character, each beside the best of its rivals.
+
+    Both figures are means over the seeds that both models have. A positive lead means that liquidtime is better,
+    whichever direction its metric has.
+    """
     rows = {(row["set"], row["model"]): row for row in portfolio_rows(RESULTS)}
-    table = head("data", "metric", "liquidtime", "best rival", "rival minus liquidtime", "seeds")
+    table = head("data", "metric", "liquidtime", "best rival", "liquidtime is", "by (95 % interval)", "seeds")
     for name, (title, metric) in SETS.items():
-        own = rows[name, "default"]
         rivals = [rows[name, model] for model in RIVALS if (name, model) in rows]
-        best = (min if own["metric"] in LOWER else max)(rivals, key=lambda row: row["value"])
+        lower = rivals[0]["metric"] in LOWER
+        best = (min if lower else max)(rivals, key=lambda row: row["value"])
         rival = f"{number(best['value'])} ({RIVALS[best['model']]})"
-        difference = "–"
-        if best["difference"] is not None:
-            middle, low, high = (
-                f"{value:+.3f}" if own["value"] < 10 else f"{value:+.1f}" for value in best["difference"]
-            )
-            difference = f"{middle} [{low}, {high}]".replace("-", "−")
-        seeds = f"{len(own['seeds'])}, {len(best['seeds'])}"
-        table.append(cells(title, metric, number(own["value"]), rival, difference, seeds))
+        verdict, lead = lead_of(best, lower)
+        own, seeds = number(best["default"]), str(len(best["seeds"]))
+        table.append(cells(title, metric, own, rival, verdict, lead, seeds))
     return "\n".join(table) + "\n"
+
+
+def lead_of(rival: dict[str, Any], lower: bool) -> tuple[str, str]:
+    """Return whether the default is ahead of a rival, and by how much, with the interval where there is one."""
+    sign = 1 if lower else -1
+    digits = 1 if rival["value"] >= 10 else 2 if rival["value"] >= 1 else 3
+    if rival["difference"] is None:
+        return "–", f"{sign * (rival['value'] - rival['default']):+.{digits}f}, no interval".replace("-", "−")
+    middle, *ends = (sign * value for value in rival["difference"])
+    low, high = sorted(ends)
+    verdict = "**ahead**" if low > 0 else "behind" if high < 0 else "level"
+    text = f"{middle:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]"
+    return verdict, text.replace("-", "−")
 
 
 def number(value: float) -> str:

@@ -91,8 +91,17 @@ def _row(
         "log_loss": fmean(losses) if len(losses) == len(runs) else None,
         "seconds": fmean(seconds) if seconds else None,
         "best_part": _best_part(metric, runs),
+        "default": _mean_of_default(metric, own, default),
         "difference": None if model == DEFAULT else difference(metric, own, default),
     }
+
+
+def _mean_of_default(
+    metric: str, own: Mapping[int, dict[str, Any]], default: Mapping[int, dict[str, Any]]
+) -> float | None:
+    """Return the default's mean figure over the seeds that a model shares with it, None where there are none."""
+    shared = own.keys() & default.keys()
+    return fmean(default[seed]["figures"][metric] for seed in shared) if shared else None
 
 
 def _best_part(metric: str, runs: list[dict[str, Any]]) -> float | None:
