@@ -126,7 +126,7 @@ def api_page(room: str) -> str:
     """Return the page of one room: what it is and every public name."""
     return (
         f"# liquidtime.{room}\n\n::: liquidtime.{room}\n    options:\n      show_root_heading: false\n"
-        "      show_root_toc_entry: false\n      heading_level: 1\n"
+        "      show_root_toc_entry: false\n"
     )
 
 
