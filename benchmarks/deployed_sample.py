@@ -124,6 +124,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="model folder")
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--out", type=Path, help="file for the figures")
     given = parser.parse_args()
-    json.dump(measured(given.model, given.rounds), sys.stdout, indent=1)
-    sys.stdout.write("\n")
+    text = json.dumps(measured(given.model, given.rounds), indent=1) + "\n"
+    sys.stdout.write(text)
+    if given.out:
+        given.out.write_text(text)

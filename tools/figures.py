@@ -158,6 +158,36 @@ def physionet() -> str:
     return "\n".join(table) + "\n"
 
 
+def deployed() -> str:
+    """Return what a sample with its prediction costs, in the library and outside of it."""
+    record = json.loads((RESULTS / "bench" / "deployed_sample.json").read_text())
+    spent = record["microseconds"]
+    table = head("how", "microseconds", "beside `model.update`")
+    for title, name in (("`model.update` in Python", "model.update"), ("onnxruntime", "onnxruntime"), ("C", "C")):
+        table.append(cells(title, f"{spent[name]:.0f}", f"{spent[name] / spent['model.update']:.2f}"))
+    return "\n".join(table) + f"\n\n{load_of(record['load'])}, in one run of `python -m benchmarks.deployed_sample`.\n"
+
+
+def serving() -> str:
+    """Return what a request costs a service, with one client and with eight."""
+    record = json.loads((RESULTS / "bench" / "serving-sqlite.json").read_text())
+    loop = record["plain_loop"]
+    table = head("", "processor time", "per second and core", "median answer", "99th percentile")
+    row = ("`model.update` in a loop, no HTTP, nothing stored", f"{loop['processor_ms_per_update']:.2f} ms")
+    table.append(cells(*row, f"{loop['updates_per_second_and_core']:,.0f}", "–", "–"))
+    for name, run in record.items():
+        if name.startswith("clients_"):
+            title = f"SQLite, {run['clients']} client{'s' * (run['clients'] > 1)}"
+            row = (title, f"{run['processor_ms_per_request']:.2f} ms", f"{run['requests_per_second_and_core']:,.0f}")
+            table.append(cells(*row, f"{run['p50_ms']:.1f} ms", f"{run['p99_ms']:.0f} ms"))
+    return "\n".join(table) + f"\n\n{load_of(record['load_before'])}.\n"
+
+
+def load_of(load: float) -> str:
+    """Return how busy the machine was, as the beginning of a sentence."""
+    return f"Measured on a machine of two cores at load {load:.0f}"
+
+
 def demo() -> str:
     """Return the end of what `liquidtime demo` prints, as results/demo.txt has it (`make picture` writes it)."""
     text = (RESULTS / "demo.txt").read_text()
@@ -171,6 +201,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "paper": paper,
     "speed": speed,
     "physionet": physionet,
+    "deployed": deployed,
+    "serving": serving,
 }
 
 
