@@ -63,7 +63,7 @@ def test_c_in_8_bits_says_what_that_changes_in_the_models_own_metrics(folder, ta
     [
         (("--to", "onnx", "--int8"), "--int8 is for"),
         (("--to", "web", "--name", "x"), "--name is for"),
-        (("--to", "c", "--target", "y"), "--target measures what --int8 or --part networks changes"),
+        (("--to", "c", "--target", "y"), "--target is for measuring what --int8 or --part networks changes"),
         (("--to", "c", "--name", "1x"), "C identifier"),
     ],
 )

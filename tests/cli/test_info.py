@@ -32,9 +32,9 @@ def test_what_runs_where_and_that_no_gpu_was_tried(monkeypatch, installed):
 
     monkeypatch.setattr(triton, "missing", lambda: None if installed else "Triton is not installed")
     told = facts()
-    assert "cpu" in told["devices here"]
+    assert "cpu" in told["devices"]
     assert told["kernels of the CfC scan"]["cuda"] == (
         "Triton" if installed else "plain loop (Triton is not installed)"
     )
     assert told["kernels of the CfC scan"]["others"] == "plain loop"
-    assert told["GPUs"].startswith("nothing has been run on one by the authors")
+    assert told["GPUs"].startswith("not tested by the authors")

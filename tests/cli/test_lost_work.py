@@ -68,7 +68,7 @@ def test_the_demo_leaves_a_stopped_run_and_a_model_of_train(home):
     assert code == 0, err
     before = contents(home)
     code, _, err = lt("demo", "--epochs", 1, "--out", "mine")
-    assert (code, "holds another model than the demo's" in err) == (2, True)
+    assert (code, "holds a model that is not the demo's" in err) == (2, True)
     assert contents(home) == before
 
 

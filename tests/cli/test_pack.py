@@ -113,7 +113,7 @@ def test_a_target_beside_each_row_is_packed_as_a_static_feature(home):
     (["train", "set", "--id", "patient", "--target", "state", "--out", "x"], "--id is for tables"),
     (["train", "set", "--static", "age", "--target", "state", "--out", "x"], "--static is for tables"),
     (["train", "long.csv", "--time", "minutes", "--target", "state", "--out", "x"], "--id must name a column of DATA"),
-    (["train", "set", "--target", "state", "--out", "x"], "pack it with --static state"),
+    (["train", "set", "--target", "state", "--out", "x"], "pack the set again with --static state"),
     (["train", "set", "long.csv", "--id", "a", "--time", "b", "--target", "state", "--out", "x"], "read alone"),
     (["pack", "shards", *LONG, "--out", "set"], "exists"),
     (["pack", "shards", *LONG, "--no-gather", "--out", "x"], "1.parquet"),

@@ -190,7 +190,7 @@ def test_a_file_that_is_not_ours_is_left_alone(home, monkeypatch):
 CONFIGS = {
     "a misspelt key": (
         "data: us.csv\ntest_shar: 0.2\n",
-        "'test_shar' is no option of train; did you mean `test-share`?",
+        "'test_shar' is not an option of train; did you mean `test-share`?",
     ),
     "no mapping": ("- us.csv\n", "must be a mapping from options to values; got list"),
     "no YAML": ("data: [us.csv\n", "is not YAML"),
@@ -274,4 +274,4 @@ def test_target_and_group_may_be_columns_of_the_static_table(home, monkeypatch, 
     assert json.loads(lt("info", tmp_path / "m", "--json")[1])["static features"] == ["age"]
     code, _, err = lt("train", "us.csv", *words, *asked[:2], "--group", "wrad", *asked[4:], "--out", tmp_path / "n")
     assert code == 2
-    assert "--group 'wrad' is no column of the tables; did you mean `ward`?" in err
+    assert "--group 'wrad' is not a column of any table; did you mean `ward`?" in err

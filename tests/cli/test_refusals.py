@@ -60,7 +60,7 @@ CASES = {
     ),
     "words to learn along": (["wide.csv", *WIDE, *REGRESS, "--auxiliary", "state"], "--auxiliary 'state' must be numb"),
     "a target learned along": (["wide.csv", *WIDE, *REGRESS, "--auxiliary", "score"], "got 'score' for both"),
-    "two outcomes of one series": (["wide.csv", *WIDE, *TARGET, "--auxiliary", "hr"], "--auxiliary 'hr' must be one"),
+    "two outcomes of one series": (["wide.csv", *WIDE, *TARGET, "--auxiliary", "hr"], "--auxiliary 'hr' must have one"),
     "an outcome for a forecast": (
         ["wide.csv", *WIDE, "--task", "forecast", "--auxiliary", "score"],
         "--auxiliary is for --task classify and regress",

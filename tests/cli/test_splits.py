@@ -47,7 +47,7 @@ def test_a_file_to_test_on(home):
     )
     assert code == 0, err
     assert json.loads(out)["series"] == {"training": 30, "test": 10}
-    assert "new.csv, to test on, as understood" in err
+    assert "new.csv, with the series to test on, contains:" in err
     assert "of the training part" in err
     code, _, err = lt("train", home / "wide.csv", *WIDE, *SMALL, "--test", home / "new.csv", "--out", home / "twice")
     assert (code, "--test must have other series than `data`; 10 ids occur in both" in err) == (2, True)
@@ -75,9 +75,9 @@ def test_time_folds_and_no_test(home):
 def test_what_is_refused_names_options(home):
     labels = ["--labels", home / "wards.csv"]
     for more, text in [
-        (["--group", "wart"], "--group 'wart' is no column of the tables; did you mean `ward`?"),
-        (["--group", "minutes"], "--group 'minutes' must be one value per series; 40 series have several"),
-        ([*labels, "--group", "holed"], "must be known for every series; 4 of 40 have none, the first is p0"),
+        (["--group", "wart"], "--group 'wart' is not a column of any table; did you mean `ward`?"),
+        (["--group", "minutes"], "--group 'minutes' must have one value per series; 40 series have several"),
+        ([*labels, "--group", "holed"], "must have a value for every series; 4 of 40 have none, the first is p0"),
         (["--folds", 3, "--test-after", 5], "--test-after and --folds are different ways to test"),
         (["--test-after", "soon"], "--test-after must be a number"),
         (["--threshold", "best"], "--threshold must be balanced_accuracy, f1"),
@@ -98,6 +98,6 @@ def test_the_latest_series_by_a_column_of_the_labels(home):
     assert code == 0, err
     assert json.loads(out)["series"] == {"training": 32, "test": 8}
     code, _, err = lt("train", home / "wide.csv", *WIDE, *forecast, *words[:2], "--out", home / "x")
-    assert (code, "unless they have the column of --group, --order or --weight" in err) == (2, True)
+    assert (code, "unless that table has the column of --group, --order or --weight" in err) == (2, True)
     code, _, err = lt("train", home / "wide.csv", *WIDE, *SMALL, *words, "--folds", 3, "--out", home / "y")
     assert (code, "--order and --folds are different ways to test" in err) == (2, True)

@@ -112,7 +112,7 @@ def test_what_cannot_be_served_is_refused_with_the_reason(exported, folder, tmp_
         ((tmp_path / "empty", *state), "neither a model folder nor"),
         ((tmp_path / "wardd", *state), "there is no model folder"),
         ((exported, "--port", 0, "--state", tmp_path / "no" / "s.db"), "must lie in a folder that exists"),
-        ((exported, "--port", 0, "--state", tmp_path), "must be a file"),
+        ((exported, "--port", 0, "--state", tmp_path), "is a folder; name a file"),
         ((exported, "--port", 0, "--state", "mysql://host/x"), "redis://"),
         ((exported, "--state", "redis://127.0.0.1:1/0", "--port", 0), "cannot be used"),
         ((exported, *state, "--max-age", "7 weeks"), "such as 90s"),

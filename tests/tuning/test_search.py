@@ -99,7 +99,7 @@ def test_the_command_writes_model_and_page(tmp_path):
     assert (tmp_path / "model.search.html").is_file()
     assert lt.load(tmp_path / "model").hidden_size in range(4, 9)
     for words, said in (
-        (["--space", "hidden"], "--space must be a setting and what to choose from"),
+        (["--space", "hidden"], "--space must be a setting and the values to try"),
         (["--space", "hiden_size=4..8"], "no setting to search"),
         (["--storage", "search.db"], "must be a URL such as sqlite:///search.db"),
         (["--storage", f"sqlite:///{tmp_path}/none/s.db"], "must lie in a folder that exists"),

@@ -1,4 +1,4 @@
-"""The commands, one file each; torch is imported when a command runs, not before."""
+"""The commands, one file each. PyTorch is imported when a command runs, not before."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ app.add_typer(paper.app, name="paper")
 
 @app.callback()
 def _before() -> None:
-    """Let idle threads sleep: waiting by spinning makes a shared machine crawl."""
+    """Let idle threads sleep: threads that spin while they wait slow down a shared machine."""
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when torch is imported, which is later
 
 

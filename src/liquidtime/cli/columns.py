@@ -1,4 +1,4 @@
-"""Labels that stand beside the measurements of a table."""
+"""Labels in a column of the table of measurements."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def labels_of(
     auxiliary: Sequence[str] = (),
     missing: Sequence[float | str] = (),
 ) -> polars.DataFrame:
-    """Return one label per series from a table of measurements in which it stands beside each row.
+    """Return one label per series from a table of measurements that repeats it in each row.
 
     Args:
         frame: the table.
-        columns: what its columns mean.
-        target: the column of labels.
-        auxiliary: columns of further outcomes, which are kept beside it.
+        columns: the meaning of its columns.
+        target: name of the column with labels.
+        auxiliary: names of the columns with auxiliary targets.
         missing: words that mean that there is no label.
 
     Raises:
-        ValueError: a column is not there, or has several values in one series.
+        ValueError: a column does not exist, or has several values in one series.
 
     """
     import narwhals as nw
@@ -38,7 +38,7 @@ def labels_of(
     from liquidtime.data.reading.missing_words import known_labels
 
     check_column(nw.from_native(frame), "--id", columns.id)
-    found = None
+    labels = None
     for argument, name in (("--target", target), *(("--auxiliary", name) for name in auxiliary)):
         check_column(nw.from_native(frame), argument, name)
         frame = frame.with_columns(known_labels(frame[name], missing))
@@ -46,9 +46,9 @@ def labels_of(
         twice = pairs.group_by(columns.id).len().filter(polars.col("len") > 1).sort(columns.id)
         if len(twice):
             raise ValueError(
-                f"{argument} {name!r} must be one value per series; {len(twice)} series have several, the first is "
+                f"{argument} {name!r} must have one value per series; {len(twice)} series have several, the first is "
                 f"{twice[columns.id][0]}. Give the labels as a table of their own with --labels."
             )
-        found = pairs if found is None else found.join(pairs, on=columns.id, how="left", maintain_order="left")
-    assert found is not None
-    return found
+        labels = pairs if labels is None else labels.join(pairs, on=columns.id, how="left", maintain_order="left")
+    assert labels is not None
+    return labels

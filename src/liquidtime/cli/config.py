@@ -1,4 +1,4 @@
-"""A command in a file: everything that can be typed, by the names of the options; written beside every model."""
+"""Configuration files: the options of a command in YAML. One is written beside every model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEFT_OUT = ("config", "debug", "resume", "force", "help")
 
 
 def _use(context: typer.Context, file: Path | None) -> Any:
-    """Take what a file says as the defaults of a command; return the context, from which `write_config` writes one."""
+    """Use the values in a file as defaults of a command; return the context, which `write_config` needs."""
     if file is not None and not context.resilient_parsing:
         try:
             context.default_map = {**(context.default_map or {}), **read_config(file, context.command)}
@@ -30,21 +30,21 @@ Config = Annotated[
     Any,
     typer.Option(
         "--config", callback=_use, is_eager=True, parser=Path, metavar="FILE",
-        help="YAML file with options of this command by name; options that are typed take precedence.",
+        help="YAML file with options of this command; options on the command line take precedence.",
     ),
 ]  # fmt: skip
 
 
 def read_config(file: Path, command: Any) -> dict[str, Any]:
-    """Return what a file says about the parameters of a command, by their names in Python.
+    """Read values for the parameters of a command from a file; return them by the parameters' names in Python.
 
     Args:
         file: YAML, a mapping from options, without their dashes, to values.
-        command: whose options they are.
+        command: the command that has these options.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: no YAML, no mapping, or a key that is no option; the nearest is named.
+        ValueError: the file is not YAML or not a mapping, or a key is not an option; the nearest option is named.
 
     """
     import yaml
@@ -53,7 +53,7 @@ def read_config(file: Path, command: Any) -> dict[str, Any]:
         siblings = [item.name for item in file.parent.iterdir()] if file.parent.is_dir() else []
         raise FileNotFoundError(f"there is no file --config {str(file)!r}{nearest(file.name, siblings)}")
     if file.stat().st_size > _LARGEST:
-        raise ValueError(f"--config {file} has {file.stat().st_size:,} bytes; at most {_LARGEST:,} are read")
+        raise ValueError(f"--config {file} has {file.stat().st_size:,} bytes; the limit is {_LARGEST:,}")
     try:
         values = yaml.safe_load(file.read_bytes())
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
@@ -71,7 +71,9 @@ def read_config(file: Path, command: Any) -> dict[str, Any]:
             if value != command.name:
                 raise ValueError(f"--config {file} is for `liquidtime {value}`, not for `liquidtime {command.name}`")
         elif name not in known:
-            raise ValueError(f"--config {file}: {key!r} is no option of {command.name}{nearest(name, known) or '.'}")
+            raise ValueError(
+                f"--config {file}: {key!r} is not an option of {command.name}{nearest(name, known) or '.'}"
+            )
         elif value is not None:
             parameter = parameters[name]
             chosen[str(parameter.name)] = _as_typed(parameter, value, file, key)
@@ -92,14 +94,14 @@ def _as_typed(parameter: Any, value: Any, file: Path, key: Any) -> Any:
 
 
 def _names_of(parameter: Any) -> list[str]:
-    """Return what a parameter is called in a file: its option without dashes, or an argument's own name."""
+    """Return the names of a parameter in a file: its options without dashes, or the name of an argument."""
     if parameter.param_type_name == "option":
         return [option.lstrip("-") for option in parameter.opts if option.startswith("--")]
     return [str(parameter.name)]
 
 
 def config_of(context: typer.Context) -> str:
-    """Return everything that a command was given, as a file that repeats it; passwords are left out."""
+    """Return the text of a file that repeats a command with all its values; passwords are left out."""
     import yaml
 
     from liquidtime.data.reading.sql import without_password
@@ -125,14 +127,14 @@ def config_beside(out: Path) -> Path:
 
 
 def write_config(context: typer.Context, out: Path) -> Path | None:
-    """Write what a command was given beside a model folder; a file that is not ours stays as it is.
+    """Write the options of a command beside a model folder, unless a file that is not ours has that name.
 
     Args:
         context: of the command.
         out: the model folder.
 
     Returns:
-        The file, None where another one is in its place.
+        The file, or None if a file that is not ours has that name.
 
     """
     from liquidtime.training.artifact import write_file

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from liquidtime.cli.job import Job
 
 BIN_WIDTH, BATCH_SIZE, NETWORKS, TEST_SHARE = 60.0, 64, 3, 0.3
-"""Hours suffice for two days of intensive care, and make the demo quick."""
+"""Bins of an hour are enough for two days of intensive care, and make the demo quick."""
 
 
 @command
@@ -23,12 +23,14 @@ def demo(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Replace a model at --out that is not the demo's, and discard a stopped run."),
+        typer.Option(
+            "--force", help="Replace a model at --out that is not the demo's, and discard an interrupted run."
+        ),
     ] = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Run the main job on bundled real data: death in hospital, from two days of 1,000 stays in intensive care."""
+    """Train and test on real data that comes with the package: death in hospital, for 1,000 intensive-care stays."""
     from liquidtime.cli.columns import Columns
     from liquidtime.cli.job import Job, run
     from liquidtime.cli.printing import Printer
@@ -36,7 +38,7 @@ def demo(
     from liquidtime.training.run_folder import RunFolder
 
     printer = Printer(as_json)
-    printer.line("the same as, with your own files:")
+    printer.line("the same with your own files:")
     printer.line(
         "  liquidtime train records.parquet --id record_id --time minutes --channel parameter --value value "
         f"--labels outcomes.parquet --target in_hospital_death --static {','.join(sample.STATIC)} --missing -1 "
@@ -67,7 +69,7 @@ def demo(
 
 
 def _refuse_others(job: Job) -> None:
-    """Refuse a model folder that holds another model than the demo's; it would become `<out>.previous`."""
+    """Refuse a model folder with another model than the demo's, which would become `<out>.previous`."""
     from liquidtime.scoring.model_files import columns_of, read_record
 
     if not job.out.is_dir() or not any(job.out.iterdir()):
@@ -77,5 +79,5 @@ def _refuse_others(job: Job) -> None:
     known = None if columns is None else dataclasses.replace(columns, reading={})
     if record is None or (known, record.target) != (job.columns, job.target):
         raise FileExistsError(
-            f"--out {job.out} holds another model than the demo's; choose another name, or replace it with --force"
+            f"--out {job.out} holds a model that is not the demo's; choose another name, or replace it with --force"
         )

@@ -30,24 +30,26 @@ def evaluate(
     reading: ReadingOptions,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="Table with one row per series; without it the truth is a column of DATA."),
+        typer.Option(
+            "--labels", help="Table with one row per series that has the truth (default: the truth is in DATA)."
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", help="Column of the truth, if not that of training.")
+        str | None, typer.Option("--target", help="Column with the truth, if not the one used in training.")
     ] = None,
-    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Column of ids in the table of labels.")] = None,
+    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Id column of the table of labels.")] = None,
     id: OldId = None,
     time: OldTime = None,
     channel: OldChannel = None,
     value: OldValue = None,
     time_unit: OldUnit = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the resamples.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed of the bootstrap for the intervals.")] = 0,
     device: Device = None,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Measure a trained model on other series whose truth is known, with 95 % confidence intervals."""
+    """Test a trained model on other series whose truth is known, with 95 % confidence intervals."""
     from liquidtime.cli.model_files import labelled
     from liquidtime.cli.printing import Printer
     from liquidtime.scoring.model_files import columns_to_read, load, read_series
@@ -61,7 +63,7 @@ def evaluate(
     y: Any = None
     if not task.has_target:
         if labels is not None or target is not None:
-            raise ValueError(f"--task {task.name} is tested on the series themselves; leave out --labels and --target")
+            raise ValueError(f"--task {task.name} is tested on the series alone; leave out --labels and --target")
     else:
         truth = target or (record.target if record else None)
         series, y = labelled(

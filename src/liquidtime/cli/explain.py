@@ -23,32 +23,36 @@ def explain(
     reading: ReadingOptions,
     id: Annotated[
         list[str] | None,
-        typer.Option("--id", help="A series to explain; may be repeated. Without it the one that is predicted worst."),
+        typer.Option(
+            "--id", help="Id of a series to explain; may be repeated (default: the series with the worst prediction)."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Page to write, .html.")] = Path("explain.html"),
+    out: Annotated[Path, typer.Option("--out", help="HTML page to write.")] = Path("explain.html"),
     pictures: Annotated[
-        Path | None, typer.Option("--pictures", help="Folder to write every figure to as a picture, too.")
+        Path | None, typer.Option("--pictures", help="Folder to which every figure is also written as an image.")
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="Table with one row per series; without it the truth is a column of DATA."),
+        typer.Option(
+            "--labels", help="Table with one row per series that has the truth (default: the truth is in DATA)."
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", help="Column of the truth, if not that of training.")
+        str | None, typer.Option("--target", help="Column with the truth, if not the one used in training.")
     ] = None,
-    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Column of ids in the table of labels.")] = None,
+    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Id column of the table of labels.")] = None,
     id_column: Annotated[
-        str | None, typer.Option("--id-column", help="Column of ids, if not that of training.")
+        str | None, typer.Option("--id-column", help="Column with the series ids, if not the one used in training.")
     ] = None,
     time: OldTime = None,
     channel: OldChannel = None,
     value: OldValue = None,
     time_unit: OldUnit = None,
     repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="How often each channel is exchanged between series.")
+        int, typer.Option("--repeats", min=1, help="How many times each channel is shuffled between series.")
     ] = 3,
     series: Annotated[
-        int, typer.Option("--series", min=2, help="Number of series used to measure which channels matter, at most.")
+        int, typer.Option("--series", min=2, help="Largest number of series used to measure which channels matter.")
     ] = 256,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     strict: Strict = False,
@@ -56,7 +60,7 @@ def explain(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Look inside a trained model: which channels matter, why it said what it said, how it keeps time.
+    """Look inside a trained model: which channels matter, why it made a prediction, how it uses time.
 
     Best on series that the model was not trained on. Where their truth is known, it is said how much worse the model
     gets without a channel; otherwise how far its predictions move. Writes one page that needs no other file.
@@ -84,7 +88,7 @@ def explain(
     for note in found.notes:
         printer.line(str(note))
     if truth is None and task.has_target:
-        printer.line("the truth is not known: measuring how far predictions move, not how much worse they get")
+        printer.line("the truth is not known: measuring how much predictions change, not how much worse they become")
     explanation = look(
         estimator, found, truth, id=id, neighbours=Neighbours.read(model), repeats=repeats, most_series=series,
         seed=seed,
@@ -101,25 +105,27 @@ def explain(
 
 
 def _truth(target: str | None, labels: Path | None, table: Table, task: Task, record: JobRecord | None) -> str | None:
-    """Return the column of the truth, None where nothing tells it."""
+    """Return the column with the truth, or None if there is none."""
     if not task.has_target:
         if labels is not None or target is not None:
-            raise ValueError(f"--task {task.name} has no truth but the series; leave out --labels and --target")
+            raise ValueError(f"--task {task.name} needs no truth besides the series; leave out --labels and --target")
         return None
     name = target or (record.target if record else None)
     if name is None and labels is not None:
-        raise ValueError("the model remembers no target; give --target")
+        raise ValueError("the model does not record its target; give --target")
     return name if target is not None or labels is not None or name in table.frame.columns else None
 
 
 def _check_out(out: Path, model: Path, force: bool) -> None:
-    """Refuse, before any work, a page that cannot be written or must not be lost."""
+    """Refuse, before any work, a page that cannot be written or must not be overwritten."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--out must end in .html; got {out.name!r}")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
     if model.resolve() in (out.absolute().parent.resolve() / out.name).parents:
-        raise ValueError(f"--out {out} must not lie in the model folder, whose files are sealed; choose another place")
+        raise ValueError(
+            f"--out {out} must not lie in the model folder, whose files are sealed by checksums; choose another folder"
+        )
     if out.is_dir():
         raise IsADirectoryError(f"--out {out} is a folder; name a file")
     if not force and (out.exists() or out.is_symlink()):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Target(StrEnum):
-    """What a model can be exported to."""
+    """The formats to which a model can be exported."""
 
     ONNX = "onnx"
     C = "c"
@@ -25,7 +25,7 @@ class Target(StrEnum):
 
 
 class Part(StrEnum):
-    """What of a model can be exported."""
+    """The parts of a model that can be exported."""
 
     ALL = "all"
     NETWORKS = "networks"
@@ -36,32 +36,39 @@ class Part(StrEnum):
 def export(
     model: Model,
     reading: ReadingOptions,
-    to: Annotated[Target, typer.Option("--to", help="What to write.", show_default=False)],
+    to: Annotated[Target, typer.Option("--to", help="Format to write.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Folder to write.", show_default=False)],
     data: Annotated[
         Path | None,
-        typer.Argument(metavar="[DATA]", help="Measurements for the test vectors; else made up.", show_default=False),
+        typer.Argument(
+            metavar="[DATA]", help="Measurements to test the export with (default: random ones).", show_default=False
+        ),
     ] = None,
     part: Annotated[
-        Part, typer.Option("--part", help="Of a stack: its networks alone, as its other parts read whole series.")
+        Part, typer.Option("--part", help="Stacks: `networks` leaves out the other parts, which need whole series.")
     ] = Part.ALL,
     memory: Annotated[
         int | None,
-        typer.Option("--memory", min=2, help="Of a forecaster: values per channel to remember.", show_default=False),
+        typer.Option(
+            "--memory", min=2, help="Forecasters: number of values to remember per channel.", show_default=False
+        ),
     ] = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="c, web: weights in 8 bits, a quarter of the size; web: always over 1 MB.")
+        bool,
+        typer.Option(
+            "--int8", help="c and web: store weights in 8 bits, a quarter of the size; web always does so above 1 MB."
+        ),
     ] = False,
-    name: Annotated[str, typer.Option("--name", help="c: what files and functions start with.")] = "model",
+    name: Annotated[str, typer.Option("--name", help="c: prefix of the names of files and functions.")] = "model",
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="With --int8 or --part: table of the truth, by which the change is measured."),
+        typer.Option("--labels", help="With --int8 or --part: table with the truth, to measure what they change."),
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", help="With --int8 or --part: its column, if not that of training."),
+        typer.Option("--target", help="With --int8 or --part: column with the truth, if not the one used in training."),
     ] = None,
-    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Column of ids in the table of labels.")] = None,
+    labels_id: Annotated[str | None, typer.Option("--labels-id", help="Id column of the table of labels.")] = None,
     id: OldId = None,
     time: OldTime = None,
     channel: OldChannel = None,
@@ -74,7 +81,7 @@ def export(
 ) -> None:
     """Write a trained model for use outside Python: ONNX files, C for a microcontroller, or a web page.
 
-    What is written is checked against the model on 20 series before the command ends.
+    The exported files are run on 20 series, and their predictions are compared with those of the model.
     """
     from liquidtime import export as room
     from liquidtime.cli.model_files import labelled
@@ -87,7 +94,7 @@ def export(
     printer = Printer(as_json)
     estimator, record = load(model)
     try:
-        room.step_of(estimator, part, memory=memory)  # refuses what cannot be exported before data is read
+        room.step_of(estimator, part, memory=memory)  # refuses models that cannot be exported before data are read
     except StackRefused as refusal:
         words = ["liquidtime", "export", model, *([data] if data else []), "--to", to, "--out", out]
         raise ValueError(f"{refusal.reason} Run: {shlex.join(map(str, [*words, '--part', 'networks']))}") from None
@@ -116,8 +123,8 @@ def _print(printer: Printer, result: Exported, to: Target) -> None:
         printer.line(f"{size:>12,} bytes  {result.path / file}")
     for name, text in result.facts.items():
         printer.line(f"{name}: {text}")
-    printer.line(f"largest difference from the model on the test vectors {result.largest_difference:.2g}")
-    printer.line(f"{result.microseconds:.3g} microseconds for a sample and its prediction, on this machine")
+    printer.line(f"largest difference from the model's predictions: {result.largest_difference:.2g}")
+    printer.line(f"time for one sample and its prediction on this machine: {result.microseconds:.3g} microseconds")
     figures: dict[str, Any] = {"largest_difference": result.largest_difference, "microseconds": result.microseconds}
     about = {"out": str(result.path), "to": str(to), "sizes": dict(result.sizes), "facts": dict(result.facts)}
     printer.result(about | figures)
@@ -135,7 +142,7 @@ def _check(
     target: str | None,
     force: bool,
 ) -> None:
-    """Refuse, before any work, what cannot be written and options that nothing would read."""
+    """Refuse, before any work, a folder that cannot be written and options that would have no effect."""
     if int8 and to is Target.ONNX:
         raise ValueError("--int8 is for --to c and --to web")
     if name != "model" and to is not Target.C:
@@ -143,11 +150,13 @@ def _check(
     for option, given in (("--labels", labels), ("--target", target)):
         if given is not None and not (measured and data is not None):
             raise ValueError(
-                f"{option} measures what --int8 or --part networks changes, on DATA; give both, or leave it out"
+                f"{option} is for measuring what --int8 or --part networks changes on DATA; give one of those and "
+                "DATA, or "
+                f"leave {option} out"
             )
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
     if model.resolve() in (out.absolute().parent.resolve() / out.name).parents or out.resolve() == model.resolve():
-        raise ValueError(f"--out {out} must not be or lie in the model folder, whose files are sealed")
+        raise ValueError(f"--out {out} must not be the model folder, whose files are sealed, or lie in it")
     if not force and (out.exists() or out.is_symlink()):
         raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")

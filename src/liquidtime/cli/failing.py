@@ -1,9 +1,9 @@
-"""What a command says when it cannot continue: one line on standard error, and an exit code.
+"""How a command ends when it cannot continue: with one line on standard error and an exit code.
 
-0  it worked
-1  the work failed: training diverged, a file could not be written, a package is missing, a fault of ours
-2  wrong use or bad input: options, files, columns, values, a damaged model folder
-130, 143  stopped by Ctrl-C or SIGTERM; what to type to resume is said
+0  success
+1  failure: training diverged, a file could not be written, a package is missing, or liquidtime has a bug
+2  wrong options or bad input: files, columns, values, a damaged model folder
+130, 143  interrupted by Ctrl-C or SIGTERM; the message says how to resume
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--
     "gather=False": "--no-gather", "replace=True": "--force", "`out`": "--out",
     "`validation_fraction`": "--validation-share",
 }  # fmt: skip
-"""What the command line calls arguments of the library that its messages name."""
+"""The options that correspond to the arguments named in messages of the library."""
 
 
 def command(body: Callable[P, None]) -> Callable[P, None]:
-    """Make a function a command that ends in one line and an exit code; with `debug` the traceback is shown."""
+    """Turn a function into a command that ends with one line and an exit code; `debug` shows tracebacks."""
 
     @functools.wraps(body)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -47,11 +47,11 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
             except typer.Exit:
                 raise
             except SystemExit as stop:
-                if str(stop) != str(stop.code):  # a run that was asked to stop tells where it is
+                if str(stop) != str(stop.code):  # the message of an interrupted run says how far it got
                     _line(_in_options(str(stop).replace("Continue with resume=True.", HOW_TO_RESUME)))
                 raise typer.Exit(stop.code if isinstance(stop.code, int) else FAILED) from None
             except KeyboardInterrupt:
-                _line(f"stopped. {HOW_TO_RESUME}" if body.__name__ == "train" else "stopped")
+                _line(f"interrupted. {HOW_TO_RESUME}" if body.__name__ == "train" else "interrupted")
                 raise typer.Exit(130) from None
             except Exception as error:
                 if debug:
@@ -63,7 +63,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
 
 
 def fail(error: Exception) -> NoReturn:
-    """End a command outside its body, as `command` ends one: in one line and an exit code."""
+    """End a command from outside its body, with one line and an exit code, as `command` does."""
     _line(_words(error))
     raise typer.Exit(_code(error)) from None
 
@@ -77,7 +77,7 @@ def _code(error: Exception) -> int:
         IsADirectoryError,
         NotADirectoryError,
     )
-    if "liquidtime.training" in sys.modules:  # else none of its errors was raised, and torch is not imported for them
+    if "liquidtime.training" in sys.modules:  # otherwise none of its errors was raised, and torch need not be imported
         from liquidtime.training import FolderInUse, SaveFailed
 
         if isinstance(error, SaveFailed):
@@ -92,7 +92,7 @@ _NAMED = re.compile(
     r"categorical|time_unit|id|time|channel|value|values|labels|target|auxiliary|strict|network|n_estimators|"
     r"hidden_size|bin_width|epochs|batch_size|learning_rate|horizon|targets|known|seed)`"
 )
-"""Arguments that are options of the same name; a column of such a name is only named where one is suggested."""
+"""Arguments with an option of the same name. After "did you mean", such a name is that of a column."""
 
 
 def _in_options(text: str) -> str:
@@ -107,7 +107,7 @@ def _words(error: Exception) -> str:
     known = (ValueError, TypeError, OSError, ArithmeticError, ImportError, RuntimeError)
     if isinstance(error, known) and text:
         return f"error: {text}"
-    return f"error: {type(error).__name__}: {text} (run again with --debug to see where)"
+    return f"error: {type(error).__name__}: {text} (run the command again with --debug to see where)"
 
 
 def _line(text: str) -> None:

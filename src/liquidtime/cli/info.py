@@ -11,11 +11,11 @@ from liquidtime.cli.options import AsJson, Debug
 
 @command
 def info(
-    model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="Model folder made by `train`.")] = None,
+    model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="Model folder written by `train`.")] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Say what is in a model folder; without one, which versions are installed and what they run on."""
+    """Describe a model folder, or, without one, the installed versions and this machine."""
     from liquidtime.cli.printing import Printer
 
     printer = Printer(as_json)
@@ -52,17 +52,17 @@ def _installed() -> dict[str, Any]:
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
         "backend": f"native ({library.target()}, up to {library.cores()} cores)" if live == "native" else live,
-        "backend asked for": backend(),
+        "requested backend": backend(),
         "kernels": library.why_missing() or "built",
         "bf16 products": _bf16(live),
-        "devices here": available(),
+        "devices": available(),
         "kernels of the CfC scan": _scans(),
-        "GPUs": "nothing has been run on one by the authors; benchmarks/gpu.py measures",
+        "GPUs": "not tested by the authors, who have none; benchmarks/gpu.py measures the speed",
     }
 
 
 def _scans() -> dict[str, str]:
-    """Return by type of device what runs the scan of a CfC there."""
+    """Return what runs the scan of a CfC on each type of device."""
     from liquidtime.ops.cfc_scan.triton import missing
     from liquidtime.ops.native import library
 
@@ -120,7 +120,7 @@ def _model(folder: Path) -> dict[str, Any]:
 
 
 def _parts(estimator: Any) -> list[str] | None:
-    """Return the parts of a stacked model, each with its weight."""
+    """Return the parts of a stacked model with their weights; None for other models."""
     parts = getattr(estimator, "parts_", None)
     return None if parts is None else [f"{part.name} {part.weight:.2f}" for part in parts]
 

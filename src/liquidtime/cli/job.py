@@ -1,4 +1,4 @@
-"""The main job as the command line does it: reads the files, calls the library, prints."""
+"""The work of `train`, `search` and `demo`: read the files, call the library, print."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ _OPTIONS = {
     "targets": "--targets",
     "known": "--known",
 }
-"""Settings that not every task has, and what they are called on the command line."""
+"""Options of the settings that not every task has."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What `train` was asked to do.
+    """The arguments of a training job.
 
     Args:
-        data: where the table of measurements is.
-        columns: what its columns mean.
-        out: the model folder to write.
+        data: files or database with the table of measurements.
+        columns: the meaning of its columns.
+        out: model folder to write.
         task: name of the task.
-        target: column of the labels; None for forecasts.
-        labels: the table of labels; None where they are columns of `data`.
-        labels_id: column of ids in `labels`; None for the one in `data`.
-        auxiliary: further columns of labels that are auxiliary targets.
+        target: column with the labels; None for forecasts.
+        labels: table of labels; None if they are columns of `data`.
+        labels_id: id column of `labels`; None for the one in `data`.
+        auxiliary: columns with auxiliary targets.
         seed: random seed.
-        test_share: share of the series that are tested on.
-        group: column that says which series belong together; None for none.
-        each_sample: the target is a class of every sample.
-        order: column that says when each series was taken; None for none.
-        weight: column that says how much each series counts in training; None for none.
-        test: a table of other series to test on; None for a part of `data`.
-        test_after: series that end at this time or later are tested on; None for none.
-        folds: test each of this many parts with a model trained on the others; None for one test part.
+        test_share: share of the series to test on.
+        group: column with groups of series that belong together; None for no groups.
+        each_sample: whether the target has a class for every sample.
+        order: column with the date or order of each series; None for no order.
+        weight: column with the weight of each series in training; None for equal weights.
+        test: table with other series to test on; None for a part of `data`.
+        test_after: test on the series that end at this time or later; None for no such time.
+        folds: number of folds of a cross-validation; None for one test part.
         refit: train the saved model on all series after the test.
-        resume: continue a run that was stopped.
-        force: discard a run that was stopped and start over.
-        quick: networks alone.
-        strict: refuse data that needs a repair.
-        reading: how tables are read.
-        keep_neighbours: keep ids and outcomes of training series with the model.
-        track: trackers that are told of the training.
+        resume: resume an interrupted run.
+        force: discard an interrupted run and start over.
+        quick: train networks alone.
+        strict: refuse data that would have to be repaired.
+        reading: options for reading tables.
+        keep_neighbours: store ids and outcomes of the training series in the model.
+        track: trackers to which the run is logged.
         settings: arguments of the estimator.
-        search: arguments of `lt.search`, where settings are searched; None where they are not.
-        search_report: where its page is written.
-        title: of the report.
-        command: what was typed.
-        attribution: whose data it is.
+        search: arguments of `lt.search`; None if settings are not searched.
+        search_report: page to write about the search.
+        title: title of the report.
+        command: command line, for the report.
+        attribution: source of the data, for the report.
     """
 
     data: Sequence[str | Path]
@@ -109,16 +109,17 @@ class Job:
         facts = (self.group, self.weight, self.order)
         if not task.has_target and (self.target is not None or (self.labels is not None and not any(facts))):
             raise ValueError(
-                f"--task {task.name} predicts {task.unnamed_target} of the series; leave out --target, and --labels "
-                "unless they have the column of --group, --order or --weight"
+                f"--task {task.name} predicts {task.unnamed_target} of the series; leave out --target, and also "
+                "--labels "
+                "unless that table has the column of --group, --order or --weight"
             )
         if self.auxiliary and not task.takes_auxiliary:
             names = " and ".join(other.name for other in TASKS.values() if other.takes_auxiliary)
             raise ValueError(f"--auxiliary is for --task {names}; got {task.name!r}")
         if self.target in self.auxiliary:
-            raise ValueError(f"--auxiliary must be other columns than --target; got {self.target!r} for both")
+            raise ValueError(f"--auxiliary and --target must be different columns; got {self.target!r} for both")
         if task.has_target and self.target is None:
-            raise ValueError(f"--task {task.name} needs --target: the column that is to be predicted")
+            raise ValueError(f"--task {task.name} needs --target, the column to predict")
         for setting, option in _OPTIONS.items():
             if setting in self.settings and setting in task.unknown_settings(self.settings):
                 one = {setting: self.settings[setting]}
@@ -132,8 +133,8 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     """Read, train, test and save; return the result, ready for JSON.
 
     Args:
-        job: what to do.
-        printer: where to say what is going on.
+        job: arguments of the job.
+        printer: prints progress and results.
     """
     import sys
 
@@ -151,13 +152,13 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     job = _with_samples(job, tables, printer)
     read = _read(job, tables)
     about = read.data.describe()
-    printer.data(about, f"{_named(job.data)}, as understood:")
+    printer.data(about, f"{_named(job.data)} contains:")
     if job.task == "classify" and getattr(read.target, "ndim", 0) == 1:
         printer.classes(read.target.tolist())
     test = None
     if job.test is not None:
         other = _read(job, _tables(job, [job.test], read.data.reading))
-        printer.data(other.data.describe(), f"{_named([job.test])}, to test on, as understood:")
+        printer.data(other.data.describe(), f"{_named([job.test])}, with the series to test on, contains:")
         test = other.data if other.target is None else (other.data, other.target)
     several: dict[str, Any] = (
         {"labels": listed([job.target])} if job.target and find_task(job.task).several_targets else {}
@@ -188,10 +189,10 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         "keep_neighbours": job.keep_neighbours,
         "track": job.track,
     }
-    found = None
+    searched = None
     if job.search is not None:
-        found = lt.search(read.data, read.target, **asked, **job.search, about=about_it, **job.settings, **several)
-        result = found.result
+        searched = lt.search(read.data, read.target, **asked, **job.search, about=about_it, **job.settings, **several)
+        result = searched.result
     else:
         run_of: dict[str, Any] = {"quick": job.quick, "folds": job.folds, "resume": job.resume, "restart": job.force}
         result = lt.train_and_test(read.data, read.target, **asked, **run_of, **about_it, **job.settings, **several)
@@ -212,30 +213,30 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         "test": result.record.test,
         "details": result.comparison.details(),
         "seconds": round(time.monotonic() - started, 1),
-        **({} if found is None else {"search": _searched(job, found, printer)}),
+        **({} if searched is None else {"search": _search_facts(job, searched, printer)}),
     }
 
 
-def _searched(job: Job, found: SearchResult, printer: Printer) -> dict[str, Any]:
-    """Write the page of a search, and return what JSON holds of it."""
+def _search_facts(job: Job, search: SearchResult, printer: Printer) -> dict[str, Any]:
+    """Write the page about a search, and return its facts for the JSON result."""
     assert job.search_report is not None
     try:
-        page: str | None = str(found.report(job.search_report))
+        page: str | None = str(search.report(job.search_report))
         printer.line(f"search  {page}")
     except ImportError as error:
         page = None
-        printer.line(f"no page of the search: {error}")
+        printer.line(f"no page about the search: {error}")
     return {
-        "best": dict(found.best),
-        "loss": found.loss,
-        "trials": len(found.trials),
-        "importance": dict(found.importance),
+        "best": dict(search.best),
+        "loss": search.loss,
+        "trials": len(search.trials),
+        "importance": dict(search.importance),
         "page": page,
     }
 
 
 def _named(data: Sequence[str | Path]) -> str:
-    """Return what a table of measurements is called."""
+    """Return a short name of a table of measurements."""
     from liquidtime.data.reading.sql import without_password
 
     first = without_password(str(data[0]))
@@ -245,14 +246,14 @@ def _named(data: Sequence[str | Path]) -> str:
 
 @dataclass(frozen=True)
 class _Tables:
-    """The tables of a job, before they are taken apart.
+    """The tables of a job, as they were read.
 
     Args:
         measurements: one row per measurement or sample.
         labels: the table of labels, or None.
-        labels_id: its column of ids.
+        labels_id: its id column.
         static: the table of static features, or None.
-        columns: what the columns of the measurements mean.
+        columns: the meaning of the columns of the measurements.
         missing: numbers and words that mean "not observed".
     """
 
@@ -265,12 +266,12 @@ class _Tables:
 
 
 def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | None = None) -> _Tables:
-    """Read the table of measurements and that of labels.
+    """Read the tables of measurements, labels and static features.
 
     Args:
-        job: what to do.
-        source: where the table of measurements is.
-        usual: how the table of training was written, where this is another one.
+        job: arguments of the job.
+        source: files or database with the table of measurements.
+        usual: formats found in the table of the training series, for a table of test series.
     """
     from liquidtime.data.reading import read_table
     from liquidtime.scoring.stored_tables import measurements
@@ -287,7 +288,7 @@ def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | N
 
 
 def _with_samples(job: Job, tables: _Tables, printer: Printer) -> Job:
-    """Return the job with the task of samples where the target is of every sample, and say so where it was noticed."""
+    """Return the job, changed to classify samples if every sample has a class; print a line if that was detected."""
     from liquidtime.cli.sample_targets import varies
     from liquidtime.tasks import TASKS, find_task
 
@@ -309,21 +310,23 @@ def _with_samples(job: Job, tables: _Tables, printer: Printer) -> Job:
     count = varies(table, id, job.target, tables.missing)
     if not count:
         return job
-    printer.line(f"--target {job.target!r} varies within {count:,} series: every sample is classified (--each-sample)")
+    printer.line(
+        f"--target {job.target!r} varies within {count:,} series, so every sample is classified (--each-sample)"
+    )
     return dataclasses.replace(job, task=per_sample.name, each_sample=True)
 
 
 @dataclass(frozen=True)
 class _Read:
-    """What the tables tell.
+    """The series of a job, with their targets and facts.
 
     Args:
         data: S series.
-        target: (S, …) what is predicted; None for forecasts.
+        target: (S, …) target of each series; None for forecasts.
         auxiliary: (S, K) auxiliary targets, or None.
-        groups: (S,) the group of each series, or None.
-        weights: (S,) the weight of each series, or None.
-        order: (S,) when each series was taken, or None.
+        groups: (S,) group of each series, or None.
+        weights: (S,) weight of each series, or None.
+        order: (S,) date or order of each series, or None.
     """
 
     data: SeriesSet
@@ -335,7 +338,7 @@ class _Read:
 
 
 def _read(job: Job, tables: _Tables) -> _Read:
-    """Return the series and, from the table of measurements or that of labels, what belongs to each of them."""
+    """Return the series and their targets and facts, from whichever table has them."""
     import narwhals as nw
 
     from liquidtime.cli.options import listed
@@ -377,7 +380,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
         else:
             table, id = labels, tables.labels_id
         for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
-            check_column(nw.from_native(table), option, name)  # before the larger table is taken apart
+            check_column(nw.from_native(table), option, name)  # before the larger table is read into series
         leave = (job.target, *job.auxiliary, *named)
         data = columns.read(tables.measurements, job.reading, leave=leave, **how)
         data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict, missing=missing)

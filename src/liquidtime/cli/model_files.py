@@ -1,4 +1,4 @@
-"""The series that a model is used on, with their truth."""
+"""Labelled series for `evaluate`, `explain` and `export`."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def labelled(
     strict: bool,
     other_ids: bool = False,
 ) -> tuple[SeriesSet, Any]:
-    """Return the series whose truth is known, and it: one per series, or of every sample where the model says those.
+    """Return the series whose truth is known, and the truth: one value per series, or one per sample.
 
     Args:
         estimator: the model.
-        series: of the table.
-        table: as it was read.
-        columns: what its columns mean.
-        options: what was typed about reading.
-        record: of the model.
-        truth: column of the truth.
-        labels: table of the truth; None where it is a column of `table`.
-        labels_id: column of ids in `labels`; None for that of training.
-        strict: refuse what would be repaired.
-        other_ids: whether another column of ids than that of training was named.
+        series: the series in the table.
+        table: the table of measurements.
+        columns: the meaning of its columns.
+        options: options for reading tables.
+        record: record of the model's training.
+        truth: name of the column with the truth.
+        labels: table with the truth; None if the truth is a column of `table`.
+        labels_id: id column of `labels`; None for the one used in training.
+        strict: refuse data that would have to be repaired.
+        other_ids: whether the id column differs from the one used in training.
     """
     from liquidtime.cli.columns import labels_of
     from liquidtime.cli.options import listed
@@ -51,22 +51,27 @@ def labelled(
     from liquidtime.tasks import task_of
 
     if truth is None:
-        raise ValueError("the model remembers no target; give --target")
+        raise ValueError("the model does not record its target; give --target")
     how = options.reading(columns.reading)
-    own = None if labels is None else read_table(labels, how.hints()).frame
+    label_table = None if labels is None else read_table(labels, how.hints()).frame
     if task_of(estimator).per_sample:
         refuse_stored(table)
-        samples, encoder = sample_target(table.frame, columns, truth, own, labels_id, how.missing), estimator.encoder_
+        samples, encoder = (
+            sample_target(table.frame, columns, truth, label_table, labels_id, how.missing),
+            estimator.encoder_,
+        )
         whole, channels = dataclasses.replace(table, frame=samples.frame), (*encoder.channels_, truth)
         return samples.split(
             samples.columns.read_new(whole, options, channels, encoder.static_names_, encoder.time_unit_, strict)
         )
     several = task_of(estimator).several_targets
     names = listed([truth]) if several else [truth]
-    if own is None:
-        own, column = labels_of(table.frame, columns, names[0], names[1:], how.missing), columns.id
+    if label_table is None:
+        label_table, column = labels_of(table.frame, columns, names[0], names[1:], how.missing), columns.id
     else:
         column = labels_id or (record and not other_ids and record.labels_id) or columns.id
     if several:
-        return series, align_outcomes(series, own, id=column, columns=names, missing=how.missing, argument="target")
-    return align_labels(series, own, id=column, target=truth, strict=strict, missing=how.missing)
+        return series, align_outcomes(
+            series, label_table, id=column, columns=names, missing=how.missing, argument="target"
+        )
+    return align_labels(series, label_table, id=column, target=truth, strict=strict, missing=how.missing)

@@ -27,8 +27,8 @@ from liquidtime.cli.reading_options import ReadingOptions, with_reading
 def pack(
     data: Data,
     reading: ReadingOptions,
-    id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
-    time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
+    id: Annotated[str, typer.Option("--id", help="Column with the series ids.", show_default=False)],
+    time: Annotated[str, typer.Option("--time", help="Column with the times.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Folder to write the set to.", show_default=False)],
     channel: Channel = None,
     value: Value = None,
@@ -40,7 +40,7 @@ def pack(
         bool,
         typer.Option(
             "--gather/--no-gather",
-            help="Look first for series that are spread over several files, and bring them together.",
+            help="First look for series that are spread over several files, and bring them together.",
         ),
     ] = True,
     strict: Strict = False,
@@ -48,10 +48,10 @@ def pack(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Pack tables of any size into a stored set, which every other command takes in place of DATA.
+    """Pack tables of any size into a stored set, which every other command accepts as DATA.
 
-    Reads a piece at a time, in bounded memory. The set is a folder of arrays with their checksums; a target that stands
-    beside each row is kept with --static, and `train --target` takes it from there.
+    Reads the tables piece by piece, so that memory stays bounded. The set is a folder of arrays with checksums. To keep
+    a target that is a column of DATA, name it in --static; `train --target` then finds it in the set.
     """
     from liquidtime.cli.columns import Columns
     from liquidtime.cli.printing import Printer
@@ -60,7 +60,7 @@ def pack(
 
     check_place(out, replace=force)
     printer = Printer(as_json)
-    Columns(id, time, channel, value, tuple(listed(values)))  # refuses what does not go together
+    Columns(id, time, channel, value, tuple(listed(values)))  # refuses options that do not go together
     options = {
         "id": id, "time": time, "time_unit": time_unit, "static": tuple(listed(static)),
         "categorical": tuple(listed(categorical)), "static_table": reading.static_table, "static_id": reading.static_id,

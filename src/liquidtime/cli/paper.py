@@ -11,8 +11,8 @@ from liquidtime.cli.options import AsJson, Debug, listed
 
 app = typer.Typer(help="Run the paper's experiments and print their tables.", no_args_is_help=True)
 
-Out = Annotated[Path, typer.Option("--out", help="Folder of the result files.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder with the data.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder with the result files.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder with the data sets.")]
 
 
 @app.command("list")
@@ -42,20 +42,24 @@ def list_experiments(as_json: AsJson = False, debug: Debug = False) -> None:
 @app.command("run")
 @command
 def run_experiment(
-    experiment: Annotated[str, typer.Argument(help="Name of the experiment, see `list`.")],
-    model: Annotated[list[str], typer.Option("--model", help="Model of the experiment; several with commas.")],
+    experiment: Annotated[str, typer.Argument(help="Name of the experiment; `list` shows all.")],
+    model: Annotated[list[str], typer.Option("--model", help="Model to run, or several, separated by commas.")],
     seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 1,
-    first_seed: Annotated[int, typer.Option(help="The first of them; the others follow it.", min=0)] = 0,
-    protocol: Annotated[str, typer.Option(help="honest, published or another of the experiment's.")] = "honest",
-    epochs: Annotated[int | None, typer.Option(help="Epochs, in place of the settings'.", min=1)] = None,
-    limit: Annotated[int | None, typer.Option(help="Largest number of sequences of each part.", min=1)] = None,
+    first_seed: Annotated[int, typer.Option(help="The first seed; the others are the numbers after it.", min=0)] = 0,
+    protocol: Annotated[str, typer.Option(help="honest, published, or another protocol of the experiment.")] = "honest",
+    epochs: Annotated[
+        int | None, typer.Option(help="Number of epochs, instead of the one in the settings.", min=1)
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Largest number of sequences in each part.", min=1)] = None,
     data_dir: DataDir = None,
     out: Out = Path("results"),
-    jobs: Annotated[int | None, typer.Option(help="Seeds side by side, one thread each.", min=1)] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of seeds that run at once, with one thread each.", min=1)
+    ] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Run seeds of a model; those with a result are skipped, interrupted ones are resumed."""
+    """Run a model with several seeds. Seeds that have a result are skipped; interrupted ones are resumed."""
     from liquidtime.paper.runner import run
 
     files = []
@@ -79,19 +83,21 @@ def run_experiment(
 @app.command("tune")
 @command
 def tune_models(
-    experiment: Annotated[str, typer.Argument(help="Name of the experiment, see `list`.")],
-    model: Annotated[list[str], typer.Option("--model", help="Model of its search; several with commas.")],
-    epochs: Annotated[int | None, typer.Option(help="Epochs, in place of the trials'.", min=1)] = None,
-    limit: Annotated[int | None, typer.Option(help="Largest number of sequences of each part.", min=1)] = None,
+    experiment: Annotated[str, typer.Argument(help="Name of the experiment; `list` shows all.")],
+    model: Annotated[list[str], typer.Option("--model", help="Model to search, or several, separated by commas.")],
+    epochs: Annotated[
+        int | None, typer.Option(help="Number of epochs, instead of the one in the trials.", min=1)
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Largest number of sequences in each part.", min=1)] = None,
     data_dir: DataDir = None,
     out: Out = Path("results"),
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Try settings drawn at random on the validation part, as many for every model; MODEL_searched takes the best."""
+    """Try random settings on the validation part, as many for every model; MODEL_searched uses the best."""
     from liquidtime.paper.runner import tune
 
-    found = {}
+    searches = {}
     for name in listed(model):
         records, best = tune(
             experiment,
@@ -102,25 +108,25 @@ def tune_models(
             out=out,
             log=lambda text: typer.echo(text, err=as_json),
         )
-        found[name] = {"trials": records, "best": best["trial"]}
+        searches[name] = {"trials": records, "best": best["trial"]}
         if not as_json:
             settings = ", ".join(f"{field} {value}" for field, value in best["settings"].items())
             typer.echo(f"{name}: trial {best['trial']}, {best['metric']} {best['validation']:.4g} ({settings})")
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        typer.echo(json.dumps(searches, indent=1))
 
 
 @app.command("table")
 @command
 def print_table(
-    experiment: Annotated[str | None, typer.Argument(help="Name of the experiment, see `list`.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Write the page of all experiments.")] = False,
+    experiment: Annotated[str | None, typer.Argument(help="Name of the experiment; `list` shows all.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Write a page with all experiments.")] = False,
     out: Out = Path("results"),
-    page: Annotated[Path, typer.Option(help="The file that --all writes.")] = Path("RESULTS.md"),
+    page: Annotated[Path, typer.Option(help="File that --all writes.")] = Path("RESULTS.md"),
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Print our results beside the paper's."""
+    """Print our results next to those of the paper."""
     from liquidtime._checks import check_choice
     from liquidtime.paper import pages
     from liquidtime.paper.experiments import EXPERIMENTS
@@ -151,11 +157,11 @@ def print_table(
 @app.command("models")
 @command
 def print_models(
-    page: Annotated[Path | None, typer.Option(help="Write the table into this page, between its marks.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Write the table into this page, between its markers.")] = None,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """List every network with what it uses and what it costs, at 64 inputs and 64 hidden units."""
+    """List every network with its inputs and its cost, for 64 inputs and 64 hidden units."""
     from liquidtime.networks import facts
     from liquidtime.paper.runner import write_text
 
@@ -171,12 +177,12 @@ def print_models(
 @app.command("figure")
 @command
 def draw_figure(
-    name: Annotated[str, typer.Argument(help="Its name, such as attention, driving or driving-lap.")],
+    name: Annotated[str, typer.Argument(help="Name of the figure, such as attention, driving or driving-lap.")],
     data_dir: DataDir = None,
     out: Out = Path("results"),
     debug: Debug = False,
 ) -> None:
-    """Draw a figure of the paper from the results, into their folder figures/."""
+    """Draw a figure of the paper from the results and write it to the folder figures/ of the results."""
     from liquidtime._checks import check_choice
     from liquidtime.paper.pages import ANIMATIONS, FIGURES, draw
 

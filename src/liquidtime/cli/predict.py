@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from liquidtime.tasks import Task
 
 _MOST_NOTES = 5
-"""Shards whose notes are printed."""
+"""Number of shards whose notes are printed."""
 
 
 @command
@@ -43,24 +43,28 @@ def predict(
         Path,
         typer.Option(
             "--out",
-            help="File to write, .csv or .parquet; or a folder, with one Parquet file for each shard of DATA.",
+            help="File to write, .csv or .parquet; or a folder, for one Parquet file per shard of DATA.",
             show_default=False,
         ),
     ],
     horizon: Annotated[
         list[str] | None,
-        typer.Option("--horizon", help="Forecasts: times after the last sample of a series, such as 6,24."),
+        typer.Option("--horizon", help="Forecasts: horizons after the last sample of a series, such as 6,24."),
     ] = None,
     intervals: Annotated[
         float | None,
-        typer.Option("--intervals", help="Values and forecasts: share of truths that intervals hold (default: 0.9)."),
+        typer.Option(
+            "--intervals",
+            help="Regression and forecasts: share of true values that the intervals should contain (default: 0.9).",
+        ),
     ] = None,
     each_sample: Annotated[
         bool,
         typer.Option(
             "--each-sample",
-            help="Write one row per sample: the prediction from the samples up to it; of forecasts, how far each value "
-            "lies from the forecast that the samples before it make.",
+            help="Write one row per sample: the prediction from the samples up to it; for forecasts, how far each "
+            "value "
+            "lies from its forecast from the samples before it.",
         ),
     ] = False,
     threshold: Annotated[
@@ -69,12 +73,12 @@ def predict(
             "--threshold",
             min=0.0,
             max=1.0,
-            help="Two classes: probability of the second from which it is predicted (default: the model's).",
+            help="Two classes: predict the second from this probability on (default: the model's threshold).",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Processes that predict the shards of --out FOLDER."),
+        typer.Option("--workers", min=1, help="Processes that predict shards, if --out is a folder."),
     ] = None,
     id: OldId = None,
     time: OldTime = None,
@@ -89,17 +93,18 @@ def predict(
 ) -> None:
     """Predict new series with a trained model.
 
-    Writes one row per series with its id, the `time` of its last sample, `prediction`, for classes
-    `probability_<class>`, and for values the ends of their intervals, `low` and `high`; with --each-sample, and for
-    models of samples, one such row per sample; of forecasts one row per series, horizon and channel, with the ends of
-    its prediction interval. With --each-sample, forecasts have one row per value that was measured, with the forecast
-    of it, whether it lies `outside` of the interval of 99 % of usual values (--intervals), and its anomaly `score`: how
-    many times as large its error is as was to be expected. Samples at the end of a series that hold `--known` channels
-    of training alone are its future. The columns are those of training unless others are named.
+    Writes one row per series with its id, the `time` of its last sample, and its `prediction`; for classes also
+    `probability_<class>`, and for numbers `low` and `high`, the ends of an interval. With --each-sample, and for models
+    that classify samples, writes one such row per sample. Forecasts have one row per series, horizon and channel, with
+    the ends of the prediction interval. With --each-sample, forecasts have one row per measured value: its forecast,
+    whether the value lies `outside` the interval that contains 99 % of usual values (see --intervals), and an anomaly
+    `score`, the ratio of its error to the expected error. If the last samples of a series have values only in the
+    --known channels of training, they are taken as its known future. Columns have the same names as in training unless
+    you name others.
 
-    With a folder as --out, every shard of DATA (a folder of files, a pattern, or several files) becomes one file there,
-    by --workers processes. The same command again continues where it was stopped: files that are there are left as they
-    are. A series must lie in one shard; `liquidtime pack` brings together those that do not.
+    If --out is a folder, every shard of DATA (a folder of files, a pattern, or several files) becomes one file in it,
+    predicted by --workers processes. To resume after an interruption, repeat the command: existing files are kept. Each
+    series must lie in one shard; `liquidtime pack` brings together series that are spread over several.
     """
     from liquidtime.cli.printing import Printer
     from liquidtime.scoring.model_files import columns_to_read, load, read_series
@@ -109,7 +114,7 @@ def predict(
     in_shards = out.is_dir() or not out.suffix
     if not in_shards:
         if workers is not None:
-            raise ValueError("--workers predicts shards into a folder, one file for each; name a folder as --out")
+            raise ValueError("--workers is for predicting shards into a folder; name a folder as --out")
         _check_out(out, model, data, force)
     printer = Printer(as_json)
     estimator, record = load(model, device)
@@ -147,7 +152,7 @@ def predict(
 
 
 def _predict_shards(printer: Printer, model: Path, data: Sequence[str], out: Path, **arguments: Any) -> None:
-    """Predict shards into a folder, and say what came of it."""
+    """Predict shards into a folder and print a summary."""
     from liquidtime.scoring import predict_shards
 
     done = predict_shards(model, list(data), out, **arguments)
@@ -156,9 +161,9 @@ def _predict_shards(printer: Printer, model: Path, data: Sequence[str], out: Pat
             printer.line(f"{name}: {note}")
     if len(done.notes) > _MOST_NOTES:
         printer.line(f"… and notes on {len(done.notes) - _MOST_NOTES} more shards")
-    there = f", {done.skipped} were there already" if done.skipped else ""
+    skipped = f", {done.skipped} had been predicted before" if done.skipped else ""
     printer.line(
-        f"{len(done.files) - done.skipped} of {len(done.files)} shards predicted{there}: {done.series:,} series, "
+        f"{len(done.files) - done.skipped} of {len(done.files)} shards predicted{skipped}: {done.series:,} series, "
         f"written to {out}"
     )
     printer.result(
@@ -177,8 +182,8 @@ def check_options(task: Task, options: Mapping[str, str]) -> None:
     """Refuse options that are for other tasks.
 
     Args:
-        task: of the model.
-        options: what was typed, by the name that tasks have for it.
+        task: task of the model.
+        options: options on the command line, by the name that tasks use for them.
     """
     from liquidtime.tasks import TASKS
 
@@ -189,14 +194,16 @@ def check_options(task: Task, options: Mapping[str, str]) -> None:
 
 
 def _check_out(out: Path, model: Path, data: Sequence[str], force: bool) -> None:
-    """Refuse, before any work, a file that cannot be written or must not be lost."""
+    """Refuse, before any work, an output file that cannot be written or must not be overwritten."""
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise ValueError(f"--out must end in .csv or .parquet, or be a folder; got {out.name!r}")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
     if out.exists() and any(Path(source).exists() and out.samefile(source) for source in data):
-        raise ValueError(f"--out {out} is the file of measurements itself; choose another name")
+        raise ValueError(f"--out {out} is the file with the measurements; choose another name")
     if model.resolve() in (out.absolute().parent.resolve() / out.name).parents:
-        raise ValueError(f"--out {out} must not lie in the model folder, whose files are sealed; choose another place")
+        raise ValueError(
+            f"--out {out} must not lie in the model folder, whose files are sealed by checksums; choose another folder"
+        )
     if not force and (out.exists() or out.is_symlink()):
         raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")

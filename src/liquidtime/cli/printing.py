@@ -1,4 +1,4 @@
-"""What commands print: words and tables for people, JSON for programs."""
+"""Output of the commands: text and tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _CHANNELS, _CLASSES = 12, 20
 
 
 class Printer:
-    """Prints for people; where the result is JSON, on standard error, so that standard output has nothing else.
+    """Prints for people; if the result is JSON, to standard error, so that standard output has only the JSON.
 
     Args:
         as_json: whether the result is printed as JSON.
-        silent: whether nothing is printed at all: of several ranks one speaks.
+        silent: print nothing, as only one of several ranks prints.
     """
 
     def __init__(self, as_json: bool, silent: bool = False) -> None:
@@ -33,11 +33,11 @@ class Printer:
             self.console.width = 110
 
     def line(self, text: str = "") -> None:
-        """Print a text as it is, but for what a terminal would obey."""
+        """Print a text unchanged, except for control characters."""
         self.console.print(printable(text), markup=False, soft_wrap=True)
 
     def data(self, about: Description, what: str) -> None:
-        """Say what was understood of the data, and what was found in it."""
+        """Print a description of the data."""
         lines = str(about).splitlines()
         if len(about.channels) > _CHANNELS:
             order = sorted(about.channels, key=lambda column: -column.observed)
@@ -52,10 +52,10 @@ class Printer:
             self.line(f"  {text}")
 
     def classes(self, labels: Any) -> None:
-        """Say how many series each class has.
+        """Print the number of series in each class.
 
         Args:
-            labels: (S,) of the series.
+            labels: (S,) classes of the series.
         """
         from collections import Counter
 
@@ -66,7 +66,7 @@ class Printer:
         self.line(f"  classes ({len(counts)}): {', '.join(named)}{rest}")
 
     def scores(self, figures: Figures, caption: str) -> None:
-        """Print the figures of merit, one column per model."""
+        """Print the figures as a table with one column per model."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
@@ -82,6 +82,6 @@ class Printer:
         self.console.print(table)
 
     def result(self, values: Mapping[str, Any]) -> None:
-        """Print the result as JSON, if that was asked for."""
+        """Print the result as JSON, if --json was given."""
         if self.as_json:
             sys.stdout.write(printable_json(json.dumps(values, indent=2, ensure_ascii=False, default=str)) + "\n")

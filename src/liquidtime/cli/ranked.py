@@ -1,4 +1,4 @@
-"""The main job by several ranks: those that --workers starts, and those of torchrun, SLURM or Ray."""
+"""Training by several ranks: those that --workers starts, or those of torchrun, SLURM or Ray."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from liquidtime.cli.printing import Printer
 
 
 def run_in_ranks(job: Job, as_json: bool) -> dict[str, Any] | None:
-    """Do the job as one of the ranks that the environment describes, or alone; return the result on rank 0.
+    """Run the job as one of the ranks that the environment describes, or alone; return the result on rank 0.
 
-    Ranks that were started again after one died continue the run.
+    Ranks that are restarted after one died resume the run.
 
     Args:
         job: what to do.
-        as_json: where rank 0 prints what is going on.
+        as_json: whether the result is printed as JSON, and progress on standard error.
     """
     from liquidtime.distributed import ranks
     from liquidtime.distributed.torchrun import restarts
@@ -35,18 +35,18 @@ def run_in_ranks(job: Job, as_json: bool) -> dict[str, Any] | None:
         except (TrainingInterrupted, RanksDisagree) as stop:
             if own.rank == 0:
                 raise
-            raise typer.Exit(getattr(stop, "code", 1)) from None  # rank 0 says it
+            raise typer.Exit(getattr(stop, "code", 1)) from None  # rank 0 prints the message
         own.barrier()
         return result if own.rank == 0 else None
 
 
 def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[str, Any]:
-    """Do the job by ranks on this machine that torchrun's agent starts, and starts again where one dies.
+    """Run the job by ranks on this machine, which torchrun's agent starts, and restarts when one dies.
 
     Args:
         job: what to do.
-        as_json: as above.
-        workers: how many ranks.
+        as_json: see `run_in_ranks`.
+        workers: number of ranks.
         debug: whether a rank shows the traceback of an error.
     """
     from torch.distributed.elastic.multiprocessing.api import SignalException
@@ -59,13 +59,14 @@ def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[s
         returned = launch(one_rank, (plain, as_json, debug), workers)
     except SignalException as stopped:
         number = signal.Signals(stopped.sigval)
-        print_line(f"stopped by {number.name}. {HOW_TO_RESUME}")
+        print_line(f"interrupted by {number.name}. {HOW_TO_RESUME}")
         raise typer.Exit(128 + number) from None
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         raise RuntimeError(
-            f"rank {rank} of {workers} died {RESTARTS + 1} times, last by {failure.signal_name() or failure.exitcode}; "
-            f"was memory short? {HOW_TO_RESUME}"
+            f"rank {rank} of {workers} died {RESTARTS + 1} times, most recently with "
+            f"{failure.signal_name() or failure.exitcode}; "
+            f"perhaps memory ran out. {HOW_TO_RESUME}"
         ) from None
     code = next((code for code, _ in returned.values() if code), 0)
     if code:
@@ -75,7 +76,7 @@ def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[s
 
 
 def one_rank(job: Job, as_json: bool, debug: bool) -> tuple[int, dict[str, Any] | None]:
-    """Return the exit code and the result of a rank; what would fail again is not raised."""
+    """Return the exit code and the result of a rank; errors are not raised, as they would only fail again."""
     results: list[dict[str, Any] | None] = [None]
 
     @command
@@ -97,17 +98,20 @@ def print_line(text: str) -> None:
 
 
 def check_workers(workers: int | None, n_jobs: int | None) -> None:
-    """Refuse numbers of workers that cannot be.
+    """Refuse combinations of options that cannot work.
 
     Args:
-        workers: of --workers.
-        n_jobs: of --n-jobs.
+        workers: value of --workers.
+        n_jobs: value of --n-jobs.
     """
     from liquidtime.distributed.torchrun import in_ranks
 
     if workers is None:
         return
     if in_ranks():
-        raise ValueError("--workers starts ranks, and this is one already, of torchrun; leave it out")
+        raise ValueError("--workers starts ranks, but torchrun has already started this one; leave out --workers")
     if n_jobs is not None:
-        raise ValueError("--workers shares every network, --n-jobs trains several at once; give one of them")
+        raise ValueError(
+            "--workers splits the training of each network, and --n-jobs trains several networks at once; give only "
+            "one of them"
+        )

@@ -1,4 +1,4 @@
-"""The options that say how tables are read, declared once for every command that reads one."""
+"""The options for reading tables, declared once for every command that reads one."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from liquidtime.cli.options import listed
 from liquidtime.scoring.reading_options import ReadingOptions as ReadingOptions
 
 _OPTIONS: dict[str, tuple[Any, str, str]] = {
-    "separator": (str, "--separator", "What separates the fields of a text file: ; or comma, tab, pipe, space."),
-    "decimal": (str, "--decimal", "Decimal mark of the numbers, . or , (default: recognised)."),
+    "separator": (str, "--separator", "Field separator of text files: ;, comma, tab, pipe, space (default: detected)."),
+    "decimal": (str, "--decimal", "Decimal mark of numbers: . or , (default: detected)."),
     "encoding": (str, "--encoding", "Encoding of a text file, such as cp1252 (default: utf-8)."),
-    "time_format": (str, "--time-format", "How times are written, such as '%d/%m/%Y %H:%M' or 'epoch ms'."),
+    "time_format": (str, "--time-format", "Format of the times, such as '%d/%m/%Y %H:%M' or 'epoch ms'."),
     "missing": (
         list[str], "--missing",
-        "Number or word that means not observed, besides NA, null, - and ?; may be repeated.",
+        "Number or word for values that were not observed, besides NA, null, - and ?; may be repeated.",
     ),
     "sheet": (str, "--sheet", "Sheet of a spreadsheet (default: the first)."),
-    "query": (str, "--query", "SQL query; DATA is then a database: sqlite:///file, duckdb:///file or another URL."),
-    "static_table": (str, "--static-table", "Table with one row per series, whose columns do not change within it."),
-    "static_id": (str, "--static-id", "Id column of the static table (default: --id)."),
+    "query": (str, "--query", "SQL query, if DATA is a database: sqlite:///file, duckdb:///file or another URL."),
+    "static_table": (str, "--static-table", "Table with one row per series; its columns become static features."),
+    "static_id": (str, "--static-id", "Id column of the static table (default: the same as --id)."),
 }  # fmt: skip
 
 
 def with_reading(body: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of reading, and --config, in place of its parameter `reading`."""
+    """Replace the parameter `reading` of a command by the options for reading tables and --config."""
 
     @functools.wraps(body)
     def run(**arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Targets that vary within a series: one class per sample, read along with the measurements."""
+"""Targets that vary within a series: one class per sample, read together with the measurements."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SampleTarget:
-    """A table of measurements in which the target is one more channel, of numbers for its classes.
+    """A table of measurements with the target as one more channel, whose numbers stand for the classes.
 
-    Whatever is repaired, sorted or merged in reading, classes stay with their samples.
+    So classes stay with their samples whatever is repaired, sorted or merged while reading.
 
     Args:
         frame: the table.
-        columns: what its columns mean.
+        columns: the meaning of its columns.
         target: name of the channel.
-        classes: what the numbers 0, 1, … of the channel stand for.
+        classes: the classes for which the numbers 0, 1, … of the channel stand.
     """
 
     frame: polars.DataFrame
@@ -34,13 +34,13 @@ class SampleTarget:
     classes: list[Any]
 
     def split(self, data: SeriesSet) -> tuple[SeriesSet, list[np.ndarray[Any, Any]]]:
-        """Return the series without the channel, and its classes, an array per series; None where not known.
+        """Return the series without the channel, and one array of classes per series, with None if not known.
 
         Args:
-            data: read from the table, with the target as a channel.
+            data: series read from the table, with the target as a channel.
 
         Raises:
-            ValueError: several classes at one time of a series.
+            ValueError: a series has several classes at one time.
 
         """
         place = data.channels.index(self.target)
@@ -51,8 +51,8 @@ class SampleTarget:
             row = int(mixed.argmax())
             series = int(np.searchsorted(data.offsets, row, side="right")) - 1
             raise ValueError(
-                f"--target {self.target!r} must be one class per time; {int(mixed.sum()):,} times have several, the "
-                f"first is {data.times[row]:g} of series {data.ids[series]}"
+                f"--target {self.target!r} must have one class per time; {int(mixed.sum()):,} times have several, the "
+                f"first is time {data.times[row]:g} of series {data.ids[series]}"
             )
         labels = np.full(len(codes), None, dtype=object)
         labels[known] = [self.classes[int(code)] for code in codes[known]]
@@ -65,12 +65,12 @@ class SampleTarget:
 
 
 def varies(frame: polars.DataFrame, id: str, target: str, missing: Sequence[float | str] = ()) -> int:
-    """Return in how many series a column has several values; 0 where it is no column.
+    """Return the number of series in which a column has several values; 0 if there is no such column.
 
     Args:
         frame: the table.
-        id: its column of ids.
-        target: the column.
+        id: name of its id column.
+        target: name of the column.
         missing: words that mean that there is no label.
     """
     import polars
@@ -95,14 +95,14 @@ def sample_target(
 
     Args:
         frame: the table of measurements.
-        columns: what its columns mean.
-        target: a column of it or of `labels`; of a table with one measurement per row also the name of a channel.
-        labels: a table with one row per series and time; None where the target is in `frame`.
-        labels_id: its column of ids; None for that of `frame`.
+        columns: the meaning of its columns.
+        target: a column of `frame` or `labels`, or a channel if `frame` has one measurement per row.
+        labels: a table with one row per series and time; None if the target is in `frame`.
+        labels_id: id column of `labels`; None for that of `frame`.
         missing: words that mean that there is no label.
 
     Raises:
-        ValueError: a table of labels without times, or a target that is nowhere.
+        ValueError: a table of labels has no times, or no table has the target.
 
     """
     import dataclasses
@@ -116,8 +116,8 @@ def sample_target(
         for option, name in (("--labels-id", labels_id or columns.id), ("--time", columns.time), ("--target", target)):
             if name not in labels.columns:
                 raise ValueError(
-                    f"{option} {name!r} must be a column of the table of labels, which for classes of samples has one "
-                    f"row per series and time; it has {', '.join(labels.columns)}"
+                    f"{option} {name!r} must be a column of the table of labels, which needs one row per series and "
+                    f"time to give each sample a class; its columns are {', '.join(labels.columns)}"
                 )
         rows = labels.select(
             polars.col(labels_id or columns.id).cast(frame[columns.id].dtype).alias(columns.id),
@@ -130,7 +130,7 @@ def sample_target(
     elif long and target in frame[str(columns.channel)].cast(str).unique().to_list():
         return SampleTarget(*_named_channel(frame, columns, target))
     else:
-        raise ValueError(f"--target {target!r} is no column or channel of the table")
+        raise ValueError(f"--target {target!r} is not a column or channel of the table")
     rows = rows.with_columns(known_labels(rows[target], missing))
     classes = sorted(rows[target].drop_nulls().unique().to_list())
     coded = rows.with_columns(
@@ -153,7 +153,7 @@ def sample_target(
 
 
 def _named_channel(frame: polars.DataFrame, columns: Columns, target: str) -> tuple[Any, ...]:
-    """Return a table of one measurement per row whose channel `target` has numbers for its classes."""
+    """Return a table with one measurement per row in which the channel `target` has numbers for its classes."""
     import polars
 
     of_target = polars.col(str(columns.channel)).cast(str) == target

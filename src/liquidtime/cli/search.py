@@ -31,28 +31,30 @@ from liquidtime.cli.reading_options import ReadingOptions, with_reading
 def search(
     data: Data,
     reading: ReadingOptions,
-    id: Annotated[str, typer.Option("--id", help="Column of the series' ids.", show_default=False)],
-    time: Annotated[str, typer.Option("--time", help="Column of the times.", show_default=False)],
+    id: Annotated[str, typer.Option("--id", help="Column with the series ids.", show_default=False)],
+    time: Annotated[str, typer.Option("--time", help="Column with the times.", show_default=False)],
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Trials in all, those of a stopped search too.")] = 50,
+    trials: Annotated[
+        int, typer.Option("--trials", min=1, help="Trials in total, including those of an interrupted search.")
+    ] = 50,
     storage: Annotated[
         str | None,
         typer.Option(
             "--storage",
-            help="Database of the study: sqlite:///search.db on a local disk, or postgresql://host/name; without it "
-            "the trials are forgotten at the end.",
+            help="Database for the trials: sqlite:///search.db on a local disk, or postgresql://host/name (default: "
+            "trials are not kept).",
         ),
     ] = None,
     name: Annotated[str, typer.Option("--name", help="Name of the study in the database.")] = "liquidtime",
     space: Annotated[
         list[str] | None,
-        typer.Option("--space", help="What to choose from: hidden_size=16..128:log, network=cfc,gru; may be repeated."),
+        typer.Option("--space", help="Values to try: hidden_size=16..128:log or network=cfc,gru; may be repeated."),
     ] = None,
-    prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Stop trials that fall behind.")] = True,
+    prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Stop trials that do worse than others.")] = True,
     device: Device = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that make trials.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run trials.")] = 1,
     page: Annotated[
-        Path | None, typer.Option("--page", help="Page of the search to write (default: <out>.search.html).")
+        Path | None, typer.Option("--page", help="HTML page about the search to write (default: <out>.search.html).")
     ] = None,
     target: Target = None,
     labels: Labels = None,
@@ -66,37 +68,43 @@ def search(
     task: Annotated[
         str, typer.Option("--task", help="classify, classify-samples, multi-label, regress or forecast.")
     ] = "classify",
-    network: Annotated[str | None, typer.Option("--network", help="cfc, ltc, gru, … (docs/models.md has all).")] = None,
+    network: Annotated[
+        str | None, typer.Option("--network", help="cfc, ltc, gru, … (docs/models.md lists all).")
+    ] = None,
     n_estimators: Annotated[int | None, typer.Option("--n-estimators", help="Networks in the ensemble.")] = None,
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the training part, not searched.")] = None,
-    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Series per batch, not searched.")] = None,
-    balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
-    horizon: Annotated[float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked.")] = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the training part; not searched.")] = None,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", help="Series per batch; not searched.")] = None,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
+    horizon: Annotated[
+        float | None, typer.Option("--horizon", help="Forecasts: the longest horizon, in the time unit.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     test_share: Annotated[
-        float, typer.Option("--test-share", help="Share of the series that no trial sees; 0 tests nothing.")
+        float, typer.Option("--test-share", help="Share of the series to test on, which no trial sees; 0 for no test.")
     ] = 0.2,
     group: Annotated[
-        str | None, typer.Option("--group", help="Column: series of one group are never on both sides.")
+        str | None, typer.Option("--group", help="Column with groups of series; a group is never split.")
     ] = None,
     order: Annotated[
-        str | None, typer.Option("--order", help="Column, when a series was taken: the latest are tested on.")
+        str | None,
+        typer.Option("--order", help="Column with the date or order of each series; the test uses the latest."),
     ] = None,
     weight: Annotated[
-        str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
+        str | None, typer.Option("--weight", help="Column with the weight of each series in training.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the page of an earlier search.")] = False,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Search for the settings of networks by Optuna, then train, test and save a model with the best.
+    """Search for the best settings of a network with Optuna, then train, test and save a model with them.
 
-    Trials are trained on three quarters of the training part and judged by the rest of it; the test part is seen once,
-    by the model with the best settings. The same command continues a search that was stopped, up to --trials in all,
-    and several machines may share one database. Writes the model, its report, and a page of what was tried.
+    Each trial trains on three quarters of the training part and is scored on the rest. The test part is used once, to
+    test the model with the best settings. With --storage, the same command continues an interrupted search until there
+    are --trials in total, and several machines can share one database. Writes the model, its report, and a page about
+    the search.
 
-    Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 stopped.
+    Exit codes: 0 done, 1 failed, 2 wrong options or bad input, 130 interrupted.
     """
     from liquidtime.cli.columns import Columns
     from liquidtime.cli.job import Job, run
@@ -108,7 +116,7 @@ def search(
     where = page or out.absolute().with_name(f"{out.absolute().name}.search.html")
     if where.exists() and not force and storage is None:
         raise FileExistsError(f"--page {where} exists; add --force to replace it, or choose another name")
-    given = {
+    settings = {
         "network": network, "n_estimators": n_estimators, "epochs": epochs, "batch_size": batch_size, "device": device,
         "class_weight": "balanced" if balanced else None, "horizon": horizon,
     }  # fmt: skip
@@ -131,7 +139,7 @@ def search(
         weight=weight,
         strict=strict,
         quick=True,
-        settings={setting: value for setting, value in given.items() if value is not None},
+        settings={setting: value for setting, value in settings.items() if value is not None},
         search={
             "trials": trials, "storage": storage, "name": name, "space": _space(space), "prune": prune,
             "workers": workers,
@@ -144,11 +152,13 @@ def search(
 
 
 def _space(texts: list[str] | None) -> dict[str, str] | None:
-    """Return what was typed of the space, by setting."""
+    """Return the values to try, as text, by setting."""
     if not texts:
         return None
     pairs = [text.partition("=") for text in texts]
     for text, (setting, equals, values) in zip(texts, pairs, strict=True):
         if not equals or not setting.strip() or not values.strip():
-            raise ValueError(f"--space must be a setting and what to choose from, hidden_size=16..128; got {text!r}")
+            raise ValueError(
+                f"--space must be a setting and the values to try, such as hidden_size=16..128; got {text!r}"
+            )
     return {setting.strip().replace("-", "_"): values.strip() for setting, _, values in pairs}

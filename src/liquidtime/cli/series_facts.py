@@ -1,4 +1,4 @@
-"""What tables tell of each series besides its measurements: its group, its weight."""
+"""Facts about each series besides its measurements: its group, weight and order."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def check_fact(option: str, column: str, tables: Sequence[polars.DataFrame]) -> 
     """Refuse a column that no table has.
 
     Args:
-        option: what the column was given by.
-        column: its name.
-        tables: all there are.
+        option: the option that names the column.
+        column: name of the column.
+        tables: all tables.
 
     Raises:
-        ValueError: none has it.
+        ValueError: no table has the column.
 
     """
     from liquidtime.errors import nearest
 
     names = [name for table in tables for name in table.columns]
     if column not in names:
-        raise ValueError(f"{option} {column!r} is no column of the tables{nearest(column, names) or '.'}")
+        raise ValueError(f"{option} {column!r} is not a column of any table{nearest(column, names) or '.'}")
 
 
 def fact_of_series(
@@ -36,13 +36,13 @@ def fact_of_series(
     """Return one value per series, in the order of the set, from the first table that has the column.
 
     Args:
-        option: what the column was given by, for errors.
-        column: its name.
+        option: the option that names the column, for errors.
+        column: name of the column.
         data: the series.
-        tables: each with the name of its column of ids.
+        tables: the tables, each with the name of its id column.
 
     Raises:
-        ValueError: no table has the column, a series has several values or none.
+        ValueError: no table has the column, or a series has several values or none.
 
     """
     import polars
@@ -54,7 +54,7 @@ def fact_of_series(
     twice = pairs.group_by("id", maintain_order=True).len().filter(polars.col("len") > 1)
     if len(twice):
         raise ValueError(
-            f"{option} {column!r} must be one value per series; {len(twice):,} series have several, the first is "
+            f"{option} {column!r} must have one value per series; {len(twice):,} series have several, the first is "
             f"{twice['id'][0]}"
         )
     facts = dict(zip(pairs["id"].to_list(), pairs["fact"].to_list(), strict=True))
@@ -62,7 +62,7 @@ def fact_of_series(
     without = [one for one in ids if one not in facts]
     if without:
         raise ValueError(
-            f"{option} {column!r} must be known for every series; {len(without):,} of {len(ids):,} have none, the "
+            f"{option} {column!r} must have a value for every series; {len(without):,} of {len(ids):,} have none, the "
             f"first is {without[0]}"
         )
     return [facts[one] for one in ids]

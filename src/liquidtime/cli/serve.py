@@ -29,56 +29,71 @@ def serve(
         Path,
         typer.Argument(
             metavar="MODEL",
-            help="Model folder made by `train`, or folder of `export --to onnx`.",
+            help="Model folder written by `train`, or folder written by `export --to onnx`.",
             show_default=False,
         ),
     ],
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on. 0.0.0.0 is all of this machine's: set a token then.")
+        str,
+        typer.Option("--host", help="Address to listen on. With 0.0.0.0, all addresses of this machine, set a token."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free port.")
+    ] = 8000,
     state: Annotated[
         str | None,
         typer.Option(
             "--state",
-            help="Where live series are kept: a file (SQLite), redis://host:port/0 or postgresql://user@host/database, "
-            "which several machines can share. A file in your home folder if left out.",
+            help="Where live series are stored: an SQLite file, or redis://host:port/0 or "
+            "postgresql://user@host/database, "
+            "which several machines can share (default: a file in your home folder).",
             show_default=False,
         ),
     ] = None,
     workers: Annotated[
-        int, typer.Option("--workers", min=1, max=256, help="Processes; one for each core at most.")
+        int,
+        typer.Option(
+            "--workers", min=1, max=256, help="Number of server processes; more than one per core does not help."
+        ),
     ] = 1,
     part: Annotated[
-        Part, typer.Option("--part", help="Of a stack: its networks alone, as its other parts read whole series.")
+        Part, typer.Option("--part", help="Stacks: `networks` leaves out the other parts, which need whole series.")
     ] = Part.ALL,
     memory: Annotated[
         int | None,
-        typer.Option("--memory", min=2, help="Of a forecaster: values per channel to remember.", show_default=False),
+        typer.Option(
+            "--memory", min=2, help="Forecasters: number of values to remember per channel.", show_default=False
+        ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Name of the model in answers; its folder's if left out.")
+        str | None, typer.Option("--name", help="Name of the model in responses (default: the name of its folder).")
     ] = None,
     keep: Annotated[
         int,
-        typer.Option("--keep", min=1, max=10_000, help="Newest samples of each series to remember, with predictions."),
+        typer.Option(
+            "--keep",
+            min=1,
+            max=10_000,
+            help="How many of the newest samples of each series to remember, with predictions.",
+        ),
     ] = 100,
     most_series: Annotated[
-        int, typer.Option("--max-series", min=1, help="Series to keep; a further one is refused.")
+        int,
+        typer.Option("--max-series", min=1, help="Largest number of live series; new series beyond it are refused."),
     ] = 100_000,
     oldest: Annotated[
         str | None,
         typer.Option(
             "--max-age",
-            help="Forget a series this long after its newest sample: 90s, 30min, 12h, 7d. Never if left out.",
+            help="Forget a series this long after its newest sample: 90s, 30min, 12h, 7d (default: never).",
         ),
     ] = None,
-    largest: Annotated[str, typer.Option("--max-body", help="Largest request: 500kB, 1MB.")] = "1MB",
+    largest: Annotated[str, typer.Option("--max-body", help="Largest size of a request, such as 500kB.")] = "1MB",
     token_file: Annotated[
         Path | None,
         typer.Option(
             "--token-file",
-            help=f"File with the token that requests must bear; or put it into the variable {TOKEN}.",
+            help=f"File with the token that requests must carry; or set the environment variable {TOKEN}.",
             show_default=False,
         ),
     ] = None,
@@ -86,7 +101,7 @@ def serve(
 ) -> None:
     """Serve a trained model over HTTP: predictions for live series as their samples arrive, and for whole series.
 
-    Live series outlive a restart. A page at / shows them, one at /docs says what can be sent.
+    Live series survive a restart. The page at / shows them, and the page at /docs lists the requests.
     """
     from liquidtime.cli.printing import Printer
 
@@ -108,9 +123,11 @@ def serve(
         if state is None:
             file.absolute().parent.mkdir(parents=True, exist_ok=True)
         if not file.absolute().parent.is_dir():
-            raise FileNotFoundError(f"--state {file} must lie in a folder that exists")
+            raise FileNotFoundError(
+                f"--state {file} must lie in a folder that exists; there is no {file.absolute().parent}"
+            )
         if file.is_dir():
-            raise IsADirectoryError(f"--state {file} must be a file; it is a folder")
+            raise IsADirectoryError(f"--state {file} is a folder; name a file")
     with launch.listen(host, port) as listening:
         folder = preparation.served_folder(model, preparation.cache_of(place), part, memory)
         settings = Settings(
@@ -121,7 +138,7 @@ def serve(
 
 
 def _say(printer: Printer, settings: Settings, host: str, port: int) -> None:
-    """Open model and state once, so that what is wrong with them ends the command, and say what is served where."""
+    """Open the model and the state once, so that errors in them end the command, and print what is served where."""
     from liquidtime.serving.launch import service_of
     from liquidtime.serving.stores import sqlite_file
 
@@ -140,7 +157,7 @@ def _say(printer: Printer, settings: Settings, host: str, port: int) -> None:
     for fact, text in service.model.description.get("facts", {}).items():
         printer.line(f"  {fact}: {text}")
     if others:
-        printer.line(f"  {others:,} series of other models are there too; they are left as they are")
+        printer.line(f"  the state also has {others:,} series of other models, which are left unchanged")
     if note:
         printer.line(f"  note: {note}")
     if not settings.token and not settings.only_local:
@@ -149,16 +166,16 @@ def _say(printer: Printer, settings: Settings, host: str, port: int) -> None:
 
 
 def _token(file: Path | None) -> str:
-    """Return the token that requests must bear; empty for none."""
+    """Return the token that requests must carry; empty if there is none."""
     if file is None:
         token = os.environ.get(TOKEN, "")
     else:
         with open(file, encoding="utf-8") as opened:
             token = opened.read(_LONGEST_TOKEN + 1).strip()
         if not token:
-            raise ValueError(f"--token-file {file} must hold the token; it is empty")
+            raise ValueError(f"--token-file {file} is empty; it must contain the token")
     if len(token) > _LONGEST_TOKEN or not all("!" <= character <= "~" for character in token):
-        raise ValueError(f"a token must have at most {_LONGEST_TOKEN} characters, all ASCII and none of them a space")
+        raise ValueError(f"a token must consist of at most {_LONGEST_TOKEN} ASCII characters without spaces")
     return token
 
 

@@ -1,4 +1,4 @@
-"""What the command line takes from stored sets, and what it refuses of them."""
+"""Stored sets on the command line: which options they supply, and which they do not allow."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def columns_of_training(data: Sequence[str | Path], **named: Any) -> Columns:
-    """Return what columns mean: as typed, or of a stored set as it was packed.
+    """Return the meaning of columns, from the options or, for a stored set, as it was packed.
 
     Args:
-        data: where the measurements are.
-        **named: arguments of `Columns`, None and () where nothing was typed.
+        data: files or database with the measurements.
+        **named: arguments of `Columns`; None and () for options that were not given.
 
     Raises:
-        ValueError: no --id or --time for a table, or options that a stored set does not take.
+        ValueError: --id or --time is missing for a table, or an option is not for stored sets.
 
     """
     from liquidtime.data.stored import is_stored, open_set
@@ -33,15 +33,15 @@ def columns_of_training(data: Sequence[str | Path], **named: Any) -> Columns:
     for name, value in named.items():
         if value is not None and value != ():
             option = "--" + name.replace("_", "-")
-            raise ValueError(f"{option} is for tables; {data[0]} is a stored set, packed before. Leave it out.")
+            raise ValueError(f"{option} is for tables, and {data[0]} is a stored set. Leave {option} out.")
     packed = open_set(data[0], verify=False).columns
     return Columns.from_dict(packed) if packed else Columns("id", "time")
 
 
 def refuse_stored(table: Table) -> None:
-    """Refuse a stored set where the target is of every sample."""
+    """Refuse a stored set if every sample has a class."""
     if table.stored is not None:
-        raise ValueError("classes of samples are read from the table of measurements itself; DATA is a stored set")
+        raise ValueError("to classify samples, DATA must be a table of measurements; it is a stored set")
 
 
 def check_targets(table: Table, names: Sequence[str]) -> None:
@@ -51,6 +51,7 @@ def check_targets(table: Table, names: Sequence[str]) -> None:
     for name in names:
         if name not in table.stored.static_names:
             raise ValueError(
-                f"--target {name!r} is no static feature of the stored set. Give --labels, or pack it with --static "
-                f"{name}."
+                f"--target {name!r} is not a static feature of the stored set. Give --labels, or pack the set again "
+                "with "
+                f"--static {name}."
             )

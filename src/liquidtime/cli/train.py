@@ -32,14 +32,14 @@ def train(
     data: Data,
     reading: ReadingOptions,
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
-    id: Annotated[str | None, typer.Option("--id", help="Column of the series' ids; a stored set needs none.")] = None,
-    time: Annotated[str | None, typer.Option("--time", help="Column of the times; a stored set needs none.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Column with the series ids; not for a stored set.")] = None,
+    time: Annotated[str | None, typer.Option("--time", help="Column with the times; not for a stored set.")] = None,
     target: Target = None,
     labels: Labels = None,
     labels_id: LabelsId = None,
     auxiliary: Annotated[
         list[str] | None,
-        typer.Option("--auxiliary", help="Further label columns, used as auxiliary targets in training only."),
+        typer.Option("--auxiliary", help="More label columns to learn as auxiliary targets; they are not predicted."),
     ] = None,
     channel: Channel = None,
     value: Value = None,
@@ -52,101 +52,124 @@ def train(
         typer.Option("--task", help="classify, classify-samples, multi-label, regress, forecast or impute."),
     ] = "classify",
     horizon: Annotated[
-        float | None, typer.Option("--horizon", help="Forecasts: how far ahead will be asked, in the time unit.")
+        float | None, typer.Option("--horizon", help="Forecasts: the longest horizon, in the time unit.")
     ] = None,
     targets: Annotated[
-        list[str] | None, typer.Option("--targets", help="Forecasts: the channels to forecast (default: all numbers).")
+        list[str] | None,
+        typer.Option("--targets", help="Forecasts: the channels to forecast (default: all numeric ones)."),
     ] = None,
     known: Annotated[
         list[str] | None,
-        typer.Option("--known", help="Forecasts: channels whose future values are given, such as a timetable."),
+        typer.Option("--known", help="Forecasts: channels whose future values are known, such as a timetable."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A CfC network alone, in seconds; so does any setting of networks below.")
+        bool,
+        typer.Option(
+            "--quick", help="Train a CfC network alone, in seconds; any option for networks below implies it."
+        ),
     ] = False,
-    network: Annotated[str | None, typer.Option("--network", help="cfc, ltc, gru, … (docs/models.md has all).")] = None,
+    network: Annotated[
+        str | None, typer.Option("--network", help="cfc, ltc, gru, … (docs/models.md lists all).")
+    ] = None,
     n_estimators: Annotated[
-        int | None, typer.Option("--n-estimators", help="Networks in the ensemble; predictions are averaged.")
+        int | None, typer.Option("--n-estimators", help="Networks in the ensemble; their predictions are averaged.")
     ] = None,
     hidden_size: Annotated[int | None, typer.Option("--hidden-size", help="Units of the recurrent layer.")] = None,
     bin_width: Annotated[
-        float | None, typer.Option("--bin-width", help="Gather samples in bins of this width, in the time unit.")
+        float | None,
+        typer.Option("--bin-width", help="Combine the samples in each bin of this width, in the time unit."),
     ] = None,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the training part.")] = None,
     batch_size: Annotated[int | None, typer.Option("--batch-size", help="Series per batch.")] = None,
     learning_rate: Annotated[float | None, typer.Option("--learning-rate", help="Highest learning rate.")] = None,
     validation_share: Annotated[
         float | None,
-        typer.Option("--validation-share", help="Share of the training part held back to choose the epoch."),
+        typer.Option(
+            "--validation-share", help="Share of the training part that is held out to choose the best epoch."
+        ),
     ] = None,
     n_jobs: Annotated[
         int | None,
-        typer.Option("--n-jobs", help="Processes that train networks and folds, one thread each; -1 for one per core."),
+        typer.Option(
+            "--n-jobs", help="Processes that train networks and folds, with one thread each; -1 for one per core."
+        ),
     ] = None,
     device: Device = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Ranks on this machine that share every batch; see docs/scaling.md."),
+        typer.Option("--workers", min=1, help="Processes on this machine that share every batch; see docs/scaling.md."),
     ] = None,
-    balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same weight.")] = False,
+    balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     test_share: Annotated[
-        float, typer.Option("--test-share", help="Share of the series that are tested on; 0 tests nothing.")
+        float, typer.Option("--test-share", help="Share of the series to test on; 0 for no test.")
     ] = 0.2,
     group: Annotated[
         str | None,
-        typer.Option("--group", help="Column of any table: series of one group are never on both sides of a split."),
+        typer.Option(
+            "--group",
+            help="Column with groups of series, in any table; a group is never split between training and test.",
+        ),
     ] = None,
     order: Annotated[
         str | None,
-        typer.Option("--order", help="Column of any table, when a series was taken: the latest are tested on."),
+        typer.Option(
+            "--order", help="Column with the date or order of each series, in any table; the test uses the latest."
+        ),
     ] = None,
     test: Annotated[
-        Path | None, typer.Option("--test", help="File of other series to test on, like DATA.", show_default=False)
+        Path | None,
+        typer.Option("--test", help="File with other series to test on, in the form of DATA.", show_default=False),
     ] = None,
     test_after: Annotated[
-        str | None, typer.Option("--test-after", help="Test on series that end at this time or later.")
+        str | None, typer.Option("--test-after", help="Test on the series that end at this time or later.")
     ] = None,
     folds: Annotated[
-        int | None, typer.Option("--folds", min=2, help="Cross-validate: test every series, in this many parts.")
+        int | None,
+        typer.Option("--folds", min=2, help="Cross-validate with this many folds, so that every series is tested."),
     ] = None,
     refit: Annotated[
-        bool, typer.Option("--refit/--no-refit", help="Train the saved model on all series after the test.")
+        bool, typer.Option("--refit/--no-refit", help="After the test, train the saved model on all series.")
     ] = True,
     each_sample: Annotated[
         bool,
-        typer.Option("--each-sample", help="--target is a class of every sample; noticed where it varies in a series."),
+        typer.Option(
+            "--each-sample", help="--target has a class for every sample; detected if it varies within a series."
+        ),
     ] = False,
     weight: Annotated[
-        str | None, typer.Option("--weight", help="Column that says how much a series counts in training.")
+        str | None, typer.Option("--weight", help="Column with the weight of each series in training.")
     ] = None,
     threshold: Annotated[
         str | None,
         typer.Option(
             "--threshold",
-            help="Of two classes, when to say the second: a probability, or what it is chosen by on held-out series: "
-            "balanced_accuracy, f1, specificity=0.9, sensitivity=0.9, cost=1:5 (false alarm : miss).",
+            help="Two classes: predict the second from this probability on. Instead of a number, a criterion by which "
+            "it "
+            "is chosen on held-out series: balanced_accuracy, f1, specificity=0.9, sensitivity=0.9, or cost=1:5 (false "
+            "alarm : miss).",
         ),
     ] = None,
     intervals: Annotated[
-        bool, typer.Option("--intervals", help="To regress by networks alone: measure intervals; stacks always do.")
+        bool,
+        typer.Option("--intervals", help="Regression by networks alone: also predict intervals, as stacks always do."),
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Discard a stopped run of the same --out and start over.")
+        bool, typer.Option("--force", help="Discard an interrupted run with the same --out and start over.")
     ] = False,
     keep_neighbours: Annotated[
         bool,
         typer.Option(
             "--keep-neighbours",
-            help="Keep ids and outcomes of training series with the model, for `explain` to name similar ones.",
+            help="Store ids and outcomes of the training series in the model, so that `explain` can name similar ones.",
         ),
     ] = False,
     track: Annotated[
         list[str] | None,
         typer.Option(
             "--track",
-            help="Send the run to a tracker: tensorboard, mlflow or wandb, or with a destination: "
+            help="Log the run to a tracker: tensorboard, mlflow or wandb, also with a destination: "
             "tensorboard=FOLDER, mlflow=URI, wandb=PROJECT.",
         ),
     ] = None,
@@ -156,15 +179,16 @@ def train(
 ) -> None:
     """Train, test and save a model on your own irregular series, and write a report.
 
-    Says first what it understood of the data. Then it trains on one part of the series and tests on the rest, beside
-    gradient boosting and a guess, or the naive forecasts, all with 95 % confidence intervals. The model is a stack: CfC
-    networks, trees and convolutions or linear models, weighted by how well they predict training series held out from
-    them; --quick trains a network alone. The saved model is then trained on all series, by the same choices. A run that
-    was stopped continues with --resume.
-    What was typed is written beside the model, as <out>.run.yaml, which --config takes.
-    A model at --out is replaced and kept as <out>.previous; anything else there is refused and left as it is.
+    First prints what it understood of the data. Then trains on one part of the series and tests on the rest, next to
+    gradient boosting and a guess (for forecasts, naive forecasts), all with 95 % confidence intervals. The model is a
+    stack of CfC networks, trees, and convolutions or linear models, each weighted by how well it predicts training
+    series that it has not seen; --quick trains a network alone. Finally, the model to save is trained on all series,
+    with the same settings. An interrupted run resumes with --resume.
+    The options are written next to the model, to <out>.run.yaml, which --config reads.
+    An older model at --out is replaced and kept as <out>.previous. If anything else is there, the command refuses to
+    run and changes nothing.
 
-    Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 130 and 143 stopped.
+    Exit codes: 0 done, 1 failed, 2 wrong options or bad input, 130 and 143 interrupted.
     """
     from liquidtime.cli.config import write_config
     from liquidtime.cli.job import Job
@@ -175,7 +199,7 @@ def train(
 
     check_workers(workers, n_jobs)
     device_of(device or "cpu")
-    given = {
+    settings = {
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
         "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate,
         "validation_fraction": validation_share, "n_jobs": n_jobs, "device": device,
@@ -211,7 +235,7 @@ def train(
         strict=strict,
         keep_neighbours=keep_neighbours,
         track=tuple(listed(track)),
-        settings={name: setting for name, setting in given.items() if setting is not None},
+        settings={name: setting for name, setting in settings.items() if setting is not None},
         command=typed(),
     )  # fmt: skip
     if workers is not None and workers > 1:
@@ -228,7 +252,7 @@ def train(
 
 
 def typed() -> str:
-    """Return the command as it was typed, or nothing where it was not."""
+    """Return the command line, or an empty text if the program is not `liquidtime`."""
     import shlex
     import sys
 
