@@ -69,7 +69,7 @@ def cheapened(experiment):
     if search is not None:
         fixed = {**search.fixed, "epochs": 1}
         families = tuple(dataclasses.replace(one, fixed={**one.fixed, "epochs": 1}) for one in search.families)
-        search = dataclasses.replace(search, trials=2, fixed=fixed, families=families)
+        search = dataclasses.replace(search, trials=2, fixed=fixed, families=families, epochs=None, sequences=None)
     return dataclasses.replace(experiment, load=load, rows=rows, search=search)
 
 

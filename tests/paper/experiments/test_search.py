@@ -18,8 +18,15 @@ SEARCH = Search(
 SEARCHED = [(name, row) for name, one in EXPERIMENTS.items() if one.search for row in one.search.rows]
 
 
-def test_the_first_trial_is_the_row():
-    assert SEARCH.settings("a", START, 0) == START
+def test_the_first_trial_is_the_row_for_as_many_epochs():
+    assert SEARCH.settings("a", START, 0) == dataclasses.replace(START, epochs=7)
+    assert dataclasses.replace(SEARCH, fixed={}).settings("a", START, 0) == START
+
+
+def test_a_note_says_how_short_trials_are():
+    assert SEARCH.note() == "best of 4 trials by validation data, as many for every model searched"
+    short = dataclasses.replace(SEARCH, epochs=3, sequences=1200)
+    assert short.note().startswith("best of 4 trials of 3 epochs on 1,200 training sequences by validation data")
 
 
 def test_trials_differ_and_are_the_same_again():

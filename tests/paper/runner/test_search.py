@@ -49,6 +49,18 @@ def test_the_best_trial_becomes_a_row(name, root, tmp_path):
     assert record["title"].endswith("(searched)")
 
 
+def test_short_trials_leave_the_row_its_length(tmp_path, monkeypatch):
+    search = EXPERIMENTS["xor"].search
+    short = dataclasses.replace(search, fixed={**search.fixed, "epochs": 2}, epochs=1, sequences=8)
+    monkeypatch.setitem(EXPERIMENTS, "xor", dataclasses.replace(EXPERIMENTS["xor"], search=short))
+    records, chosen = tune("xor", "lstm", limit=20, out=tmp_path, progress=False)
+    assert [(one["epochs"], one["sequences"]) for one in records] == [(1, 8), (1, 8)]
+    (path,) = run("xor", "lstm_searched", [0], limit=20, out=tmp_path, jobs=1, progress=False)
+    record = json.loads(path.read_text())
+    assert record["settings"]["epochs"] == chosen["settings"]["epochs"] == 2
+    assert (record["epochs"], record["sizes"]["train"]) == (2, 20)
+
+
 def test_a_row_runs_the_trials_that_are_missing_and_no_others(tmp_path, monkeypatch):
     trained, true_train = [], NetworkModel.train
 

@@ -38,9 +38,10 @@ class Family:
 class Search:
     """A search on the validation part with the same number of trials for every model.
 
-    The first trial has the row's own settings. The others start from these, with what is fixed and what is drawn.
-    Trial k draws a field's value by k and the field alone, so models with the same space are tried with the same
-    values.
+    The first trial has the row's own settings and as many epochs as the others. These start from the same settings,
+    with what is fixed and what is drawn. Trial k draws a field's value by k and the field alone, so models with the
+    same space are tried with the same values. Where trials are short, all of them are, the first too, and the row's
+    seeds are trained at full length.
 
     Attributes:
         rows: names of the rows that are searched for.
@@ -48,6 +49,8 @@ class Search:
         space: what is drawn for all of them.
         fixed: what all drawn trials have, such as enough epochs to converge.
         families: what some of them have besides.
+        epochs: of a trial; None = those of its settings.
+        sequences: of the training part that a trial learns from, the first ones; None = all.
 
     """
 
@@ -56,6 +59,8 @@ class Search:
     space: Space
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     families: tuple[Family, ...] = ()
+    epochs: int | None = None
+    sequences: int | None = None
 
     def space_of(self, row: str) -> dict[str, Sequence[Any]]:
         """Return what is drawn for a row, by field."""
@@ -74,12 +79,12 @@ class Search:
             number: of the trial, from 0.
 
         """
-        if check_size("number", number, least=0) == 0:
-            return start
         values = dict(self.fixed)
         for family in self.families:
             if row in family.rows:
                 values.update(family.fixed)
+        if check_size("number", number, least=0) == 0:
+            return dataclasses.replace(start, epochs=values.get("epochs", start.epochs))
         for field, choices in self.space_of(row).items():
             rng = np.random.default_rng([SEED, number, zlib.crc32(field.encode())])
             values[field] = choices[int(rng.integers(len(choices)))]
@@ -87,4 +92,6 @@ class Search:
 
     def note(self) -> str:
         """Return what a table says of a row whose settings were found so."""
-        return f"best of {self.trials} trials on validation data, as many for every model searched"
+        short = "" if self.epochs is None else f" of {self.epochs} epochs"
+        few = "" if self.sequences is None else f" on {self.sequences:,} training sequences"
+        return f"best of {self.trials} trials{short}{few} by validation data, as many for every model searched"

@@ -113,11 +113,13 @@ SEARCH = Search(
         "hidden_size": (64, 128),
         "clipnorm": (1.0, 10.0),
     },
-    fixed={"optimizer": "adam", "epochs": 40, "schedule": "cosine", "decay_lr": None, "weight_decay": 0.0},
+    fixed={"optimizer": "adam", "epochs": 25, "schedule": "cosine", "decay_lr": None, "weight_decay": 0.0},
     families=(
         Family(CLOSED_FORM, {"backbone_layers": (1, 2), "backbone_dr": (0.0, 0.1, 0.2)}),
         Family(("cornn", "ct_gru", "lipschitz_rnn", "phased_lstm"), {"sample_interval": (0.05, 0.1, 0.3, 1.0)}),
     ),
+    epochs=10,
+    sequences=3200,
 )
 ROWS = with_searched(NAMED, SEARCH)
 

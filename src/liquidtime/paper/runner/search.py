@@ -71,15 +71,14 @@ def trials_of(
         raise ValueError(f"{key.model} of {key.experiment} has no settings to search for.")
     if split.validation is None:
         raise ValueError("trials are compared on a validation part; this split has none.")
-    blind = Split(split.train, split.validation, split.validation)
+    rows = torch.arange(len(split.train))[: search.sequences]
+    blind = Split(split.train.take(rows), split.validation, split.validation)
     records = []
     for number in range(search.trials):
         one = TrialKey(key, number)
         if not one.file(out).exists():
             settings = search.settings(key.model, start, number)
-            if key.epochs is not None:
-                settings = dataclasses.replace(settings, epochs=key.epochs)
-            _run(one, experiment, settings, blind, out, progress)
+            _run(one, experiment, settings, key.epochs or search.epochs or settings.epochs, blind, out, progress)
         record = json.loads(one.file(out).read_text(encoding="utf-8"))
         records.append(record)
         log(f"{one.file(out)}: {experiment.task.metric} {record['validation']} on validation")
@@ -126,7 +125,13 @@ def chosen_settings(key: Key, split: Split, out: Path, progress: bool | None = N
 
 
 def _run(
-    one: TrialKey, experiment: Experiment, settings: Settings, split: Split, out: Path, progress: bool | None
+    one: TrialKey,
+    experiment: Experiment,
+    settings: Settings,
+    epochs: int,
+    split: Split,
+    out: Path,
+    progress: bool | None,
 ) -> None:
     row, folder = experiment.row(one.run.model), one.folder(out)
     outcome = row.model.fit(
@@ -139,7 +144,7 @@ def _run(
             progress=progress,
             kept=one.run.kept(out),
         ),
-        settings,
+        dataclasses.replace(settings, epochs=epochs),
     )
     seconds = [record["seconds"] for record in outcome.history]
     record = {
@@ -148,6 +153,7 @@ def _run(
         "trial": one.number,
         "protocol": HONEST,
         "settings": settings.to_dict(),
+        "sequences": len(split.train),
         "validation": outcome.best_metric,
         "metric": experiment.task.metric,
         "epochs": outcome.epochs,
