@@ -20,7 +20,8 @@ def test_remarks_tell_the_epochs_of_the_settings(name):
 
 
 def test_the_tables_differ_in_what_the_streams_say_alone():
-    other = xor.rows(dataclasses.replace(xor.EVENT, epochs=4, growing_epochs=2, why=xor.EQUIDISTANT.why))
+    dense = xor.EQUIDISTANT
+    other = xor.rows(dataclasses.replace(xor.EVENT, epochs=4, growing_epochs=2, why=dense.why, see=dense.see))
     assert with_searched(other, xor.SEARCH) == EXPERIMENTS["xor-dense"].rows
     changed = {name for name, row in EXPERIMENTS["xor"].rows.items() if row.settings != xor.DENSE_ROWS[name].settings}
     quoted = {name for name in xor.ROWS if name.endswith("_quoted")}
@@ -30,4 +31,8 @@ def test_the_tables_differ_in_what_the_streams_say_alone():
 
 def test_every_reason_is_of_a_row():
     for streams in (xor.EVENT, xor.EQUIDISTANT):
-        assert set(streams.why) <= set(xor.ROWS)
+        assert set(streams.why) | set(streams.see) <= set(xor.ROWS)
+    for experiment in EXPERIMENTS.values():
+        for row in experiment.rows.values():
+            assert not (row.label and (row.why or row.see)) or experiment.name.startswith("physionet")
+            assert all(experiment.rows[name].label for name in row.see)

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from liquidtime.paper.experiments import EXPERIMENTS
+from liquidtime.paper.experiments.experiment import UNSAID
 from liquidtime.paper.pages import tables
 from liquidtime.paper.runner.results import Key, read_results, write_result
 
@@ -76,6 +77,28 @@ def test_figures_far_from_the_papers_are_told_with_what_is_known(tmp_path):
     assert "- Cf-S: 0.800, paper 0.643 ± 0.018. With the paper's intervals" in tables.markdown(
         EXPERIMENTS["physionet"], tmp_path
     )
+
+
+def test_a_reason_names_only_rows_and_protocols_that_were_run(tmp_path):
+    put(tmp_path, "walker2d", "ct_rnn", 0, 1.0)
+    put(tmp_path, "walker2d", "cornn", 0, 5.0)
+
+    def told():
+        lines = tables.markdown(EXPERIMENTS["walker2d"], tmp_path).splitlines()
+        return {line.split(":")[0]: line.split(" 20")[-1].split(". ", 1)[1] for line in lines if line.startswith("- ")}
+
+    other, unsaid = "The quoted figure is of another form of this network.", UNSAID
+    assert told() == {
+        "- CT-RNN": f"{other} Its row `as in the quoted code` was not run.",
+        "- coRNN": f"{unsaid} Ours were not searched for.",
+    }
+    put(tmp_path, "walker2d", "ct_rnn_quoted", 0, 1.2)
+    put(tmp_path, "walker2d", "cornn_searched", 0, 2.0)
+    put(tmp_path, "walker2d", "cornn", 0, 4.5, protocol="published")
+    assert told() == {
+        "- CT-RNN": f"{other} See the row `as in the quoted code`.",
+        "- coRNN": f"{unsaid} See the row `searched`. Under the protocol `published` ours is 4.500.",
+    }
 
 
 def test_page_has_the_experiments_with_results_only(tmp_path):

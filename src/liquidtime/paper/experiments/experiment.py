@@ -17,8 +17,8 @@ from liquidtime.paper.fitting import Outcome, Settings, Task, Trial
 
 HONEST = "honest"
 SEARCHED = "searched"
-OTHER_FORM = "The quoted figure is of another form of this network; see the row `as in the quoted code`."
-UNSAID = "The paper does not print its settings for this model, and ours were not searched for."
+OTHER_FORM = "The quoted figure is of another form of this network."
+UNSAID = "The paper does not print its settings for this model."
 
 
 class Model(Protocol):
@@ -47,7 +47,8 @@ class Row:
         label: behind the model's title, where a model has several rows.
         options: what `load` is given besides the protocol's, e.g. another scaling.
         protocols: that it is for; empty = all of the experiment's.
-        why: what is known of a difference from the paper's figure.
+        why: what is known of a difference from the paper's figure; of a row with a label nothing is said.
+        see: names of rows that tell more of it.
         last_epoch: report the last epoch under the honest protocol too, e.g. where no validation part is loaded.
         average: (row, n): nothing is trained; seed s is the mean prediction of that row's seeds n·s … n·s + n - 1.
         search: name of the row whose best trial in the experiment's search has the settings; see `Search`.
@@ -61,6 +62,7 @@ class Row:
     options: Mapping[str, Any] = field(default_factory=dict)
     protocols: tuple[str, ...] = ()
     why: str = ""
+    see: tuple[str, ...] = ()
     last_epoch: bool = False
     average: tuple[str, int] | None = None
     search: str | None = None

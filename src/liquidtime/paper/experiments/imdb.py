@@ -28,7 +28,7 @@ SHORT = Settings(
 NARROW = dataclasses.replace(SHORT, hidden_size=32)
 FEWER = (
     "It learns from 22,303 of the 25,000 reviews, since films are held back to choose the epoch and repeated texts are "
-    "left out; under the published protocol, which learns from all of them, it has the paper's figure."
+    "left out; the published protocol learns from all of them."
 )
 ALL = (
     "printed settings, last epoch; trained on all distinct reviews outside the test part; nothing is chosen here, but "

@@ -45,7 +45,7 @@ SAME = "settings of our LSTM, no search"
 IN_STAYS = dataclasses.replace(DISCRETE, time_scale=1 / 48)
 LATENT = dataclasses.replace(DISCRETE, hidden_size=40, base_lr=0.01, decay_lr=0.975)
 ATTENTION = dataclasses.replace(DISCRETE, hidden_size=128)
-NEGATIVE = "With the paper's intervals, which are negative, its exponential grows: see the row `published-intervals`."
+NEGATIVE = "With the paper's intervals, which are negative, its exponential grows; that is a part of it at most."
 BACKWARDS = "The paper's intervals are negative; what they do to an LTC was not measured."
 FEW_STAYS = (
     "Its source trains on 6,400 stays with three draws of z each, ours on 2,560 with one, and validation stops it "

@@ -64,7 +64,6 @@ PENALTY = (
     "The paper's figure has its L2 penalty in it; with the penalty ours is level "
     "(`test_with_penalty` in the result files)."
 )
-SHORT_LTC = "A short budget; see the row `settings of its code`."
 SAME = "64 units as in the quoted work, 15 epochs, rate down to 0; no search"
 NAMED = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
@@ -82,7 +81,7 @@ NAMED = {
         "128 units, 3 solver steps, 50 epochs: the settings of the reference's code",
         "settings of its code",
     ),
-    "ltc": Row(MODELS["ltc"], SHORT, SAME, "short", why=SHORT_LTC),
+    "ltc": Row(MODELS["ltc"], SHORT, SAME, "short"),
     "lstm": Row(MODELS["augmented_lstm"], SHORT, f"time as one more input, {SAME}"),
     "gru": Row(MODELS["rnn_delta_t"], SHORT, f"time as one more input, {SAME}"),
     **{
@@ -91,6 +90,7 @@ NAMED = {
             SHORT,
             SAME,
             why=UNSAID if name in PAPERS_OWN else OTHER_FORM if f"{name}_quoted" in MODELS else "",
+            see=(f"{name}_quoted",) if f"{name}_quoted" in MODELS else (),
         )
         for name in OTHERS
     },

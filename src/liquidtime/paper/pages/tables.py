@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from liquidtime.paper.experiments import EXPERIMENTS
-from liquidtime.paper.experiments.experiment import HONEST, Experiment
+from liquidtime.paper.experiments.experiment import HONEST, SEARCHED, UNSAID, Experiment
 from liquidtime.paper.experiments.published import PaperRow
 from liquidtime.paper.pages import epoch_times
 from liquidtime.paper.pages.markdown import cells, head
@@ -16,6 +16,7 @@ from liquidtime.paper.pages.sections import SECTIONS, written
 from liquidtime.paper.runner import read_results
 
 QUOTED = "Quoted from a work with its own inputs and settings; which of them makes the difference we do not know."
+UNKNOWN = "We do not know why."
 PERCENT = ("accuracy",)
 LEGEND = """\
 Ours: mean ± standard deviation (of the sample) over n seeds, on the test part. Interval: the ends of the 95 %
@@ -38,6 +39,7 @@ class Line:
     """One line of our table.
 
     Attributes:
+        row: its name.
         title: of the model, with what is not as its settings say.
         protocol: of the runs.
         values: of the test part, one per seed.
@@ -52,6 +54,7 @@ class Line:
 
     """
 
+    row: str
     title: str
     protocol: str
     values: list[float]
@@ -104,6 +107,7 @@ def _line(
         if record["stopped"] != "finished":
             stopped[record["stopped"]] = stopped.get(record["stopped"], 0) + 1
     return Line(
+        row=model,
         title=f"{row.title} [{changed}]" if changed else row.title,
         protocol=protocol,
         values=[scale * test["value"] for test in tests],
@@ -149,7 +153,7 @@ def _table(experiment: Experiment, results: list[dict[str, Any]], times: dict[st
     for row in experiment.published:
         if row not in beside:
             text.append(cells(row.model, "", "–", "", "", *_paper(row, digits), ""))
-    text += _differences([line for line in ours if line.protocol == HONEST and line.differs(digits)], digits)
+    text += _differences(experiment, ours)
     if times is not None:
         text += ["", epoch_times.table(times).rstrip("\n")]
     return "\n".join(text) + "\n"
@@ -169,14 +173,34 @@ def page(out: str | Path = "results") -> str:
     return "\n".join(parts + written(Path(out)))
 
 
-def _differences(far: list[Line], digits: int) -> list[str]:
+def _differences(experiment: Experiment, ours: list[Line]) -> list[str]:
+    digits = experiment.digits
+    far = [line for line in ours if line.protocol == HONEST and line.differs(digits)]
     if not far:
         return []
     return ["", "More than two of its deviations from the paper, under the honest protocol:", ""] + [
         f"- {line.title}: {fmean(line.values):.{digits}f}, paper {_paper(line.paper, digits)[0]}. "
-        + (line.why or (QUOTED if line.paper is not None and line.paper.quoted else "We do not know why."))
+        + " ".join(_reasons(experiment, line, ours))
         for line in far
     ]
+
+
+def _reasons(experiment: Experiment, line: Line, ours: list[Line]) -> list[str]:
+    """Return what is known of a difference, and which rows and protocols tell more, were they run or not."""
+    reasons = [line.why or (QUOTED if line.paper is not None and line.paper.quoted else UNKNOWN)]
+    done = {other.row for other in ours if other.protocol == HONEST}
+    for name in experiment.rows[line.row].see:
+        label = experiment.rows[name].label
+        reasons.append(f"See the row `{label}`." if name in done else f"Its row `{label}` was not run.")
+    if f"{line.row}_{SEARCHED}" in done:
+        reasons.append(f"See the row `{SEARCHED}`.")
+    elif line.why == UNSAID:
+        reasons.append("Ours were not searched for.")
+    for other in ours:
+        if other.row == line.row and other.protocol != HONEST:
+            figure = _mean(fmean(other.values), other.deviation, experiment.digits)
+            reasons.append(f"Under the protocol `{other.protocol}` ours is {figure}.")
+    return reasons
 
 
 def _changed(record: dict[str, Any]) -> str:
