@@ -37,6 +37,13 @@ ROWS = {
     )
     for name, lane in LANE_MODELS.items()
 }
+ROWS["cf_s_faster"] = Row(
+    DrivingModel("cf_s_faster", LANE_MODELS["cf_s"]),
+    dataclasses.replace(SETTINGS, base_lr=0.01),
+    "the command of Cf-S starts near its A of 1, which each of some 170 steps moves by the rate at most",
+    label="five times the rate",
+    last_epoch=True,
+)
 
 DRIVING = Experiment(
     "driving",
