@@ -63,6 +63,15 @@ def test_the_penalty_is_a_remark_of_the_published_protocol(tmp_path):
     assert row(text, "CfC", "published")[7].endswith("0.625")
 
 
+def test_accuracy_on_unseen_streams_is_a_remark_of_the_seeds_that_have_it(tmp_path):
+    put(tmp_path, "xor", "cfc_tuned", 0, 0.9, figures={"test_unseen": {"value": 0.875}})
+    put(tmp_path, "xor", "cfc_tuned", 1, 0.8)
+    put(tmp_path, "xor", "lstm", 0, 0.8)
+    text = tables.markdown(EXPERIMENTS["xor"], tmp_path)
+    assert row(text, "CfC (tuned)", "honest")[7].endswith("; on test sequences that do not occur in training: 87.50")
+    assert "do not occur" not in row(text, "LSTM", "honest")[7]
+
+
 def test_figures_far_from_the_papers_are_told_with_what_is_known(tmp_path):
     put(tmp_path, "xor", "cfc", 0, 0.986)  # paper 99.42 ± 0.42: within two deviations
     put(tmp_path, "xor", "no_gate", 0, 0.90)  # paper 96.29 ± 1.61

@@ -47,6 +47,7 @@ class Line:
         high: upper ends.
         stopped: how many seeds ended before their last epoch, by reason.
         penalised: the mean with the L2 penalty, for a published protocol that reports it; else None.
+        unseen: the mean on test sequences that do not occur in training, over the seeds that recorded it; else None.
         paper: the paper's line, None where it has none.
         note: of the row.
         why: what is known of a difference from the paper; empty where nothing is, None for a row with settings of its
@@ -62,6 +63,7 @@ class Line:
     high: float
     stopped: dict[str, int]
     penalised: float | None
+    unseen: float | None
     paper: PaperRow | None
     note: str
     why: str | None
@@ -114,7 +116,8 @@ def _line(
         low=scale * fmean(test["low"] for test in tests),
         high=scale * fmean(test["high"] for test in tests),
         stopped=stopped,
-        penalised=_penalised(records) if protocol != HONEST else None,
+        penalised=_mean_of("test_with_penalty", records) if protocol != HONEST else None,
+        unseen=None if (unseen := _mean_of("test_unseen", _with("test_unseen", records))) is None else scale * unseen,
         paper=next((line for line in experiment.published if line.model in row.model.paper), None),
         note=row.note,
         why=None if row.label or changed else row.why,
@@ -138,6 +141,8 @@ def _table(experiment: Experiment, results: list[dict[str, Any]], times: dict[st
         remarks += [f"{count} {reason}" for reason, count in line.stopped.items()]
         if line.penalised is not None:
             remarks.append(f"with the L2 penalty, as the paper reports it: {line.penalised:.{digits}f}")
+        if line.unseen is not None:
+            remarks.append(f"on test sequences that do not occur in training: {line.unseen:.{digits}f}")
         text.append(
             cells(
                 line.title,
@@ -208,9 +213,15 @@ def _changed(record: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in parts.items() if value is not None)
 
 
-def _penalised(records: list[dict[str, Any]]) -> float | None:
-    known = [record["figures"].get("test_with_penalty") for record in records]
-    return fmean(figure["value"] for figure in known) if all(known) else None
+def _with(figure: str, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [record for record in records if figure in record["figures"]]
+
+
+def _mean_of(figure: str, records: list[dict[str, Any]]) -> float | None:
+    """Return the mean of a figure that all of the records have; None where one lacks it."""
+    if not records or len(_with(figure, records)) < len(records):
+        return None
+    return fmean(record["figures"][figure]["value"] for record in records)
 
 
 def _mean(mean: float, deviation: float | None, digits: int) -> str:
