@@ -67,3 +67,14 @@ def test_an_exact_part_is_taken_beside_huge_errors():
     parts[..., NAMES.index("boosting")] = truth
     blend = fit_blend(parts, truth, s, 100, NAMES)
     np.testing.assert_allclose(blend.mix(parts, s), truth, atol=1e-3)
+
+
+def test_intervals_of_forecasts_that_are_right_hold_what_is_rounded():
+    rng = np.random.default_rng(0)
+    truth, s = rng.normal(size=(500, 1)), rng.uniform(0.5, 5.0, (500, 1))
+    parts = np.stack([truth + spread * rng.normal(size=(500, 1)) for spread in (0.1, 0.0, 0.5, 1.0, 0.8)], axis=-1)
+    blend = fit_blend(parts, truth, s, 50)
+    said = blend.mix(parts, s)
+    rounded = said + 1e-7
+    assert ((said + blend.error(parts, s, 0.05) < rounded) & (rounded < said + blend.error(parts, s, 0.95))).all()
+    assert (blend.error(parts, s, 0.95) < 1e-3).all()

@@ -5,7 +5,9 @@ import pytest
 import liquidtime as lt
 from estimators.small import TINY
 from liquidtime.data import SeriesSet
+from liquidtime.estimators.faces import forecaster
 from liquidtime.estimators.faces.forecast_test import forecast_test
+from liquidtime.estimators.forecast import stored
 
 BETTER = TINY | {"hidden_size": 16, "read_out_units": 16, "epochs": 30, "learning_rate": 0.01, "dropout": 0.0}
 
@@ -150,6 +152,36 @@ def test_a_saved_forecaster_predicts_the_same(fitted, tmp_path):
         np.testing.assert_array_equal(mine, its)
     assert again.period_ == fitted.period_
     assert again.horizon_ == fitted.horizon_
+
+
+def test_networks_of_an_earlier_form_are_read(tmp_path, monkeypatch):
+    data = swings(20, 2)
+    with monkeypatch.context() as before:
+        before.setattr(forecaster, "usual_of", lambda *_: None)
+        before.setattr(stored, "_FORM", 3)
+        model = lt.CfCForecaster(**TINY).fit(data)
+        model.save(tmp_path / "model")
+    again = lt.load(tmp_path / "model")
+    assert again.networks_[0].usual is None
+    np.testing.assert_array_equal(again.predict(data, horizons=[3.0]), model.predict(data, horizons=[3.0]))
+
+
+def test_networks_start_from_what_training_shows_of_each_channel():
+    rng = np.random.default_rng(0)
+    slow, quick = 40.0, 2.0  # times with which values return to their mean
+    rows = []
+    for _ in range(60):
+        steps = np.empty((80, 2))
+        steps[0] = rng.normal(size=2)
+        for k in range(1, 80):
+            kept = np.exp(-1.0 / np.array([slow, quick]))
+            steps[k] = kept * steps[k - 1] + np.sqrt(1 - kept**2) * rng.normal(size=2)
+        rows.append((np.arange(80.0), steps))
+    model = lt.CfCForecaster(**TINY).fit(SeriesSet.from_arrays(rows))
+    slope, _, away, settling = model._usual
+    assert 3 * settling[1] < settling[0] < 80.0
+    assert slope[0] < 0.5 * slope[1]
+    assert ((away > 0.3) & (away < 3.0)).all()
 
 
 def test_one_long_series_is_enough():

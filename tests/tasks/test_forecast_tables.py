@@ -97,3 +97,27 @@ def test_commands_take_targets_horizon_known_and_intervals(tmp_path):
     )  # fmt: skip
     assert wrong.exit_code == 2
     assert "--known is for --task forecast" in wrong.output
+
+
+def test_a_table_of_one_series_needs_no_ids(tmp_path):
+    hours = np.arange(200.0)
+    table = pl.DataFrame({"hour": hours, "load": np.sin(hours / 4.0)})
+    table.write_csv(tmp_path / "data.csv")
+    pl.concat([table, table]).write_csv(tmp_path / "two.csv")
+    runner, how = CliRunner(), ["--time", "hour", "--task", "forecast", "--no-refit", "--out", str(tmp_path / "m")]
+    refused = runner.invoke(app, ["train", str(tmp_path / "two.csv"), *how])
+    assert refused.exit_code == 2
+    assert "200 rows repeat a time" in refused.output
+    assert "--id" in refused.output
+    with small_forecasts():
+        done = runner.invoke(app, ["train", str(tmp_path / "data.csv"), *how, "--test-share", "0"])
+    assert done.exit_code == 0, done.output
+    out = tmp_path / "forecasts.csv"
+    done = runner.invoke(
+        app, ["predict", str(tmp_path / "m"), str(tmp_path / "data.csv"), "--out", str(out), "--horizon", "2"]
+    )
+    assert done.exit_code == 0, done.output
+    assert pl.read_csv(out)["time"].to_list() == [201.0]
+    needed = runner.invoke(app, ["train", str(tmp_path / "data.csv"), "--time", "hour", "--target", "load", *how[-2:]])
+    assert needed.exit_code == 2
+    assert "--id must name a column" in needed.output

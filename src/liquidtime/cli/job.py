@@ -277,7 +277,7 @@ def _tables(job: Job, source: Sequence[str | Path], usual: Mapping[str, str] | N
     from liquidtime.scoring.stored_tables import measurements
 
     reading, columns = job.reading.reading(usual), dataclasses.replace(job.columns, reading=dict(usual or {}))
-    table = measurements(source, reading, columns.id)
+    table = measurements(source, reading, columns)
     labels = None if job.labels is None else read_table(job.labels, reading.hints()).frame
     labels_id = job.labels_id or columns.id
     static = None if job.reading.static_table is None else read_table(job.reading.static_table, reading.hints())

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from liquidtime.cli.columns import Columns
+from liquidtime.scoring.stored_tables import ONE_SERIES
 
 if TYPE_CHECKING:
     from liquidtime.data.reading import Table
 
 
-def columns_of_training(data: Sequence[str | Path], **named: Any) -> Columns:
+def columns_of_training(data: Sequence[str | Path], in_time: bool, **named: Any) -> Columns:
     """Return the meaning of columns, from the options or, for a stored set, as it was packed.
 
     Args:
         data: files or database with the measurements.
+        in_time: whether a single series can be trained on, so that a table needs no column of ids.
         **named: arguments of `Columns`; None and () for options that were not given.
 
     Raises:
@@ -26,9 +28,12 @@ def columns_of_training(data: Sequence[str | Path], **named: Any) -> Columns:
     from liquidtime.data.stored import is_stored, open_set
 
     if not (len(data) == 1 and is_stored(data[0])):
+        if in_time and named["id"] is None:
+            named["id"] = ONE_SERIES
         for name in ("id", "time"):
             if named[name] is None:
-                raise ValueError(f"--{name} must name a column of DATA; only a stored set needs none")
+                few = "a stored set, and one series to forecast, need" if name == "id" else "a stored set needs"
+                raise ValueError(f"--{name} must name a column of DATA; only {few} none")
         return Columns(**named)
     for name, value in named.items():
         if value is not None and value != ():

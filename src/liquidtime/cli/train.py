@@ -32,7 +32,9 @@ def train(
     data: Data,
     reading: ReadingOptions,
     out: Annotated[Path, typer.Option("--out", help="Model folder to write.", show_default=False)],
-    id: Annotated[str | None, typer.Option("--id", help="Column with the series ids; not for a stored set.")] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", help="Column with the series ids; not for a stored set, nor for one series.")
+    ] = None,
     time: Annotated[str | None, typer.Option("--time", help="Column with the times; not for a stored set.")] = None,
     target: Target = None,
     labels: Labels = None,
@@ -195,6 +197,7 @@ def train(
     from liquidtime.cli.printing import Printer
     from liquidtime.cli.ranked import check_workers, run_by_workers, run_in_ranks
     from liquidtime.cli.stored_tables import columns_of_training
+    from liquidtime.tasks import find_task
     from liquidtime.training.devices import device_of
 
     check_workers(workers, n_jobs)
@@ -209,8 +212,9 @@ def train(
     job = Job(
         data=data,
         columns=columns_of_training(
-            data, id=id, time=time, channel=channel, value=value, values=tuple(listed(values)),
-            static=tuple(listed(static)), categorical=tuple(listed(categorical)), time_unit=time_unit,
+            data, find_task(task, "--task").in_time, id=id, time=time, channel=channel, value=value,
+            values=tuple(listed(values)), static=tuple(listed(static)), categorical=tuple(listed(categorical)),
+            time_unit=time_unit,
         ),
         reading=reading,
         out=out,

@@ -161,7 +161,7 @@ def ends_by_share(data: SeriesSet, share: float) -> npt.NDArray[np.int64]:
         raise ValueError(
             f"`data` must have at least {FEWEST} series, or series of at least {_LEAST} samples to split in time; "
             f"got {len(data)}, and series {data.ids[series]} has {data.lengths[series]} samples with `test_share` "
-            f"{share:g}"
+            f"{share:g}. Add samples, or train without a test: `test_share` 0."
         )
     return held
 

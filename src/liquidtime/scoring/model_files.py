@@ -103,6 +103,6 @@ def read_series(
     """
     from liquidtime.scoring.stored_tables import measurements
 
-    table, encoder = measurements(data, options.reading(columns.reading), columns.id), estimator.encoder_
+    table, encoder = measurements(data, options.reading(columns.reading), columns), estimator.encoder_
     names = encoder.channels_, encoder.static_names_
     return table, columns.read_new(table, options, *names, encoder.time_unit_, strict)

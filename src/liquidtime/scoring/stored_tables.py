@@ -1,7 +1,8 @@
-"""Stored sets in the place of tables of measurements."""
+"""Tables of measurements, stored sets in their place, and tables that are one series."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from liquidtime.data import SeriesSet
     from liquidtime.data.reading import Reading, Table
+    from liquidtime.scoring.columns import Columns
     from liquidtime.scoring.reading_options import ReadingOptions
 
+ONE_SERIES = "series"
+"""The column of ids where none was named; a table that has no such column is one series."""
 
-def measurements(data: Sequence[str | Path], reading: Reading, id: str) -> Table:
+
+def measurements(data: Sequence[str | Path], reading: Reading, columns: Columns) -> Table:
     """Return the table of measurements; of a stored set a table with one row per series, beside the set itself.
 
     Args:
         data: where it is.
         reading: how files are read.
-        id: what the column of ids is called.
+        columns: what its columns mean.
     """
     import polars
 
@@ -26,13 +31,35 @@ def measurements(data: Sequence[str | Path], reading: Reading, id: str) -> Table
 
     stored = stored_set(data)
     if stored is None:
-        return read_table(data, reading)
-    columns: dict[str, Any] = {id: stored.ids}
+        return _with_ids(read_table(data, reading), columns)
+    told_of: dict[str, Any] = {columns.id: stored.ids}
     for place, name in enumerate(stored.static_names):
         labels, values = stored.categories.get(name), stored.static[:, place]
         told = values if labels is None else [None if code != code else labels[int(code)] for code in values.tolist()]
-        columns[name] = polars.Series(name, told, nan_to_null=True) if labels is None else polars.Series(name, told)
-    return Table(polars.DataFrame(columns), stored.reading, stored.notes, stored=stored)
+        told_of[name] = polars.Series(name, told, nan_to_null=True) if labels is None else polars.Series(name, told)
+    return Table(polars.DataFrame(told_of), stored.reading, stored.notes, stored=stored)
+
+
+def _with_ids(table: Table, columns: Columns) -> Table:
+    """Return a table with a column of ids: where none was named and there is none, all rows are of one series.
+
+    Raises:
+        ValueError: such rows that are several at one time, as those of several series would be.
+
+    """
+    import polars
+
+    frame = table.frame
+    if columns.id != ONE_SERIES or ONE_SERIES in frame.columns:
+        return table
+    keys = [name for name in (columns.time, columns.channel) if name in frame.columns]
+    repeated = frame.height - frame.select(keys).n_unique() if keys else 0
+    if repeated:
+        raise ValueError(
+            f"the table must have one row per time to be read as one series; {repeated:,} rows repeat a time of "
+            f"{columns.time!r}. If it has several series, name the column of their ids with --id."
+        )
+    return dataclasses.replace(table, frame=frame.with_columns(polars.lit("1").alias(ONE_SERIES)))
 
 
 def stored_set(data: Sequence[str | Path]) -> Any:

@@ -59,6 +59,10 @@ class Comparison:
             self.target, self.predictions, self.figures, self.classes, None, self.clusters, self.extras, self.coverage
         )
 
+    def errors_by_series(self, metric: str, model: str) -> npt.NDArray[np.float64] | None:
+        """Return (S,) what a figure is the mean of, one number per series; None where it is of all rows together."""
+        return None
+
     def details(self) -> list[dict[str, Any]]:
         """Return further figures as rows of a table; none where the task has no others."""
         return []

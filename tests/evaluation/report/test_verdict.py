@@ -7,7 +7,8 @@ import pytest
 
 from liquidtime.evaluation.report.verdict import verdict
 from liquidtime.tasks.comparison import ALONE, BOOSTING, Comparison, scores
-from liquidtime.training import METRICS
+from liquidtime.tasks.forecasting import ForecastComparison
+from liquidtime.training import METRICS, mean_interval
 from liquidtime.training.bootstrap import difference_interval
 
 GUESS = "guess (share of each class)"
@@ -67,6 +68,23 @@ def test_the_difference_is_of_the_same_rows():
     apart = [scores(("auc",), comparison.target, p)["auc"] for p in (one, other)]
     assert found.high - found.low < 0.5 * min(figure.high - figure.low for figure in apart)
     assert found.low <= found.value <= found.high
+
+
+def forecasts(own, line, n):
+    """Return a comparison of forecasts of n series whose errors go together."""
+    hard = np.random.default_rng(0).uniform(0.5, 2.0, n)
+    errors = {"stacked model": own * hard, "straight line": line * hard}
+    figures = {name: {"mse": mean_interval(each)} for name, each in errors.items()}
+    return ForecastComparison(np.zeros(n), {name: np.zeros(n) for name in errors}, figures, errors={"mse": errors})
+
+
+def test_forecasts_are_compared_on_the_same_series():
+    found = verdict(forecasts(1.0, 1.1, 60), paired=False)
+    assert found.startswith("Stacked model is better here than straight line")
+    few = verdict(forecasts(1.0, 1.1, 3), paired=False)
+    assert few.startswith("The test part has only 3 independent series")
+    exact = verdict(forecasts(4e-15, 0.0, 60), paired=False)
+    assert exact.startswith("Stacked model and straight line are both right here but for rounding")
 
 
 def test_lower_is_better_is_known():

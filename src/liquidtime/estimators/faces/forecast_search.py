@@ -23,7 +23,9 @@ _LONGER = (1, 4, 10)
 """Times the epochs of the quick budget that are tried, one after the other."""
 _MOST_EPOCHS, _MOST_SAMPLES = 100, 1_500_000
 """Epochs, and weighed samples that all of them may read, of trials after the first."""
-_SHARED = ("encoders_", "encoder_", "n_series_", "channels_", "horizon_", "period_", "_places", "_known", "_scene")
+_SHARED = (
+    "encoders_", "encoder_", "n_series_", "channels_", "horizon_", "period_", "_places", "_known", "_scene", "_usual",
+)  # fmt: skip
 
 
 def search(model: CfCForecaster, folds: Sequence[Fold]) -> tuple[list[Trial], list[Judged]]:

@@ -47,7 +47,8 @@ from liquidtime.estimators.forecast.answers import (
 )
 from liquidtime.estimators.forecast.calibration import usual_horizon, windows
 from liquidtime.estimators.forecast.carried import CarriedAnswers
-from liquidtime.estimators.forecast.stored import read_learned, stored_learned
+from liquidtime.estimators.forecast.stored import LINES, read_learned, stored_learned
+from liquidtime.estimators.forecast.usual import usual_of
 from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
 from liquidtime.estimators.network.members import Part, groups_of, order_of
@@ -61,6 +62,8 @@ Rows = npt.NDArray[np.int64]
 _CUTS, _FEWEST_CUTS, _COLUMNS, _QUESTIONS = 32, 8, 4096, 4
 """Most and fewest cuts of a series in a training step, columns that the read-out may see at all of them together, and
 later samples that each asks for."""
+_SOME = 300
+"""Series, or windows of them, that what is usual is measured on."""
 _FARTHEST = 10.0
 """Where a target is cut in training, in standard deviations: one outlier is not to drown the rest."""
 
@@ -69,7 +72,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
     """Forecast channels of irregular series at any later times.
 
         u = network(samples up to now)
-        network's forecast(t) = last + a(u, t) · slope · s + (1 - exp(-s / tau)) · rest(u, t),   s = t - time of last
+        network's forecast(t) = last + a(u, t) · slope · s + e(u, t) · trend · s + (1 - exp(-s / tau)) · rest(u, t),
+                                s = t - time of last
         forecast(t) = mixture of the network, the last value, the straight line, the mean so far, the seasonal naive
 
     All tend to the last value as the gap shrinks. Training asks for later samples from many cuts of every series at
@@ -141,6 +145,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
     _kind: ClassVar[str] = "CfCForecaster"
     _purpose: ClassVar[str] = "forecasts irregular series at any later time"
     _learning_rate: ClassVar[float] = 2e-3
+    _usual: Tensor | None = None
+    """(4, C) what is usual of the training series; None for networks of a folder that know of none."""
     _carried: CarriedForecast | None = None
     """The forecast of a folder of the first form, which has no mixture."""
 
@@ -265,7 +271,15 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         steps, scale = self.encoder_.steps(data), self.encoder_.time_scale_
         standard, known = (Standard.of(steps.values[:, places]) for places in (self._places, self._known))
         self._scene = Scene(standard, find_seasons(steps, self._places, scale), scale, known)
+        self._usual = usual_of(*self._some(data), self._scene, self.horizon_)
         self._watch(self._places, 0.0)
+
+    def _some(self, data: SeriesSet) -> tuple[SeriesSet, Tensor]:
+        """Return steps and lessons of some series, evenly drawn, that tell what is usual."""
+        pieces = windows(data)
+        some = pieces[np.unique(np.linspace(0, len(pieces) - 1, min(_SOME, len(pieces))).astype(np.int64))]
+        steps = self.encoder_.steps(some)
+        return steps, lesson_of(steps, self._places, self._scene, self._starts(some), self.horizon_, self._known)
 
     def _watch(self, places: Sequence[int], reach: float) -> None:
         """Remember channels of live series, and how far back at least."""
@@ -302,7 +316,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         return ForecastNetwork(
             self._make_layer(encoder), copy.deepcopy(pieces), outputs, self.read_out_units, self.dropout,
             self.channel_dropout, encoder.layout_.channel_of, channels=len(self.channels_),
-            phases=self._scene.seasons.size, units=self.read_out_units, known=len(self._known),
+            phases=self._scene.seasons.size, units=self.read_out_units, known=len(self._known), usual=self._usual,
         )  # fmt: skip
 
     def _loss_of(self, network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
@@ -432,5 +446,6 @@ class CfCForecaster(Forecasts, SeriesEstimator):
             self._carried, self.period_ = CarriedForecast(self.encoder_, self._places), None
             return len(self.channels_)
         self.horizon_, self._scene, self.blend_ = read_learned(learned, self.encoder_.time_scale_, len(self._known))
+        self._usual = torch.ones(4, len(self.channels_)) if learned["form"] >= LINES else None
         self._watch(self._places, 0.0)
         return self.read_out_units

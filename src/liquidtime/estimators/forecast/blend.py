@@ -20,6 +20,8 @@ _USUAL = 0.15
 """How far the weights of one channel usually lie from those of all."""
 _ENOUGH = 30.0
 _LEAST, _ROUNDING = 1e-9, 1e-10
+_EXACTLY = 1e-6
+"""Standard deviations that intervals reach to either side at least: forecasts that are right are rounded."""
 _CLEAR = 0.5
 """Times one over the root of the number of series: by how much an error must be smaller to be clearly so."""
 _LOWER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
@@ -195,6 +197,9 @@ def _with_errors(blend: Blend, parts: Values, truth: Values, s: Values, series: 
         for k in range(K):
             weight = near[rows, c, k]
             errors[c, k] = _quantiles(ratio[rows, c], weight, series) if weight.sum() >= _ENOUGH else each
+    least = _EXACTLY / np.maximum(sizes[:, :K, None], _ROUNDING)
+    below, above = np.array(LEVELS) < 0.5, np.array(LEVELS) > 0.5
+    errors = np.where(below, np.minimum(errors, -least), np.where(above, np.maximum(errors, least), errors))
     return Blend(blend.knots, blend.weights, sizes, errors)
 
 

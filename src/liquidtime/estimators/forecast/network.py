@@ -57,13 +57,14 @@ class Questions(NamedTuple):
 class ForecastNetwork(SeriesNetwork):
     """A series network whose outputs are a context u, and a decoder of u and a later time.
 
-        forecast(t) = last + a · slope · s + (1 - exp(-s / tau)) · (r + b · (mean so far - last)
+        forecast(t) = last + a · slope · s + e · trend · s + (1 - exp(-s / tau)) · (r + b · (mean so far - last)
                       + c · (seasonal naive - last) + d · (training mean - last)),     s = t - time of the last value
 
-    a, b, c, d and r are functions of u and t, the outputs of two hidden layers that see u, the slopes, the distances of
-    the naive forecasts from the last value, the gap, and the phases of both times. Levels that training has never seen
-    are met by the shares a to d, which do not depend on the level. The untrained network forecasts the last value, and
-    any network does so as s goes to 0.
+    a to e and r are functions of u and t, the outputs of two hidden layers that see u, the slopes of the newest values
+    and over a longer time, where both would lead by t, the distances of the naive forecasts from the last value, the
+    gap, and the phases of both times; slopes and distances as shares of what is usual in training, and tau starts as
+    what training shows of each channel. Levels that training has never seen are met by the shares a to e, which do not
+    depend on the level. The untrained network forecasts the last value, and any network does so as s goes to 0.
 
     Args:
         *arguments: of `SeriesNetwork`; its outputs are the context.
@@ -71,17 +72,32 @@ class ForecastNetwork(SeriesNetwork):
         phases: P.
         known: K.
         units: width of the decoder.
+        usual: (4, C) of training: roots of the mean squares of slopes, trends and distances of the mean so far from
+            the last value, and tau; None for a network of a folder of an earlier form, which sees none of these lines.
         **options: of `SeriesNetwork`.
     """
 
-    def __init__(self, *arguments: Any, channels: int, phases: int, units: int, known: int = 0, **options: Any) -> None:
+    usual: Tensor | None
+
+    def __init__(
+        self,
+        *arguments: Any,
+        channels: int,
+        phases: int,
+        units: int,
+        known: int = 0,
+        usual: Tensor | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(*arguments, **options)
         C = channels
+        self._lines = usual is not None
         self.cut = nn.Linear(self.read_out.out_features + 4 * C + phases, units)
-        self.ask = nn.Linear(2 + 2 * C + phases + known, units, bias=False)
+        self.ask = nn.Linear(2 + (4 if self._lines else 2) * C + phases + known, units, bias=False)
         self.mix = nn.Linear(units, units)
-        self.answer = nn.Linear(units, 5 * C)
-        self.log_tau = nn.Parameter(torch.zeros(C))
+        self.answer = nn.Linear(units, (6 if self._lines else 5) * C)
+        self.log_tau = nn.Parameter(torch.zeros(C) if usual is None else usual[3].log())
+        self.register_buffer("usual", None if usual is None else usual[:3].clone())
         nn.init.zeros_(self.answer.weight)
         nn.init.zeros_(self.answer.bias)
 
@@ -99,19 +115,26 @@ class ForecastNetwork(SeriesNetwork):
         """Return (R, Q, C) forecasts, in standard deviations, from contexts (R, K)."""
         last = anchors.last.unsqueeze(1)
         away = anchors.mean - anchors.last
-        seen = [anchors.slope, anchors.trend, away, anchors.last]
+        seen = [anchors.slope, anchors.trend, away]
+        if self.usual is not None:
+            seen = [part / usual for part, usual in zip(seen, self.usual, strict=True)]
+        seen.append(anchors.last)
         cut = self.cut(torch.cat([context, *(torch.asinh(part) for part in seen), anchors.phase], dim=-1))
         s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)  # (R, Q, C)
         season = torch.where(asked.seasonal.isnan(), last, asked.seasonal) - last
         gap = asked.gap.unsqueeze(-1)
+        lines = [rise(anchors.slope, s), *([rise(anchors.trend, s)] if self._lines else [])]
         later = [torch.log1p(gap), torch.sqrt(gap), torch.log1p(s), torch.asinh(season), asked.phase, asked.known]
+        later += lines if self._lines else []
         hidden = silu(cut.unsqueeze(1) + self.ask(torch.cat(later, dim=-1)))
         hidden = silu(self.mix(self.dropout(hidden)))
-        r, a, b, c, d = self.answer(hidden).chunk(5, dim=-1)
+        r, a, b, c, d, *e = self.answer(hidden).chunk(5 + len(lines) - 1, dim=-1)
         tied = -torch.expm1(-s * torch.exp(-self.log_tau))
         tied = torch.where(anchors.known.unsqueeze(1) > 0, tied, torch.ones_like(tied))
         levels = r + b * away.unsqueeze(1) + c * season - d * last
-        forecast: Tensor = last + a * rise(anchors, s) + tied * levels
+        forecast: Tensor = last + tied * levels
+        for share, line in zip((a, *e), lines, strict=True):
+            forecast = forecast + share * line
         return forecast
 
 
@@ -125,9 +148,9 @@ def said_of_cuts(
     return network.decode(context, seen, Questions(*(moved(part, there) for part in asked)))
 
 
-def rise(anchors: Anchors, s: Tensor) -> Tensor:
-    """Return (R, Q, C) how far the straight line has come from the last value after times s, within bounds."""
-    return (anchors.slope.unsqueeze(1) * s).clamp(-STEEPEST, STEEPEST)
+def rise(slope: Tensor, s: Tensor) -> Tensor:
+    """Return (R, Q, C) how far a straight line of slope (R, C) has come from the last value after s, within bounds."""
+    return (slope.unsqueeze(1) * s).clamp(-STEEPEST, STEEPEST)
 
 
 LAST, LINE, MEAN, SEASONAL = "last value", "straight line", "mean so far", "seasonal naive"
@@ -141,5 +164,5 @@ def parts_of(network: Tensor, anchors: Anchors, asked: Questions) -> Tensor:
     s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
     season = torch.where(asked.seasonal.isnan(), last, asked.seasonal)
     return torch.stack(
-        [network, last, last + rise(anchors, s), anchors.mean.unsqueeze(1).expand_as(network), season], dim=-1
+        [network, last, last + rise(anchors.slope, s), anchors.mean.unsqueeze(1).expand_as(network), season], dim=-1
     )

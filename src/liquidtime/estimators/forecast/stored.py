@@ -12,8 +12,11 @@ from liquidtime.estimators.forecast.lesson import Scene, Standard
 from liquidtime.estimators.forecast.network import PARTS
 from liquidtime.estimators.forecast.season import Seasons
 
-_FORM = 3
-"""Form 1 had no mixture, and no `form`; form 2 had no known channels, and one size of errors for all."""
+_FORM = 4
+"""Form 1 had no mixture, and no `form`; form 2 had no known channels, and one size of errors for all; networks of form
+3 did not see where straight lines lead."""
+LINES = 4
+"""The form from which on they do."""
 _MOST_CYCLES = 16
 
 
@@ -51,7 +54,7 @@ def read_learned(learned: Mapping[str, Any], time_scale: float, known: int) -> t
         ValueError: of another form, or what does not fit together.
 
     """
-    if learned["form"] not in (2, _FORM):
+    if learned["form"] not in range(2, _FORM + 1):
         raise ValueError(f"`form` of a forecaster must be up to {_FORM}; got {learned['form']!r}. Update liquidtime.")
     C = len(learned["channels"])
     horizon = float(learned["horizon"])

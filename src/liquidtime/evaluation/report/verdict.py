@@ -6,11 +6,15 @@ import numpy as np
 
 from liquidtime.tasks import Comparison
 from liquidtime.tasks.comparison import ALONE, BOOSTING
-from liquidtime.training import METRICS, ConfidenceInterval
+from liquidtime.training import METRICS, ConfidenceInterval, mean_interval
 from liquidtime.training.bootstrap import difference_interval
 
 _FEW = 10
 """Tested series below which an interval says little: resamples of a handful are too much alike."""
+
+
+_NOTHING = 1e-6
+"""Errors, as a share of those of a constant, that are of rounding."""
 
 
 def verdict(comparison: Comparison, paired: bool = True) -> str:
@@ -33,8 +37,10 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
     mine, theirs = (f"{figures[name][metric].value:.3g}" for name in (ours, best))
     label = METRICS[metric].short_label
     shown = f"{label} {mine} against {theirs}, a difference of {apart:.2g} ± {half:.2g}"
-    rival, units = _capital(best), _units(comparison)
-    if paired and units < _FEW:
+    rival, units = _capital(best), _units(comparison, metric, paired)
+    if max(figures[name][metric].value for name in (ours, best)) < _NOTHING and _of_deviations(comparison, metric):
+        return f"{_capital(ours)} and {best} are both right here but for rounding: {label} {mine} against {theirs}."
+    if units is not None and units < _FEW:
         return (
             f"The test part has only {units} independent series or groups, too few to tell {ours} from {best}: "
             f"{label} {mine} against {theirs}. Test on more."
@@ -53,8 +59,18 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
     return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. Take either, or test on more series."
 
 
-def _units(comparison: Comparison) -> int:
-    """Return how many independent things were tested: series, or groups of them."""
+def _of_deviations(comparison: Comparison, metric: str) -> bool:
+    """Return whether errors are counted in standard deviations."""
+    return comparison.errors_by_series(metric, comparison.name) is not None
+
+
+def _units(comparison: Comparison, metric: str, paired: bool) -> int | None:
+    """Return how many independent things were tested: series, or groups of them; None where that is not known."""
+    errors = comparison.errors_by_series(metric, comparison.name)
+    if errors is not None:
+        return len(errors)
+    if not paired:
+        return None
     clusters = comparison.clusters
     return len(comparison.target) if clusters is None else len(np.unique(clusters))
 
@@ -64,6 +80,9 @@ def _difference(comparison: Comparison, metric: str, rival: str, paired: bool) -
     ours = comparison.name
     first, second = comparison.figures[ours][metric], comparison.figures[rival][metric]
     predictions = comparison.predictions
+    mine, theirs = (comparison.errors_by_series(metric, name) for name in (ours, rival))
+    if mine is not None and theirs is not None:
+        return mean_interval(mine - theirs)
     if paired:
         return difference_interval(
             metric, comparison.target, predictions[ours], predictions[rival], clusters=comparison.clusters
