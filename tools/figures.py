@@ -183,6 +183,34 @@ def serving() -> str:
     return "\n".join(table) + f"\n\n{load_of(record['load_before'])}.\n"
 
 
+def epochs() -> str:
+    """Return the time of an epoch of a few models of each experiment, and how many epochs their settings have."""
+    record = json.loads((RESULTS / "epoch_time.json").read_text())
+    table = head("experiment", "model", "seconds per epoch", "epochs in the settings", "minutes per seed, at most")
+    for name in ("physionet", "xor", "walker2d", "imdb"):
+        for model in ("cfc", "no_gate", "mm_rnn", "lstm"):
+            row = EXPERIMENTS[name].rows[model]
+            seconds, count = record[name]["models"][model]["seconds_per_epoch"], row.settings.epochs
+            table.append(cells(name, f"`{model}`", f"{seconds:.1f}", str(count), f"{seconds * count / 60:.0f}"))
+    return "\n".join(table) + "\n"
+
+
+def stored() -> str:
+    """Return what packing, training and predicting a set larger than memory took, beside the same in memory."""
+    record = json.loads((RESULTS / "bench" / "stored_set.json").read_text())
+    table = head("", "series", "rows", "processor seconds", "peak of memory")
+    copies = sorted({int(name.split()[1].rstrip("x")) for name in record})
+    packed = {k: record[f"pack {k}x"] for k in copies}
+    for k in copies:
+        facts = (f"{packed[k]['series']:,}", f"{record[f'shards {k}x']['rows'] / 1e6:.1f} million")
+        for stage, title in (("pack", "pack"), ("on_disk", "train and predict from disk"), ("in_memory", "in memory")):
+            if run := record.get(f"{stage} {k}x"):
+                times = [run[part] for part in ("read_s", "fit_s", "predict_s") if part in run]
+                spent = " + ".join(f"{seconds:.1f}" for seconds in times) or f"{run['cpu_s']:.1f}"
+                table.append(cells(title, *facts, spent, f"{run['peak_mb']:,} MB"))
+    return "\n".join(table) + "\n"
+
+
 def load_of(load: float) -> str:
     """Return how busy the machine was, as the beginning of a sentence."""
     return f"Measured on a machine of two cores at load {load:.0f}"
@@ -201,6 +229,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "paper": paper,
     "speed": speed,
     "physionet": physionet,
+    "epochs": epochs,
     "deployed": deployed,
     "serving": serving,
 }
