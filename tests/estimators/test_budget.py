@@ -30,7 +30,7 @@ def tried(losses, quick=9, samples=10_000, members=1, front_ends=(None,)):
     def attempts(first, choices):
         return [Trial(choice, losses[number]) for number, choice in enumerate(choices, first)]
 
-    return search(quick, samples, members, front_ends, attempts)
+    return search(quick, samples, members, front_ends, (None,), attempts)
 
 
 @pytest.mark.parametrize(

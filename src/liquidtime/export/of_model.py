@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from liquidtime._checks import check_size
 from liquidtime.data import SeriesSet
 from liquidtime.estimators import CfCClassifier, CfCForecaster, CfCImputer, CfCMultiLabelClassifier, CfCRegressor, load
+from liquidtime.estimators.network.summary import REFUSAL
 from liquidtime.export.forecast_step import ForecastStep, capacity_for
 from liquidtime.export.parts import ALL, is_stack, part_of_model
 from liquidtime.export.step import Step
@@ -43,6 +44,8 @@ def step_of(model: Any, part: str = ALL, *, memory: int | None = None, data: Ser
     if not isinstance(model, kinds):
         raise TypeError(f"`model` must be a fitted estimator or a model folder; got {type(model).__name__}")
     check_is_fitted(model, "networks_")
+    if model.summary_ is not None:
+        raise ValueError(REFUSAL)
     if isinstance(model, CfCImputer):
         raise ValueError(
             "`model` fills gaps from both sides, and a stream has no samples after a gap; export a forecaster"

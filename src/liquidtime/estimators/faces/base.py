@@ -43,6 +43,7 @@ from liquidtime.estimators.network.network import SeriesNetwork, channel_dropout
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.estimators.network.reader import SeriesReader, WholeSeriesReader
 from liquidtime.estimators.network.scales import SCALES, check_width, encoders_of
+from liquidtime.estimators.network.summary import REFUSAL, SUMMARIES, Summary
 from liquidtime.layers import Recurrent
 from liquidtime.networks import Network, check_network, reads_whole_series, recurrent_layer
 from liquidtime.training import TrainResult
@@ -101,6 +102,10 @@ class SeriesEstimator(SeriesModel):
             runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
             beside None where series are long and dense (half of them have 48 samples, half of the values observed);
             without a search it is None. Such a network reads whole series: `update` is refused.
+        summary: None or "rich": let the read-out see rich features of the whole series too, such as quantiles, slopes,
+            autocorrelations and periods. "auto" lets the search try it where series are dense (half of them have 24
+            samples, half of the values observed); without a search it is None. `update` of such a network is refused,
+            and `evolve` computes the features of every prefix.
         random_state: random seed, numpy RandomState, or None for a different result each time.
         n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
             The numbers are the same for every number. None computes in this process, with torch's own threads.
@@ -121,6 +126,7 @@ class SeriesEstimator(SeriesModel):
     """Trials that an estimator made by itself before `Fitting`; None lets that search."""
     choice_: Choice
     front_end_: str | None
+    summary_: Summary | None = None
     trials_: list[Trial]
     seed_: int
     results_: list[TrainResult]
@@ -147,6 +153,7 @@ class SeriesEstimator(SeriesModel):
         n_estimators: int = 1,
         budget: str = QUICK,
         front_end: str | None = None,
+        summary: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         device: str = "cpu",
@@ -169,6 +176,7 @@ class SeriesEstimator(SeriesModel):
         self.n_estimators = n_estimators
         self.budget = budget
         self.front_end = front_end
+        self.summary = summary
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.device = device
@@ -191,6 +199,8 @@ class SeriesEstimator(SeriesModel):
                 f"`front_end` must be None or {AUTO!r} for network={self.network!r}, which reads samples itself; "
                 f"got {self.front_end!r}"
             )
+        if self.summary is not None:
+            check_choice("summary", self.summary, (AUTO, *SUMMARIES))
         check_rate("validation_fraction", self.validation_fraction)
         check_size("patience", self.patience, 0)
         check_width(self.bin_width)
@@ -248,8 +258,8 @@ class SeriesEstimator(SeriesModel):
     def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
         """Fit again to other series, usually more of them, by the choices of the last fit.
 
-        Epochs, learning rate, front end, temperature and threshold stay as they were chosen; nothing is held out to
-        choose them again.
+        Epochs, learning rate, front end, summary, temperature and threshold stay as they were chosen; nothing is held
+        out to choose them again.
 
         Args:
             X: series like those of `fit`.
@@ -325,7 +335,7 @@ class SeriesEstimator(SeriesModel):
         """
         check_is_fitted(self, "networks_")
         if not isinstance(X, EncodedSeries):
-            return EncodedSeries(self.encoders_, as_series(self, X, reset=False))
+            return EncodedSeries(self.encoders_, as_series(self, X, reset=False), self.summary_)
         if X.encoders is not self.encoders_:
             raise ValueError("`X` was encoded for another model; pass the series themselves")
         return X
@@ -375,7 +385,8 @@ class SeriesEstimator(SeriesModel):
                 prepared = series.prepared(every_step=True, device=self.device)
                 runs = outputs_at_steps(prepared, on_device(networks, prepared.device))
             else:
-                runs = outputs_at_samples(ScaleStep(self.encoders_[place], networks), series.data)
+                scale = ScaleStep(self.encoders_[place], networks)
+                runs = outputs_at_samples(scale, series.data, self.summary_)
             for member, output in zip(members, map(finish, runs), strict=True):
                 if outputs is None:
                     outputs = output.new_empty(len(self.networks_), *output.shape)
@@ -386,6 +397,8 @@ class SeriesEstimator(SeriesModel):
     def _update(self, id: Any, t: Any, values: Any, static: Mapping[str, Any] | None) -> Tensor:
         """Take a sample of the live series `id`; return (M, K) the outputs of the members, in no order."""
         check_is_fitted(self, "networks_")
+        if self.summary_ is not None:
+            raise ValueError(REFUSAL)
         return self._live.update(id, t, values, static)
 
     def _memory(self) -> Memory | None:

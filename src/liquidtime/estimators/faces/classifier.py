@@ -40,6 +40,7 @@ from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, SeriesBa
 from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, groups_of, order_of, target_rows
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.scales import SCALES
+from liquidtime.estimators.network.summary import SUMMARIES
 from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
 from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
@@ -90,6 +91,10 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
             beside None where series are long and dense (half of them have 48 samples, half of the values observed);
             without a search it is None. Such a network reads whole series: `update` is refused.
+        summary: None or "rich": let the read-out see rich features of the whole series too, such as quantiles, slopes,
+            autocorrelations and periods. "auto" lets the search try it where series are dense (half of them have 24
+            samples, half of the values observed); without a search it is None. `update` of such a network is refused,
+            and `evolve` computes the features of every prefix.
         class_weight: None weighs every series the same; "balanced" gives every class the same weight in all,
             n / (C·n_c); a mapping gives the weight of each class.
         per_step: whether there is a class for each sample instead of each series; samples are then read as they are.
@@ -114,8 +119,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         threshold_: the threshold in use; None for the more probable class.
         temperature_: by which the logits are divided; 1 where there was no search.
         trust_: weight of the answer beside the classes' shares, as far as held-out series allow; 1 without a search.
-        choice_: the epochs, the learning rate and the front end that the networks were trained with.
+        choice_: the epochs, the learning rate, the front end and the summary that the networks were trained with.
         front_end_: that front end, or None.
+        summary_: the fitted features of whole series that the read-out sees, or None.
         trials_: what a search tried, each with its held-out loss; empty where there was none.
         seed_: the seed that everything random followed from.
     """
@@ -142,6 +148,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         n_estimators: int = 1,
         budget: str = SEARCH,
         front_end: str | None = AUTO,
+        summary: str | None = AUTO,
         class_weight: str | Mapping[Any, float] | None = None,
         per_step: bool = False,
         threshold: float | str | None = None,
@@ -155,8 +162,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, front_end=front_end, random_state=random_state, n_jobs=n_jobs, device=device,
-            verbose=verbose,
+            budget=budget, front_end=front_end, summary=summary, random_state=random_state, n_jobs=n_jobs,
+            device=device, verbose=verbose,
         )  # fmt: skip
         self.class_weight = class_weight
         self.per_step = per_step
@@ -167,8 +174,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         read_threshold(self.threshold)
         if self.per_step and self.bin_width not in (None, SCALES):
             raise ValueError("`per_step` needs every sample as it is; leave out `bin_width`")
-        if self.per_step and self.front_end in FRONT_ENDS:
-            raise ValueError("`per_step` needs a prediction from the samples up to each; leave out `front_end`")
+        for name, whole in (("front_end", FRONT_ENDS), ("summary", SUMMARIES)):
+            if self.per_step and getattr(self, name) in whole:
+                raise ValueError(f"`per_step` needs a prediction from the samples up to each; leave out `{name}`")
 
     def _width(self) -> float | str | None:
         return None if self.per_step else self.bin_width

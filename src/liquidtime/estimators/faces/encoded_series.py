@@ -10,6 +10,7 @@ import torch
 
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.estimators.network.inputs import Prepared, budget
+from liquidtime.estimators.network.summary import Summary
 from liquidtime.training.devices import device_of
 
 
@@ -22,10 +23,11 @@ class EncodedSeries:
     Args:
         encoders: E fitted encoders of one model.
         data: the S series.
+        summary: features of whole series that the read-out sees, or None.
     """
 
-    def __init__(self, encoders: Sequence[SeriesEncoder], data: SeriesSet) -> None:
-        self.encoders = encoders
+    def __init__(self, encoders: Sequence[SeriesEncoder], data: SeriesSet, summary: Summary | None = None) -> None:
+        self.encoders, self.summary = encoders, summary
         # the first of several encoders takes every sample as it is, so that its steps are the series themselves,
         # with the channels of training: those are compared once only
         self._aligned = encoders[0].aligned(data) if len(encoders) > 1 else None
@@ -39,7 +41,7 @@ class EncodedSeries:
         """Return the series at some positions."""
         chosen = np.asarray(rows, dtype=np.int64)
         part = EncodedSeries.__new__(EncodedSeries)
-        part.encoders, part.data, part._prepared = self.encoders, self.data[chosen], {}
+        part.encoders, part.summary, part.data, part._prepared = self.encoders, self.summary, self.data[chosen], {}
         part._aligned = None if self._aligned is None else self._aligned[chosen]
         return part
 
@@ -57,6 +59,7 @@ class EncodedSeries:
         kept = self._prepared.get(key)
         if kept is None:
             again = key in self._prepared
-            kept = Prepared(self.encoders[place], self._aligned, every_step, budget(self.data) if again else 0, key[2])
+            room = budget(self.data) if again else 0
+            kept = Prepared(self.encoders[place], self._aligned, every_step, room, key[2], self.summary)
             self._prepared[key] = kept if again else None
         return kept

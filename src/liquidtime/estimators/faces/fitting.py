@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from liquidtime.baselines.features.temperature import Calibration
-from liquidtime.data import SeriesEncoder
+from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.distributed import in_processes, in_worker
 from liquidtime.estimators.network.auxiliary import WithAuxiliary, beside
 from liquidtime.estimators.network.budget import (
@@ -41,6 +41,7 @@ from liquidtime.estimators.network.members import (
 )
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.piecewise import ROWS, PiecewiseLinear
+from liquidtime.estimators.network.summary import LEAST_LENGTH, SUMMARIES, Summary
 from liquidtime.training import TrainingDiverged, TrainResult, TrainSettings
 from liquidtime.training.seeds import derive_seed
 
@@ -75,6 +76,18 @@ class Problem:
     order: npt.NDArray[Any] | None = None
 
 
+class Reading(NamedTuple):
+    """What networks learn from.
+
+    Args:
+        parts: the training series and those that choose the best epoch, or None.
+        pieces: what the read-out sees of them besides the states.
+    """
+
+    parts: tuple[Part, Part | None]
+    pieces: PiecewiseLinear
+
+
 class Fitting:
     """One call of `fit`.
 
@@ -85,12 +98,38 @@ class Fitting:
 
     def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
         self.model, self.problem = model, problem
-        self._read_by(model.encoder_)
+        self._summaries: dict[str, Summary] = {}
+        self._readings: dict[str | None, Reading] = {}
+        self.encoder = model.encoder_
+        self._read_by(self.encoder)
 
-    def _read_by(self, encoder: SeriesEncoder) -> None:
+    def _read_by(self, encoder: SeriesEncoder, summary: str | None = None) -> None:
+        """Take what networks learn from: the series as this encoder makes them, with or without a summary."""
+        if self.encoder is not encoder:
+            self._readings = {}
         self.encoder = encoder
-        self.part, self.validation = self.problem.parts(encoder)
-        self.pieces = PiecewiseLinear.fitted(self.part.prepared.seen_by_read_out(ROWS), self.model._deviation)
+        if summary not in self._readings:
+            parts = self._readings[None].parts if None in self._readings else self.problem.parts(encoder)
+            self._readings[summary] = self._reading(parts, summary)
+        self.summary = summary
+        (self.part, self.validation), self.pieces = self._readings[summary]
+
+    def _reading(self, parts: tuple[Part, Part | None], summary: str | None) -> Reading:
+        if summary is not None:
+            one = self.summary_of(summary, parts[0].prepared.data)
+            train, judges = (
+                None if part is None else replace(part, prepared=part.prepared.beside(one)) for part in parts
+            )
+            assert train is not None
+            parts = train, judges
+        pieces = PiecewiseLinear.fitted(parts[0].prepared.seen_by_read_out(ROWS), self.model._deviation)
+        return Reading(parts, pieces)
+
+    def summary_of(self, name: str, data: SeriesSet) -> Summary:
+        """Return what read-outs see of whole series, fitted once to the training series."""
+        if name not in self._summaries:
+            self._summaries[name] = Summary.fitted(data)
+        return self._summaries[name]
 
     def run(self) -> None:
         """Choose how to train, and train every member."""
@@ -104,6 +143,8 @@ class Fitting:
         if model.choice_.front_end is not None:
             model.encoders_ = model.encoders_[:1]  # it makes steps of several samples by itself
         model.front_end_ = model.choice_.front_end
+        self._read_by(model.encoder_, model.choice_.summary)
+        model.summary_ = self.part.prepared.summary
         trained = in_processes(
             self._member,
             range(members),
@@ -118,8 +159,7 @@ class Fitting:
     def _member(self, member: int, again: bool) -> tuple[SeriesNetwork, TrainResult]:
         """Train one member; `again` where a process died over it, perhaps after a checkpoint."""
         model, members = self.model, self.model.n_estimators
-        if model._encoder_of(member) is not self.encoder:
-            self._read_by(model._encoder_of(member))
+        self._read_by(model._encoder_of(member), model.choice_.summary)
         judged = None
         if self.validation is not None:
             judged = (self.validation, np.arange(len(self.validation.prepared)))
@@ -131,8 +171,8 @@ class Fitting:
         model = self.model
         batch_size = model.batch_size or batch_size_of(len(rows))
         rate = model._learning_rate if model.learning_rate is None else model.learning_rate
-        front_end = None if model.front_end == AUTO else model.front_end
-        return Choice(model.epochs or quick_epochs(len(rows), batch_size), rate, front_end)
+        front_end, summary = (None if each == AUTO else each for each in (model.front_end, model.summary))
+        return Choice(model.epochs or quick_epochs(len(rows), batch_size), rate, front_end, summary)
 
     def _front_ends(self) -> tuple[str | None, ...]:
         """Return the front ends to choose from, the first to be tried first."""
@@ -141,6 +181,14 @@ class Fitting:
             return (model.front_end,)
         offered = takes_front_end(model.network) and not self.part.prepared.every_step
         return (None, *FRONT_ENDS) if offered and suits(self.part.prepared) else (None,)
+
+    def _offered_summaries(self) -> tuple[str | None, ...]:
+        """Return the summaries to choose from."""
+        if self.model.summary != AUTO:
+            return (self.model.summary,)
+        prepared = self.part.prepared
+        offered = suits(prepared, LEAST_LENGTH) and not prepared.every_step and prepared.kept_whole
+        return (None, *SUMMARIES) if offered else (None,)
 
     def _trials(self) -> list[Trial]:
         """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
@@ -160,6 +208,7 @@ class Fitting:
         def attempt(numbered: tuple[int, Choice], again: bool) -> Trial:
             number, choice = numbered
             folder = trial_folder(problem.run.get("folder"), number)
+            self._read_by(self.encoder, choice.summary)
             try:
                 network, _ = self._trained(0, rows, None, choice, folder, again)
             except TrainingDiverged:
@@ -181,7 +230,8 @@ class Fitting:
                 show=bool(model.verbose),
             )
 
-        return search(quick, samples, model.n_estimators, self._front_ends(), attempts)
+        offered = self._front_ends(), self._offered_summaries()
+        return search(quick, samples, model.n_estimators, *offered, attempts)
 
     def _trained(
         self,

@@ -74,6 +74,7 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         n_estimators: int = 1,
         budget: str = QUICK,
         front_end: str | None = None,
+        summary: str | None = None,
         labels: Sequence[str] | None = None,
         random_state: Any = None,
         device: str = "cpu",
@@ -84,7 +85,8 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, front_end=front_end, random_state=random_state, device=device, verbose=verbose,
+            budget=budget, front_end=front_end, summary=summary, random_state=random_state, device=device,
+            verbose=verbose,
         )  # fmt: skip
         self.labels = labels
 

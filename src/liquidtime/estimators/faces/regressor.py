@@ -24,6 +24,7 @@ from liquidtime.estimators.network.budget import SEARCH
 from liquidtime.estimators.network.front_end import AUTO, FRONT_ENDS
 from liquidtime.estimators.network.inputs import Prepared, SeriesBatch, as_series
 from liquidtime.estimators.network.members import Part, folds, groups_of, order_of, target_rows
+from liquidtime.estimators.network.summary import SUMMARIES
 from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss, squared_error
@@ -80,6 +81,10 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
             beside None where series are long and dense (half of them have 48 samples, half of the values observed);
             without a search it is None. Such a network reads whole series: `update` is refused.
+        summary: None or "rich": let the read-out see rich features of the whole series too, such as quantiles, slopes,
+            autocorrelations and periods. "auto" lets the search try it where series are dense (half of them have 24
+            samples, half of the values observed); without a search it is None. `update` of such a network is refused,
+            and `evolve` computes the features of every prefix.
         per_step: whether there is a target for each sample instead of each series.
         intervals: whether held-out thirds of the series tell how far predictions are off, for `predict_interval`: three
             further trainings.
@@ -97,8 +102,9 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
         networks_: the trained networks.
         results_: one `TrainResult` per network.
-        choice_: the epochs, the learning rate and the front end that the networks were trained with.
+        choice_: the epochs, the learning rate, the front end and the summary that the networks were trained with.
         front_end_: that front end, or None.
+        summary_: the fitted features of whole series that the read-out sees, or None.
         trials_: what a search tried, each with its held-out loss; empty where there was none.
         residuals_: how far held-out predictions were off, with `intervals`; else None.
         seed_: the seed that everything random followed from.
@@ -131,6 +137,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         n_estimators: int = 1,
         budget: str = SEARCH,
         front_end: str | None = AUTO,
+        summary: str | None = AUTO,
         per_step: bool = False,
         intervals: bool = False,
         random_state: Any = None,
@@ -143,8 +150,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             read_out_units=read_out_units, dropout=dropout, channel_dropout=channel_dropout, bin_width=bin_width,
             epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, weight_decay=weight_decay,
             validation_fraction=validation_fraction, patience=patience, n_estimators=n_estimators,
-            budget=budget, front_end=front_end, random_state=random_state, n_jobs=n_jobs, device=device,
-            verbose=verbose,
+            budget=budget, front_end=front_end, summary=summary, random_state=random_state, n_jobs=n_jobs,
+            device=device, verbose=verbose,
         )  # fmt: skip
         self.per_step = per_step
         self.intervals = intervals
@@ -158,8 +165,9 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         super()._check_settings()
         if self.per_step and self.bin_width is not None:
             raise ValueError("`per_step` needs every sample as it is; leave `bin_width` None")
-        if self.per_step and self.front_end in FRONT_ENDS:
-            raise ValueError("`per_step` needs a prediction from the samples up to each; leave out `front_end`")
+        for name, whole in (("front_end", FRONT_ENDS), ("summary", SUMMARIES)):
+            if self.per_step and getattr(self, name) in whole:
+                raise ValueError(f"`per_step` needs a prediction from the samples up to each; leave out `{name}`")
 
     def fit(
         self,
@@ -253,6 +261,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
                 return None
             one = clone(self).set_params(
                 intervals=False, epochs=choice.epochs, learning_rate=choice.learning_rate, front_end=choice.front_end,
+                summary=choice.summary,
                 validation_fraction=0.0, random_state=(self.seed_ + number + 1) % 2**31, verbose=False,
             )  # fmt: skip
             one.fit(data[rows], target[inside], None if weights is None else weights[rows].numpy())

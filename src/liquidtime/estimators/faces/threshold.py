@@ -169,6 +169,7 @@ def held_out_threshold(
             return None
         one = clone(model).set_params(
             threshold=None, epochs=choice.epochs, learning_rate=choice.learning_rate, front_end=choice.front_end,
+            summary=choice.summary,
             validation_fraction=0.0, random_state=(model.seed_ + number + 1) % 2**31, verbose=False,
         )  # fmt: skip
         labels = model.classes_[codes[inside]]

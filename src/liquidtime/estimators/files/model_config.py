@@ -30,6 +30,7 @@ LATER: dict[str, Any] = {
     "threshold": None,
     "intervals": False,
     "labels": None,
+    "summary": None,
 }
 """Parameters that came later and are left out by models of any format that were made before."""
 STACKED_FORMAT = 4

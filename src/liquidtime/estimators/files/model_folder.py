@@ -17,7 +17,7 @@ from torch import Tensor
 
 from liquidtime._checks import check_choice
 from liquidtime._provenance import versions
-from liquidtime.data import History, SeriesEncoder
+from liquidtime.data import SeriesEncoder
 from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_card import model_card
 from liquidtime.estimators.files.model_config import (
@@ -30,7 +30,9 @@ from liquidtime.estimators.files.model_config import (
     stored_params,
     tell_other_versions,
 )
+from liquidtime.estimators.files.rich_features import restored_summary, stored_summary
 from liquidtime.estimators.network.front_end import FRONT_ENDS
+from liquidtime.estimators.network.inputs import history_width
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.training import isolated_rng
 from liquidtime.training.artifact import (
@@ -99,7 +101,7 @@ def save(
         "kind": model._kind,
         "params": stored_params(model.get_params(deep=False)),
         "encoders": [encoder["config"] for encoder in encoders],
-        "learned": model._learned() | ({} if model.front_end_ is None else {"front_end": model.front_end_}),
+        "learned": model._learned() | _whole_series(model),
         "members": len(model.networks_),
         "pieces": [network.pieces.pieces for network in model.networks_[: len(encoders)]],
         "features": getattr(model, "n_features_in_", None),
@@ -190,6 +192,12 @@ def _stack_of(networks: SeriesEstimator, sealed: SealedFolder) -> Any:
     return stack
 
 
+def _whole_series(model: SeriesEstimator) -> dict[str, Any]:
+    """Return what networks read of whole series, ready for JSON; nothing of those that take single samples."""
+    facts: dict[str, Any] = {} if model.front_end_ is None else {"front_end": model.front_end_}
+    return facts if model.summary_ is None else facts | {"summary": stored_summary(model.summary_)}
+
+
 def _estimator(
     config: Mapping[str, Any], arrays: Sequence[Mapping[str, Any]], network: Any
 ) -> tuple[SeriesEstimator, int]:
@@ -220,6 +228,8 @@ def _estimator(
     model.front_end_ = config["learned"].get("front_end")
     if model.front_end_ is not None:
         check_choice("front_end", model.front_end_, FRONT_ENDS)
+    summary = config["learned"].get("summary")
+    model.summary_ = None if summary is None else restored_summary(summary, model.encoder_)
     _check_alike(model.encoders_)
     return model, model._relearn(config["learned"])
 
@@ -277,7 +287,7 @@ def _rebuild(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, Tensor]
     arrays = [{name: array.numpy() for name, array in parts[f"encoder-{place}"].items()} for place in range(E)]
     model, outputs = _estimator(config, arrays, network)
     encoder = model.encoder_
-    columns = encoder.input_size_ + len(History(encoder).names) + encoder.static_size_
+    columns = encoder.input_size_ + history_width(encoder, model.summary_) + encoder.static_size_
     model.networks_ = []
     for member in range(members):
         with isolated_rng(0):

@@ -10,10 +10,12 @@ from torch import Tensor
 
 from liquidtime.data import SeriesSet
 from liquidtime.estimators.live.step import ScaleStep
-from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork
+from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork, Summary
 from liquidtime.training.devices import taken
 
 _SERIES = 1024  # taken side by side
+_PIECES = 1 << 25
+"""Pieces of a read-out that are in memory at once where it sees features of whole series."""
 
 
 def outputs_at_steps(prepared: Prepared, networks: Sequence[SeriesNetwork]) -> Tensor:
@@ -24,7 +26,11 @@ def outputs_at_steps(prepared: Prepared, networks: Sequence[SeriesNetwork]) -> T
         networks: M members that read by one encoder, in evaluation, on the device of the series.
     """
     out = torch.zeros(len(networks), int(prepared.offsets[-1]), networks[0].read_out.out_features)
-    for batch in SeriesBatches(prepared, PREDICT_BATCH):
+    batch_size = PREDICT_BATCH
+    if prepared.summary is not None:  # the pieces of every step are many
+        longest = max(1, int(prepared.lengths.max(initial=0)))
+        batch_size = max(1, min(batch_size, _PIECES // (longest * networks[0].pieces.pieces)))
+    for batch in SeriesBatches(prepared, batch_size):
         step = torch.arange(batch.dt.shape[1])
         inside = step < batch.counts.unsqueeze(1)  # (B, T)
         steps = (batch.first.unsqueeze(1) + step)[inside]
@@ -33,7 +39,7 @@ def outputs_at_steps(prepared: Prepared, networks: Sequence[SeriesNetwork]) -> T
     return out
 
 
-def outputs_at_samples(scale: ScaleStep, data: SeriesSet) -> Tensor:
+def outputs_at_samples(scale: ScaleStep, data: SeriesSet, summary: Summary | None = None) -> Tensor:
     """Return (M, N, K) the outputs after each sample: those of a series that ends there, its last bin as it stands.
 
     The series are taken side by side, one sample of each at a time; it is the step of a live series.
@@ -41,6 +47,7 @@ def outputs_at_samples(scale: ScaleStep, data: SeriesSet) -> Tensor:
     Args:
         scale: the members that read at one scale.
         data: S series, every sample as it is, with the channels of training.
+        summary: features of whole series that the read-out sees, or None.
     """
     K = scale.networks[0].read_out.out_features
     out = torch.zeros(len(scale.networks), len(data.times), K)
@@ -56,8 +63,10 @@ def outputs_at_samples(scale: ScaleStep, data: SeriesSet) -> Tensor:
             if len(state.samples.time) > B:
                 state = state.head(B)
             samples = first[:B] + k
-            state, outputs = scale.advance(
-                state, *scale.encode(state, data.times[samples], data.values[samples]), features[:B]
-            )
+            after, step = scale.encode(state, data.times[samples], data.values[samples])
+            if summary is not None:
+                own = summary.at_ends(data[rows[:B]].head(k + 1))
+                step = step._replace(history=np.concatenate([step.history, own], axis=1))
+            state, outputs = scale.advance(state, after, step, features[:B])
             out[:, torch.from_numpy(samples)] = outputs
     return out

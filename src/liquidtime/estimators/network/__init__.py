@@ -15,6 +15,7 @@ from liquidtime.estimators.network.members import (
 from liquidtime.estimators.network.network import NetworkState, SeriesNetwork
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
 from liquidtime.estimators.network.scales import SCALES, check_width, encoders_of
+from liquidtime.estimators.network.summary import Summary
 
 __all__ = [
     "PREDICT_BATCH",
@@ -28,6 +29,7 @@ __all__ = [
     "SeriesBatch",
     "SeriesBatches",
     "SeriesNetwork",
+    "Summary",
     "WithAuxiliary",
     "as_series",
     "beside",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from liquidtime.baselines.features.temperature import Calibration
 
@@ -35,11 +35,13 @@ class Choice:
         epochs: of the one-cycle.
         learning_rate: its highest.
         front_end: what stands before the recurrent layer, one of `FRONT_ENDS` or None.
+        summary: what the read-out sees of whole series, one of `SUMMARIES` or None.
     """
 
     epochs: int
     learning_rate: float
     front_end: str | None = None
+    summary: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,30 +74,33 @@ def search(
     samples: float,
     members: int,
     front_ends: Sequence[str | None],
+    summaries: Sequence[str | None],
     attempts: Callable[[int, Sequence[Choice]], list[Trial]],
 ) -> list[Trial]:
     """Try one level of epochs after another, until one has no better loss than those before; return all trials.
 
-    The first level has the epochs of the quick budget at both rates. The second, of 30 epochs, has them too, and every
-    other front end at the higher rate. The third has 100 epochs of the best so far. What would read too many samples
-    is left out.
+    The first level has the epochs of the quick budget at both rates, without and with a summary. The second, of 30
+    epochs, has both rates too, with the summary that was better, and every other front end at the higher rate. The
+    third has 100 epochs of the best so far. What would read too many samples is left out.
 
     Args:
         quick: epochs of the quick budget.
         samples: of all training series together, as `weighed` returns them.
         members: networks of the ensemble.
         front_ends: to choose from; the first is tried first.
+        summaries: to choose from.
         attempts: trains by each of several choices, of which the first has this number among the trials, and judges
             the results.
     """
     trials: list[Trial] = []
     for level, epochs in enumerate((quick, *(longer for longer in LONGER if longer > quick))):
         best = min(trials, key=lambda trial: trial.loss, default=None)
-        choices = [Choice(epochs, rate, front_ends[0]) for rate in RATES]
+        tried_here = summaries if best is None else (best.choice.summary,)
+        choices = [Choice(epochs, rate, front_ends[0], own) for own in tried_here for rate in RATES]
         if level == 1:
-            choices += [Choice(epochs, RATES[-1], other) for other in front_ends[1:]]
+            choices += [Choice(epochs, RATES[-1], other, own) for other in front_ends[1:] for own in tried_here]
         elif level > 1 and best is not None:
-            choices = [Choice(epochs, best.choice.learning_rate, best.choice.front_end)]
+            choices = [replace(best.choice, epochs=epochs)]
         choices = [choice for choice in choices if level == 0 or _affordable(choice, samples, members)]
         tried = attempts(len(trials), choices)
         trials += tried

@@ -171,9 +171,9 @@ class _BatchNorm(nn.Module):
         return scaled * self.weight + self.bias
 
 
-def suits(prepared: Prepared) -> bool:
+def suits(prepared: Prepared, least_length: int = _LEAST_LENGTH) -> bool:
     """Return whether series are long and dense enough for a front end: 48 samples, half of the values observed."""
-    if len(prepared) == 0 or np.median(prepared.lengths) < _LEAST_LENGTH:
+    if len(prepared) == 0 or np.median(prepared.lengths) < least_length:
         return False
     layout = prepared.encoder.layout_
     if layout.since == layout.mask:

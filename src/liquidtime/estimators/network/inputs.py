@@ -21,6 +21,7 @@ from liquidtime.data.encoding import BatchPlan
 from liquidtime.data.stored import StoredSet
 from liquidtime.estimators.network.encoding import DeviceEncoding, Encoding, joined
 from liquidtime.estimators.network.shares import own_rows
+from liquidtime.estimators.network.summary import Summary
 from liquidtime.training.devices import CPU, device_of, moved
 from liquidtime.training.ranks import ALONE, Ranks, Share
 
@@ -132,6 +133,7 @@ class Prepared:
         every_step: whether the history is asked for after every step, or after each series' last one.
         budget: bytes of encoded series to keep.
         device: where batches are padded, and encoded series kept.
+        summary: features of whole series that stand behind the history, or None.
 
     Attributes:
         lengths: (S,) steps of each series.
@@ -140,13 +142,21 @@ class Prepared:
     """
 
     def __init__(
-        self, encoder: SeriesEncoder, data: SeriesSet, every_step: bool, budget: int, device: torch.device = CPU
+        self,
+        encoder: SeriesEncoder,
+        data: SeriesSet,
+        every_step: bool,
+        budget: int,
+        device: torch.device = CPU,
+        summary: Summary | None = None,
     ) -> None:
         self.encoder, self.data, self.every_step, self.device = encoder, data, every_step, device
+        self.summary, self._budget = summary, budget
         self._history = History(encoder)
+        self._width = history_width(encoder, summary)
         self.lengths, self.ids = encoder.step_counts(data), data.ids
         self.offsets = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
-        G = len(self._history.names)
+        G = self._width
         per_step, per_series = encoder.input_size_ + 1, encoder.static_size_
         per_step, per_series = (per_step + G, per_series) if every_step else (per_step, per_series + G)
         size = 4 * (self.offsets[1:] * per_step + np.arange(1, len(data) + 1) * per_series)
@@ -169,6 +179,15 @@ class Prepared:
         """
         kept = budget(data) if keep else 0
         return Prepared(encoder, encoder.aligned(data), every_step, kept, device_of(device))
+
+    def beside(self, summary: Summary) -> Prepared:
+        """Return the same series with features of all of each beside its history."""
+        return Prepared(self.encoder, self.data, self.every_step, self._budget, self.device, summary)
+
+    @property
+    def kept_whole(self) -> bool:
+        """Whether all series stay encoded."""
+        return self._count == len(self)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -213,7 +232,7 @@ class Prepared:
             return self._padded_there(rows, lengths)
         B, T = len(rows), max(1, int(lengths.max(initial=0)))
         inside = np.arange(T) < lengths[:, None]  # (B, T)
-        D, F, G = self.encoder.input_size_, self.encoder.static_size_, len(self._history.names)
+        D, F, G = self.encoder.input_size_, self.encoder.static_size_, self._width
         x, dt = np.zeros((B, T, D), dtype=np.float32), np.zeros((B, T), dtype=np.float32)
         static = np.empty((B, F), dtype=np.float32)
         history = np.zeros((B, T, G) if self.every_step else (B, G), dtype=np.float32)
@@ -279,7 +298,7 @@ class Prepared:
     def _first(self) -> Encoding:
         """Return the series that are kept, encoded block by block when they are first asked for."""
         if self._kept is None:
-            S, N, G = self._count, int(self.offsets[self._count]), len(self._history.names)
+            S, N, G = self._count, int(self.offsets[self._count]), self._width
             D, F, R = self.encoder.input_size_, self.encoder.static_size_, N if self.every_step else S
             x, dt, static, history = (np.empty(shape, np.float32) for shape in ((N, D), (N,), (S, F), (R, G)))
             for rows, data in self.data[:S].blocks():
@@ -293,7 +312,15 @@ class Prepared:
         steps = self.encoder.binned(data)
         encoded = self.encoder.encode(steps)
         history = self._history.at_steps(steps) if self.every_step else self._history.at_ends(steps)
+        if self.summary is not None:
+            own = self.summary.at_steps(data, self.encoder.bin_width) if self.every_step else self.summary.at_ends(data)
+            history = np.concatenate([history, own], axis=1)
         return Encoding(encoded.x, encoded.dt, encoded.offsets, encoded.static, history)
+
+
+def history_width(encoder: SeriesEncoder, summary: Summary | None) -> int:
+    """Return G: how many running statistics there are, and features of whole series behind them."""
+    return len(History(encoder).names) + (0 if summary is None else summary.size)
 
 
 class SeriesBatches:

@@ -20,6 +20,7 @@ from liquidtime.errors import unknown_choice
 from liquidtime.estimators.files.model_config import LATER, stored_params
 from liquidtime.estimators.files.model_folder import STACK, STACK_ARRAYS
 from liquidtime.estimators.files.model_folder import save as save_networks
+from liquidtime.estimators.files.rich_features import restored_rich, stored_rich
 from liquidtime.estimators.stacking import STACKED
 from liquidtime.estimators.stacking.base import StackedEstimator
 from liquidtime.estimators.stacking.fitting import (
@@ -37,10 +38,8 @@ from liquidtime.estimators.stacking.linear_part import LinearPart
 from liquidtime.estimators.stacking.regressor import StackedRegressor
 from liquidtime.estimators.stacking.stored_features import (
     restored_convolutions,
-    restored_rich,
     restored_running,
     stored_convolutions,
-    stored_rich,
 )
 from liquidtime.estimators.stacking.stored_numbers import figures_of, inputs_of, number_of, set_inputs
 from liquidtime.estimators.stacking.target_scale import TargetScale

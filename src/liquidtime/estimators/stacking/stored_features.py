@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.baselines.features import ConvolutionFeatures, RichFeatures, RunningFeatures
+from liquidtime.baselines.features import ConvolutionFeatures, RunningFeatures
 from liquidtime.baselines.features.contests import SIZE, Contest
 from liquidtime.baselines.features.convolutions import Kernel, names_of
-from liquidtime.baselines.features.periods import MOST_FREQUENCIES, FrequencyGrid
 from liquidtime.baselines.features.resampling import MOST_POINTS, RegularGrid
 from liquidtime.baselines.features.responses import TAPS, VIEWS
-from liquidtime.baselines.features.rich import Plan
-from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.data import SeriesEncoder
+from liquidtime.estimators.files.rich_features import describe, positive_number, whole_number
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-_MOST_LAGS, _MOST_KERNELS = 64, 100_000
+_MOST_KERNELS = 100_000
 _KINDS = {
     "view": np.int64, "dilation": np.int64, "triple": np.int64, "count": np.int64, "channel": np.int64,
     "thresholds": np.float32,
@@ -28,84 +25,12 @@ _KINDS = {
 _CONTESTS = ("contest_view", "contest_dilation", "contest_triples", "contest_count", "contest_channel")
 
 
-def stored_rich(features: RichFeatures) -> dict[str, Any]:
-    """Return fitted features, ready for JSON; channels and categories are those of the networks' encoder."""
-    plans = [
-        {
-            "trends": plan.trends,
-            "shapes": plan.shapes,
-            "lags": plan.lags.tolist(),
-            "grid": None if plan.grid is None else [plan.grid.step, plan.grid.count],
-        }
-        for plan in features.plans_
-    ]
-    return {"span": features.span_, "plans": plans, "names": list(features.names_)}
-
-
 def restored_running(encoder: SeriesEncoder) -> RunningFeatures:
     """Return the running features of the channels that networks read."""
     features = RunningFeatures()
-    _describe(features, encoder)
+    describe(features, encoder)
     features.take_names()
     return features
-
-
-def restored_rich(stored: Any, encoder: SeriesEncoder) -> RichFeatures:
-    """Return the features of what `stored_rich` returned.
-
-    Args:
-        stored: of JSON.
-        encoder: of the networks.
-
-    Raises:
-        ValueError: settings out of bounds, or names of columns that these settings do not make.
-
-    """
-    features, plans = RichFeatures(), stored["plans"]
-    _describe(features, encoder)
-    features.span_ = _positive("span", stored["span"])
-    if not isinstance(plans, list) or len(plans) != len(encoder.channels_):
-        raise ValueError("`plans` of features must be one per channel")
-    features.plans_ = [_plan(plan) for plan in plans]
-    names = stored["names"]
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("`names` of features must be texts")
-    wanted = set(names)
-    nothing = SeriesSet(
-        np.array([0, 1]),
-        np.zeros(1),
-        np.full((1, len(encoder.channels_)), np.nan),
-        encoder.channels_,
-        static=np.full((1, len(encoder.static_names_)), np.nan),
-        static_names=encoder.static_names_,
-        time_unit=encoder.time_unit_,
-        categories=encoder.categories_,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # means of nothing
-        made = [name for name, _ in features._columns(nothing) if name in wanted]
-    if made != names:
-        raise ValueError("`names` of features must be columns that the plans make, in their order")
-    features.names_ = tuple(names)
-    return features
-
-
-def _plan(stored: Any) -> Plan:
-    lags, grid = stored["lags"], stored["grid"]
-    if not isinstance(stored["trends"], bool) or not isinstance(stored["shapes"], bool):
-        raise ValueError("`trends` and `shapes` of a plan must be truth values")
-    if not isinstance(lags, list) or len(lags) > _MOST_LAGS:
-        raise ValueError(f"`lags` of a plan must be at most {_MOST_LAGS} numbers")
-    frequencies = None
-    if grid is not None:
-        step, count = grid
-        frequencies = FrequencyGrid(_positive("grid", step), _count("grid", count, MOST_FREQUENCIES))
-    return Plan(
-        stored["trends"],
-        stored["shapes"],
-        np.array([_positive("lags", lag) for lag in lags], dtype=np.float64),
-        frequencies,
-    )
 
 
 def stored_convolutions(features: ConvolutionFeatures) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -154,17 +79,17 @@ def restored_convolutions(stored: Any, arrays: Arrays, encoder: SeriesEncoder) -
 
     """
     features, places = ConvolutionFeatures(), stored["channels"]
-    _describe(features, encoder)
+    describe(features, encoder)
     if not isinstance(places, list) or not places or len(set(places)) != len(places):
         raise ValueError("`channels` of convolutions must be different ones")
     for place in places:
-        _count("channels", place, len(encoder.channels_) - 1, 0)
+        whole_number("channels", place, len(encoder.channels_) - 1, 0)
     C = len(places)
     mean, scale = (np.array(stored[name], dtype=np.float64) for name in ("mean", "scale"))
     if mean.shape != (C,) or scale.shape != (C,) or not np.isfinite(mean).all() or not (scale > 0).all():
         raise ValueError("`mean` and `scale` of convolutions must be numbers, one per channel, scales over 0")
-    most = _count("most", stored["most"], 16 * MOST_POINTS)
-    features.grid_ = RegularGrid(_positive("step", stored["step"]), tuple(places), most, mean, scale)
+    most = whole_number("most", stored["most"], 16 * MOST_POINTS)
+    features.grid_ = RegularGrid(positive_number("step", stored["step"]), tuple(places), most, mean, scale)
     groups = {name: array for name, array in arrays.items() if name in _CONTESTS}
     features.kernels_ = _kernels({name: array for name, array in arrays.items() if name not in groups}, C, most)
     features.contests_ = _contests(groups, C, most) if groups else []  # models of before had none
@@ -220,20 +145,3 @@ def _contests(arrays: Arrays, C: int, most: int) -> list[Contest]:
         Contest(VIEWS[own[0]], int(own[1]), tuple((a, b, c) for a, b, c in own[2].tolist()), tuple(own[3].tolist()))
         for own in zip(view, dilation, triples, owned, strict=True)
     ]
-
-
-def _describe(features: Any, encoder: SeriesEncoder) -> None:
-    features.channels_, features.static_names_ = encoder.channels_, encoder.static_names_
-    features.categories_, features.time_unit_ = dict(encoder.categories_), encoder.time_unit_
-
-
-def _positive(name: str, number: Any) -> float:
-    if not isinstance(number, int | float) or isinstance(number, bool) or not (number > 0 and math.isfinite(number)):
-        raise ValueError(f"`{name}` of features must be finite and over 0; got {number!r}")
-    return float(number)
-
-
-def _count(name: str, number: Any, most: int, least: int = 1) -> int:
-    if type(number) is not int or not least <= number <= most:
-        raise ValueError(f"`{name}` of features must be a whole number from {least} to {most:,}; got {number!r}")
-    return number
