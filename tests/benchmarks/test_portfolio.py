@@ -130,3 +130,33 @@ def test_every_committed_result_is_in_the_page():
     page = (root / "RESULTS.md").read_text(encoding="utf-8")
     for row in portfolio_rows(root / "results"):
         assert f"| {row['set']} |" in page
+
+
+def test_no_default_of_the_results_is_far_worse_than_its_best_part_or_the_guess():
+    rows = portfolio_rows(Path(__file__).parents[2] / "results")
+    rows_of = {(row["set"], row["model"]): row for row in rows}
+    defaults = [row for row in rows if row["model"] == "default"]
+    assert len(defaults) >= 10
+    for row in defaults:
+        error, best = (_error(row["metric"], row[name]) for name in ("value", "best_part"))
+        assert error <= 1.05 * best, f"{row['set']}: error {error:.4g} where its best part has {best:.4g}"
+        guess = rows_of.get((row["set"], "guess"))
+        if guess is not None:
+            assert error < _error(row["metric"], guess["value"])
+        if guess is not None and row["log_loss"] is not None:
+            assert row["log_loss"] < 0.95 * guess["log_loss"]
+
+
+def test_forecasts_of_the_results_are_no_worse_than_naive_ones_at_any_gap():
+    paths = sorted((Path(__file__).parents[2] / "results" / "portfolio").glob("*-default-seed*.json"))
+    forecasts = [record for record in map(json.loads, (path.read_text() for path in paths)) if "mse_by_gap" in record]
+    assert len(forecasts) >= 3
+    for record in forecasts:
+        by_gap = record["mse_by_gap"]
+        naive = [name for name in ("last value", "straight line", "mean so far", "seasonal naive") if name in by_gap]
+        for gap, error in by_gap["model"].items():
+            assert error <= min(by_gap[name][gap] for name in naive), (record["key"], gap)
+
+
+def _error(metric, value):
+    return value if metric in ("rmse", "mse", "mse_e3") else 1.0 - value
