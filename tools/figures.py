@@ -23,7 +23,9 @@ from typing import Any
 
 from liquidtime.paper.experiments import EXPERIMENTS
 from liquidtime.paper.experiments.experiment import HONEST
+from liquidtime.paper.models.lane.networks import LANE_MODELS
 from liquidtime.paper.pages import lines
+from liquidtime.paper.pages.driving import driving_rows
 from liquidtime.paper.pages.markdown import cells, head
 from liquidtime.paper.pages.portfolio import LOWER, portfolio_rows
 from liquidtime.paper.runner import read_results
@@ -127,6 +129,25 @@ def paper() -> str:
     return "\n".join(table) + "\n"
 
 
+def driving() -> str:
+    """Return interventions per kilometre in closed loop, of networks trained without noise and with it."""
+    rows = {row["model"]: row for row in driving_rows(RESULTS)}
+    table = head("network", "clean", "noise", "noise, trained with noise", "half of the frames lost", "seeds")
+    for name in LANE_MODELS:
+        plain, noisy = rows.get(name), rows.get(f"{name}_noise")
+        if plain is not None:
+            clean, noise, lost = (rate_of(plain, condition) for condition in ("clean", "noise", "dropped"))
+            hardened = "–" if noisy is None else rate_of(noisy, "noise")
+            seeds = str(plain["n"]) if noisy is None else f"{plain['n']}, {noisy['n']}"
+            table.append(cells(plain["title"], clean, noise, hardened, lost, seeds))
+    return "\n".join(table) + "\n"
+
+
+def rate_of(row: dict[str, Any], condition: str) -> str:
+    """Return a rate with its interval."""
+    return "{:.1f} ({:.1f}…{:.1f})".format(*row["per_kilometre"][condition])
+
+
 def mean(value: float, deviation: float | None, digits: int) -> str:
     """Return a mean with its deviation, where there is one."""
     return f"{value:.{digits}f}" if deviation is None else f"{value:.{digits}f} ± {deviation:.{digits}f}"
@@ -227,6 +248,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "portfolio": portfolio,
     "demo": demo,
     "paper": paper,
+    "driving": driving,
     "speed": speed,
     "physionet": physionet,
     "epochs": epochs,
