@@ -2,10 +2,11 @@
 
     python -m benchmarks.kinds_by_target --out results/deploy/kinds_by_target.json [KIND ...]
 
-One tiny model per kind is fitted to random series with gaps, a category and static features, and exported to the step,
-ONNX, C (compiled by gcc) and a web page (opened in Chromium). A cell is the largest difference after any sample of 20
-series, in probabilities, or in standard deviations of the targets; promised is 5e-6. The file is written after every
-kind, and the same command again does what is left.
+One tiny model per kind is fitted to random series with gaps, a category and static features, and exported to the
+step, ONNX, C (compiled by gcc; in float32, and with 8-bit weights beside the model with those weights) and a web page
+(opened in Chromium). A cell is the largest difference after any sample of 20 series, in probabilities, or in standard
+deviations of the targets; promised is 5e-6. A bare layer is one ONNX file. The result is written after every kind,
+and the same command again does what is left.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from liquidtime.export.vectors import BOUND, as_tensors, differences, vectors_of
 from liquidtime.wirings import AutoNCP
 
 TINY: dict[str, Any] = {"hidden_size": 6, "read_out_units": 6, "epochs": 1, "random_state": 0, "budget": "quick"}
+VARIANTS = ("cfc", "no_gate", "cf_s", "cf_s_paper")
 
 
 def data(S: int = 12) -> lt.SeriesSet:
@@ -111,9 +113,19 @@ KINDS: dict[str, Callable[[], Any]] = {
         for network in ("no_gate", "cf_s", "cf_s_paper", "cfc_mm", "ltc", "gru", "lstm", "rnn")
     },
     "classifier, wired CfC": lambda: classifier(network=_wired),
+    "regressor, two networks, LSTM, bins": lambda: regressor(n_estimators=2, network="lstm", bin_width=3.0),
+    "regressor, LTC, several scales": lambda: regressor(n_estimators=2, network="ltc", bin_width="scales"),
+    "forecaster, LTC": lambda: forecaster(network="ltc"),
+    "forecaster, mixed memory": lambda: forecaster(network="cfc_mm"),
+    "classifier, two layers, mixed memory": lambda: classifier(num_layers=2, network="cfc_mm"),
     "classifier, two layers": lambda: classifier(num_layers=2),
     "classifier, two layers of LSTM": lambda: classifier(num_layers=2, network="lstm"),
     "classifier, transformer": lambda: classifier(network="transformer"),
+    **{f"layer, CfC {variant}": (lambda variant=variant: lt.CfC(3, 8, variant=variant)) for variant in VARIANTS},  # type: ignore[misc]
+    "layer, CfC, mixed memory, two layers": lambda: lt.CfC(3, 8, mixed_memory=True, num_layers=2),
+    "layer, CfC, wired": lambda: lt.CfC(3, wiring=AutoNCP(12, 3)),
+    "layer, LTC": lambda: lt.LTC(3, 8),
+    "layer, LTC, wired": lambda: lt.LTC(3, wiring=AutoNCP(12, 3)),
 }
 
 
@@ -156,6 +168,9 @@ def opened(page: Path, profile: str) -> float:
 
 def row_of(model: Any) -> dict[str, Any]:
     """Return the differences of one model by target, or why it cannot leave."""
+    if isinstance(model, lt.layers.Recurrent):
+        with tempfile.TemporaryDirectory() as name:
+            return {"onnx": lt.export.onnx(model, Path(name) / "rnn.onnx").largest_difference}
     try:
         cells: dict[str, Any] = {"step": stepped(model)}
     except ValueError as refusal:
@@ -165,6 +180,7 @@ def row_of(model: Any) -> dict[str, Any]:
         cells["onnx"] = lt.export.onnx(model, folder / "onnx").largest_difference
         if shutil.which("gcc"):
             cells["c"] = lt.export.c(model, folder / "c").largest_difference
+            cells["c int8"] = lt.export.c(model, folder / "int8", int8=True).largest_difference
         if all(shutil.which(tool) for tool in ("clang", "wasm-ld", "chromium")):
             lt.export.web(model, folder / "web", int8=False)
             cells["web"] = opened(folder / "web" / "index.html", str(folder / "profile"))

@@ -1,6 +1,7 @@
 """ONNX files against the library, run by onnxruntime alone."""
 
 import json
+import shutil
 import subprocess
 import sys
 import warnings
@@ -94,6 +95,23 @@ def test_the_runner_needs_neither_torch_nor_this_package(exported):
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 5e-6 * 1.1e3  # per_step's targets have a deviation of a thousand
+
+
+@pytest.mark.parametrize("exported", ["per_step"], indirect=True)
+def test_the_runner_refuses_files_that_are_not_as_they_were_written(exported, tmp_path):
+    _, folder, _ = exported
+    step, series = ((folder / name).read_bytes() for name in ("step.onnx", "series.onnx"))
+    for k, (name, content) in enumerate(
+        [
+            ("model.json", b""), ("model.json", b"[]"), ("model.json", b"\xff{}"), ("manifest.json", b"[1"),
+            ("manifest.json", b'{"files": []}'), ("manifest.json", b"[" * 10**5),
+            ("step.onnx", step[:-1]), ("step.onnx", series),
+        ]
+    ):  # fmt: skip
+        shutil.copytree(folder, tmp_path / str(k))
+        (tmp_path / str(k) / name).write_bytes(content)
+        with pytest.raises(ValueError, match="not as it was written"):
+            onnx_runner.Model(tmp_path / str(k)).update("x", 1.0, {})
 
 
 @pytest.mark.parametrize(

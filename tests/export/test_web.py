@@ -92,6 +92,27 @@ def test_time_stamps_and_one_measurement_a_row_are_read_and_wrong_cells_named(mo
     assert "channels" in opened(folder, tmp_path, "time,other\n1,2\n")["error"]
 
 
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("id,time,channel,value\n1,0.5,pulse,80\n", "no row is of one of the model's channels: a, b"),
+        ("time,a\n05/04/2024,1\n", "is neither a number nor a time stamp such as 2024-05-01"),
+        ("time,a\n1,2\n2,3,5\n", "row 3 has 3 cells, the first row has 2"),
+        ("constructor,a\n1,2\n", "choose the column of times"),
+        ("  \n", "the table is empty"),
+    ],
+)
+def test_tables_that_cannot_be_read_are_said_to_be(folder, tmp_path, text, error):
+    assert error in opened(folder, tmp_path, text)["error"]
+
+
+def test_a_long_table_shows_its_end(folder, tmp_path):
+    shown = opened(folder, tmp_path, "t,a\n" + "".join(f"{k},1\n" for k in range(3000)))
+    assert "The newest 1,000 of 3,000 rows" in shown["path"]
+    assert table(shown["path"])[[0, -1], 0].tolist() == [2000.0, 2999.0]
+    assert "After 3000 samples" in shown["now"]
+
+
 def test_the_page_is_one_small_file_that_asks_for_nothing(folder):
     page = (folder / "index.html").read_text()
     assert len(page) < 2_000_000

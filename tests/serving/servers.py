@@ -94,7 +94,7 @@ def request(port, method, path, body=None, headers=None):
         connection.request(method, path, body, {**kind, **(headers or {})})
         answer = connection.getresponse()
         content = answer.read()
-        if answer.headers.get_content_type() == "application/json":
+        if content and answer.headers.get_content_type() == "application/json":
             return answer.status, json.loads(content)
         return answer.status, content.decode()
     finally:

@@ -300,6 +300,10 @@ WRONG = {
     "name": {"time": {"shape": [1, 1], "datatype": "FP64", "data": [1.0]}},
     "shape": {"times": {"shape": [1, 2], "datatype": "FP64", "data": [1.0]}},
     "a shape without end": {"times": {"shape": [10**12, 10**12], "datatype": "FP64", "data": [1.0]}},
+    "rows of nothing without end": {
+        "times": {"shape": [2**26, 0], "datatype": "FP64", "data": []},
+        "values": {"shape": [2**26, 0, 4], "datatype": "FP32", "data": []},
+    },
     "axes": {"times": {"shape": [1], "datatype": "FP64", "data": [1.0]}},
     "datatype": {"times": {"shape": [1, 1], "datatype": "BYTES", "data": ["1"]}},
     "texts": {"times": {"shape": [1, 1], "datatype": "FP64", "data": ["1"]}},

@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import liquidtime as lt
 from liquidtime.serving.launch import service_of
-from liquidtime.serving.live import take
+from liquidtime.serving.live import sizes_of, take
 from liquidtime.serving.messages import NewSamples, Sample
 from liquidtime.serving.model import ServedModel
 from liquidtime.serving.record import numbers, read_record
@@ -35,7 +36,7 @@ def test_every_sample_gives_what_update_gives(served, model, streams, statics):
         for k, (t, values) in enumerate(samples):
             static = statics[id] if k == 0 else None
             record = taken(served, record, [(t, values)], static).record
-            record = read_record(record.to_bytes(), *map(len, served.start))  # as it comes back from a store
+            record = read_record(record.to_bytes(), sizes_of(served))  # as it comes back from a store
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 wanted = model.update(id, t, values, **({"static": static} if static is not None else {}))
@@ -147,13 +148,34 @@ def test_categories_are_told_by_name(served, model):
 
 
 def test_a_damaged_record_is_refused(served):
-    content = taken(served, None, [(1.0, {"a": 1.0})]).record.to_bytes()
-    sizes = tuple(map(len, served.start))
+    record = taken(served, None, [(1.0, {"a": 1.0}), (2.0, {"b": 1.0})]).record
+    content, sizes = record.to_bytes(), sizes_of(served)
     for damaged in (content[:-3], b"", b"\xff" * 20 + content[20:], b"\x93\x01\x02\x03", b"\x02" + content):
         with pytest.raises(ValueError, match="stored series"):
-            read_record(damaged, *sizes)
+            read_record(damaged, sizes)
     with pytest.raises(ValueError, match="another size"):
-        read_record(content, sizes[0] + 1, sizes[1])
+        read_record(content, sizes._replace(doubles=sizes.doubles + 1))
+    newest = record.newest[-1]
+    for change in (
+        {"static": b"\0" * 3},
+        {"kind": 9},
+        {"kind": -1},
+        {"kind": 2},  # time stamps without an origin
+        {"origin": 5},  # numbers with one
+        {"newest": []},
+        *(
+            {"newest": [structs.replace(newest, **own)]}
+            for own in (
+                {"prediction": b"\0" * 15},
+                {"channels": b"\0" * 3},
+                {"channels": b"\0" * 4},
+                {"channels": b"\xff\xff"},
+                {"channels": b"\0", "values": b"\0\0"},
+            )
+        ),
+    ):
+        with pytest.raises(ValueError, match="do not fit together"):
+            read_record(structs.replace(record, **change).to_bytes(), sizes)
 
 
 def test_whole_series_of_any_lengths_equal_the_model(served, model, data, batch, monkeypatch):
@@ -185,6 +207,36 @@ def test_old_series_are_forgotten_and_the_number_of_series_is_bounded(exported, 
     assert service.evict() == 1
     assert {each.id for each in service.newest(10, 0).series} == {"a", "c"}
     service.take("d", NewSamples([Sample(1.0, {"a": 1.0})]))
+    service.store.close()
+
+
+def test_a_clock_that_is_set_does_not_make_series_old(exported, tmp_path):
+    service = service_of(Settings(exported, str(tmp_path / "s.db"), oldest=600.0))
+    now, passed = [5.0], [0.0]  # a machine that starts in 1970
+    service._now, service._passed = (lambda: now[0]), (lambda: passed[0])
+    for id in "ab":
+        service.take(id, NewSamples([Sample(1.0, {"a": 1.0})]))
+    assert service.evict() == 0
+    now[0] += 1.8e9  # and then learns the time
+    assert service.evict() == 0
+    for clock in (now, passed):
+        clock[0] += 500.0
+    service.take("a", NewSamples([Sample(2.0, {"a": 1.0})]))
+    assert service.evict() == 0
+    for clock in (now, passed):
+        clock[0] += 200.0
+    assert service.evict() == 1
+    assert [each.id for each in service.newest(10, 0).series] == ["a"]
+    now[0] -= 1e6  # backwards: they only look younger
+    assert service.evict() == 0
+    service.store.close()
+
+
+def test_paths_in_one_answer_have_a_bound(exported, tmp_path):
+    service = service_of(Settings(exported, str(tmp_path / "s.db"), keep=10_000))
+    assert service.newest(1000, 100).total == 0
+    with pytest.raises(Refused, match="`limit` times `path` may be 100,000"):
+        service.newest(1000, 1000)
     service.store.close()
 
 

@@ -35,9 +35,8 @@ class Exported:
 def scratch_folder(files: Mapping[str, bytes]) -> Iterator[Path]:
     """Write files into a temporary folder, in which they are tried."""
     with tempfile.TemporaryDirectory(prefix="liquidtime-export-") as name:
-        folder = Path(name)
-        for file, content in files.items():
-            (folder / file).write_bytes(content)
+        folder = Path(name) / "exported"
+        write_folder(folder, files)
         yield folder
 
 

@@ -27,6 +27,9 @@ _PLAIN = {
     "ge": "GreaterOrEqual", "and": "And", "or": "Or", "not": "Not", "where": "Where",
 }  # fmt: skip
 
+_REWRITTEN = {"linears": (1,), "interpolate": (1, 2, 5)}
+"""Operands that are stored in another form than the graph's."""
+
 
 class Nodes:
     """ONNX nodes and constants, gathered one after another.
@@ -80,7 +83,7 @@ class Nodes:
                 names[id(value)]
                 if value.constant is None
                 else ""
-                if operation.kind == "linears" and place == 1
+                if place in _REWRITTEN.get(operation.kind, ())
                 else self.constant(_array(value))
                 for place, value in enumerate(operation.inputs)
             ]
@@ -133,7 +136,7 @@ class Nodes:
             number = self.constant(np.array(options["number"], dtype=_array_type(output)))
             return self.add("Expand", [number, self._shape_of(output)])
         assert kind == "interpolate", kind
-        return self._interpolate(given)
+        return self._interpolate(operation, given)
 
     def _linears(self, operation: Operation, given: list[str]) -> str:
         """Add a product for each lane, of weights (lanes, n, m) and vectors (B, lanes, m)."""
@@ -167,22 +170,26 @@ class Nodes:
                 self._shapes[value.shape] = self.add("Concat", [self._shapes[()], sizes], axis=0)
         return self._shapes[value.shape]
 
-    def _interpolate(self, given: list[str]) -> str:
+    def _interpolate(self, operation: Operation, given: list[str]) -> str:
         """Add what `interpolate` computes: the two rows of each column, weighted, as one product."""
-        seen, knots, pieces, low, width, corners, rows = given
-        last, one = self.constant(np.array([-1])), self.constant(np.array(1, dtype=np.int64))
-        beyond = self.add("GreaterOrEqual", [self.add("Unsqueeze", [seen, last]), knots])
-        k = self.add("ReduceSum", [self.add("Cast", [beyond], to=TensorProto.INT64), last], keepdims=0)
-        k = self.add("Max", [self.add("Sub", [k, one]), self.constant(np.array(0, dtype=np.int64))])
-        piece = self.add("Add", [pieces, k])
+        seen, _, _, low, width, _, rows = given
+        knots, pieces, corners = (_array(operation.inputs[place]) for place in _REWRITTEN["interpolate"])
+        further = np.pad(knots[:, 1:], ((0, 0), (0, int(knots.shape[1] == 1))), constant_values=np.inf)
+        middle = self.constant(np.array([1]))
+        # A number lies in the piece whose place is how many further knots it has reached; columns are the last axis,
+        # so that one knot is compared with all of them at once.
+        beyond = self.add("GreaterOrEqual", [self.add("Unsqueeze", [seen, middle]), self.constant(further.T)])
+        reached = self.add("ReduceSum", [self.add("Cast", [beyond], to=TensorProto.FLOAT), middle], keepdims=0)
+        k = self.add("Cast", [reached], to=TensorProto.INT32)
+        piece = self.add("Add", [self.constant(pieces.astype(np.int32)), k])
         f = self.add("Sub", [seen, self.add("Gather", [low, piece])])
         f = self.add("Div", [f, self.add("Gather", [width, piece])])
         zero, unit = (self.constant(np.array(number, dtype=np.float32)) for number in (0, 1))
-        f = self.add("Min", [self.add("Max", [f, zero]), unit])
+        f = self.add("Clip", [f, zero, unit])
         shares = self.add("Concat", [self.add("Sub", [unit, f]), f], axis=1)  # (B, 2Q)
-        at = self.add("Add", [corners, k])
-        both = self.add("Gather", [rows, self.add("Concat", [at, self.add("Add", [at, one])], axis=1)])  # (B, 2Q, U)
-        middle = self.constant(np.array([1]))
+        sides = self.constant(np.concatenate([corners, corners + 1]).astype(np.int32))
+        at = self.add("Add", [sides, self.add("Concat", [k, k], axis=1)])
+        both = self.add("Gather", [rows, at])  # (B, 2Q, U)
         total = self.add("MatMul", [self.add("Unsqueeze", [shares, middle]), both])
         return self.add("Squeeze", [total, middle])
 

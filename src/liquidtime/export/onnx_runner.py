@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import math
 import warnings
@@ -33,7 +34,8 @@ class Model:
 
     def __init__(self, folder: str | Path, threads: int = 1) -> None:
         self.folder = Path(folder)
-        self.manifest: dict[str, Any] = json.loads((self.folder / "model.json").read_text(encoding="utf-8"))
+        self._written: dict[str, Any] = _parsed(self.folder / "manifest.json", "files")["files"]
+        self.manifest: dict[str, Any] = _parsed(self.folder / "model.json", "format", self._written)
         if self.manifest["format"] != 1:
             raise ValueError(f"the model is of format {self.manifest['format']}, this runner reads format 1")
         self.classes: list[Any] | None = self.manifest["classes"]
@@ -224,8 +226,8 @@ class Model:
     ) -> Any:
         session = self._sessions.get(name)
         if session is None:
-            path = str(self.folder / f"{name}.onnx")
-            session = onnxruntime.InferenceSession(path, self._options, ["CPUExecutionProvider"])
+            content = _as_written(self.folder / f"{name}.onnx", self._written)
+            session = onnxruntime.InferenceSession(content, self._options, ["CPUExecutionProvider"])
             self._sessions[name] = session
             self._outputs[name] = [each.name for each in session.get_outputs()]
         if self._columns["static"].names:
@@ -312,6 +314,29 @@ class _Series:
         self.state, self.static, self.clock, self.newest = state, static, clock or _Clock(), newest
 
 
+def _as_written(path: Path, written: dict[str, Any]) -> bytes:
+    """Return a file, whose sha256 is to be the one in manifest.json."""
+    content = path.read_bytes()
+    try:
+        same = hashlib.sha256(content).hexdigest() == written[path.name]["sha256"]
+    except (KeyError, TypeError):
+        same = False
+    if not same:
+        raise ValueError(f"{path} is not as it was written, or not of this model; copy the whole folder again")
+    return content
+
+
+def _parsed(path: Path, key: str, written: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the mapping with a key in a JSON file."""
+    content = path.read_bytes() if written is None else _as_written(path, written)
+    try:
+        found = json.loads(content)
+        found[key]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"{path} is not as it was written; copy the whole folder again") from error
+    return dict(found)
+
+
 def _number(value: Any, labels: list[str] | None) -> float:
     if value is None or value != value:
         return math.nan
@@ -366,7 +391,7 @@ def _known_by(times: Any, values: Any, t: float, known: list[int]) -> np.ndarray
 def check(folder: str | Path) -> tuple[float, float]:
     """Return the largest differences from the test vectors, sample by sample and of whole series."""
     model = Model(folder)
-    vectors = json.loads((Path(folder) / "vectors.json").read_text(encoding="utf-8"))
+    vectors = json.loads(_as_written(Path(folder) / "vectors.json", model._written))
     stepwise = whole = 0.0
     for vector in vectors:
         stepwise = max(stepwise, max(differences(model, vector), default=0.0))

@@ -33,6 +33,8 @@ from liquidtime.serving.stores import StoreFailed
 LOG = logging.getLogger("liquidtime.serving")
 _BODY_SECONDS = 30.0
 _LONG_THREADS = 2
+_LONG_BODY = 1 << 15
+"""Bytes from which on a body is worked at beside other long requests, so that it keeps no short one waiting."""
 _LOCAL = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?", flags=re.IGNORECASE)
 _ID = re.compile(PATTERN)
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -59,7 +61,7 @@ class _Http:
         routes = [self._route(path, list(methods), self._operations(methods)) for path, methods in by_path.items()]
         routes += [
             self._route("/metrics", ["GET"], self._metrics),
-            self._route("/openapi.json", ["GET"], self._fixed(document, "application/json")),
+            self._route("/openapi.json", ["GET"], self._fixed(document, "application/json", secured=True)),
             self._route("/", ["GET"], self._fixed(*page("live.html"))),
             self._route("/docs", ["GET"], self._fixed(*page("docs.html"))),
         ]
@@ -114,7 +116,7 @@ class _Http:
                 return Response(status_code=204, headers=_HEADERS)
             return Response(msgspec.json.encode(answer), media_type="application/json", headers=_HEADERS)
 
-        return await self._in_thread(run, operation.long)
+        return await self._in_thread(run, operation.long or len(raw) >= _LONG_BODY)
 
     async def _in_thread(self, run: Callable[[], Response], long: bool = False) -> Response:
         try:
@@ -170,9 +172,14 @@ class _Http:
             return _problem(refusal)
 
     def _fixed(
-        self, content: bytes, kind: str, headers: Mapping[str, str] | None = None
+        self, content: bytes, kind: str, headers: Mapping[str, str] | None = None, secured: bool = False
     ) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(_: Request) -> Response:
+        async def endpoint(request: Request) -> Response:
+            try:
+                if secured:
+                    self._check_token(request)
+            except Refused as refusal:
+                return _problem(refusal)
             return Response(content, media_type=kind, headers={**_HEADERS, **(headers or {})})
 
         return endpoint

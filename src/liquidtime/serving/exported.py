@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
 
 FORMATS = (1,)
 FILES = ("step.onnx", "series.onnx", "model.json")
@@ -14,6 +17,48 @@ FORECAST = "forecast.onnx"
 _LARGEST = {"manifest.json": 1 << 16, "model.json": 1 << 26}
 _LARGEST_MODEL = 1 << 31
 TASKS = ("classification", "multi-label", "regression", "forecasting")
+_Count = Annotated[int, Meta(ge=0, le=1 << 26)]
+_Above0 = Annotated[float, Meta(gt=0.0, le=1e300)]
+
+
+class _Column(Struct):
+    name: str
+    categories: list[str] | None
+
+
+class _Field(Struct):
+    name: str
+    start: _Count
+
+
+class _State(Struct):
+    format: int
+    doubles: _Count
+    floats: _Count
+    fields: list[_Field]
+
+
+class _Described(Struct, kw_only=True):
+    """What a service reads of model.json."""
+
+    model: str
+    task: str
+    classes: list[int | float | str | bool] | None
+    threshold: float | None
+    outputs: Annotated[int, Meta(ge=1, le=1 << 20)]
+    time_unit: str | None
+    nanoseconds_per_time_unit: _Above0 | None
+    channels: list[_Column]
+    static: list[_Column]
+    state: _State
+    facts: dict[str, str] = {}
+
+
+class _Forecaster(_Described, kw_only=True):
+    targets: list[str]
+    known_channels: list[str]
+    horizon: _Above0
+    calendar: bool
 
 
 def is_exported(folder: Path) -> bool:
@@ -35,7 +80,7 @@ def read_exported(folder: Path) -> dict[str, bytes]:
         for name, content in files.items():
             if hashlib.sha256(content).hexdigest() != sealed[name]["sha256"]:
                 raise ValueError(f"{folder / name} has another sha256 than manifest.json says; export the model again")
-    except (KeyError, TypeError, RecursionError, json.JSONDecodeError, OSError) as error:
+    except (KeyError, TypeError, RecursionError, UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
         reason = getattr(error, "strerror", None) or f"{type(error).__name__} {error}"
         raise ValueError(f"{folder} is not a whole folder of `liquidtime export --to onnx`: {reason}") from error
     return files
@@ -61,7 +106,16 @@ def read_description(content: bytes, folder: Path) -> dict[str, Any]:
             )
         if described["task"] not in TASKS:
             raise ValueError(f"{folder} holds a model for {described['task']}, which cannot be served")
-    except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
+        msgspec.convert(described, _Forecaster if described["task"] == "forecasting" else _Described)
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        UnicodeDecodeError,
+        json.JSONDecodeError,
+        msgspec.ValidationError,
+    ) as error:
         raise ValueError(f"{folder / 'model.json'} does not describe a model: {error}") from error
     assert isinstance(described, dict)
     return described

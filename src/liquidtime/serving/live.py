@@ -16,7 +16,7 @@ from liquidtime.serving.clock import Clock
 from liquidtime.serving.forecasts import origin_of
 from liquidtime.serving.messages import Sample, Value
 from liquidtime.serving.model import Doubles, Floats, ServedModel
-from liquidtime.serving.record import FORMAT, Record, Taken, numbers
+from liquidtime.serving.record import FORMAT, Record, Sizes, Taken, numbers
 from liquidtime.serving.refusal import Refused
 
 
@@ -33,6 +33,13 @@ class Outcome:
     record: Record
     taken: int
     repeated: int
+
+
+def sizes_of(model: ServedModel) -> Sizes:
+    """Return how many numbers the records of a model's series have."""
+    doubles, floats = map(len, model.start)
+    outputs = model.outputs if model.forecaster is None else 0
+    return Sizes(doubles, floats, len(model.static), len(model.channels), outputs)
 
 
 def take(

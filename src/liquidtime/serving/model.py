@@ -62,6 +62,36 @@ class ServedModel:
             if FORECAST not in files or "doubles_after" not in [each.name for each in self._series.get_outputs()]:
                 raise ValueError(f"{folder} was exported by an older version; export the model again to serve it")
             self.forecaster = Forecaster(described, _session(files[FORECAST], folder / FORECAST, described))
+        self._try_out(folder)
+
+    def _try_out(self, folder: Path) -> None:
+        """Run every file once, so that files which do not fit together are refused before anything is served."""
+        static = np.full(len(self.static), np.nan, dtype=np.float32)
+        row, K = np.full(len(self.channels), np.nan, dtype=np.float32), self.outputs
+        try:
+            after = self.step(*self.start, 0.0, row, static)
+            shapes: list[tuple[npt.NDArray[Any], tuple[int, ...]]] = [
+                (after.doubles, self.start[0].shape),
+                (after.floats, self.start[1].shape),
+            ]
+            whole: list[tuple[Doubles, Floats]] = [(np.zeros(1), row[None])]
+            if self.forecaster is None:
+                shapes.append((after.prediction, (K,)))
+                shapes.append((self.whole(whole, [static]), (1, K)))
+                self.in_words(after.prediction)
+            else:
+                states = self.states_after(whole, [static], np.full(1, np.nan))
+                shapes.append((states[0][0], self.start[0].shape))
+                shapes.append((states[1][0], self.start[1].shape))
+                future = np.full((1, len(self.forecaster.known)), np.nan, dtype=np.float32)
+                one = np.zeros(1, dtype=np.int64)
+                self.forecaster.answer(*states, static[None], one, np.ones(1), np.full(1, 0.9), future)
+                self.forecaster.now(after.doubles)
+                self.forecaster.forgot(after.doubles)
+            if any(made.shape != shape for made, shape in shapes):
+                raise ValueError("its files differ in the sizes of state or prediction")
+        except Exception as error:  # of onnxruntime, of numpy, or refused
+            raise ValueError(f"{folder} holds a model that does not run: {' '.join(str(error).split())}") from error
 
     def step(self, doubles: Doubles, floats: Floats, t: float, row: Floats, static: Floats) -> Step:
         """Take one sample of one series.

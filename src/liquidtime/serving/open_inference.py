@@ -31,7 +31,7 @@ _TYPES = {
     "FP64": np.float64, "FP32": np.float32, "INT64": np.int64, "INT32": np.int64, "INT16": np.int64, "INT8": np.int64,
     "UINT8": np.int64, "UINT16": np.int64, "UINT32": np.int64,
 }  # fmt: skip
-_MOST = 1 << 26
+_MOST, _MOST_ROWS = 1 << 26, 100_000
 FORECASTS = ("forecast", "low", "high")
 """Tensors (B, Q, C) of a forecaster: for each series and horizon the forecast, and the ends of its interval."""
 
@@ -193,6 +193,8 @@ def _array(tensor: Tensor, wanted: list[int]) -> npt.NDArray[Any]:
         size *= n
     if size > _MOST or any(n > _MOST for n in shape):
         raise Refused(413, "too_long", f"a tensor may have {_MOST:,} numbers; got {size:,}", "shape")
+    if shape[0] > _MOST_ROWS:  # which need no numbers where another axis is 0
+        raise Refused(413, "too_long", f"a tensor may have {_MOST_ROWS:,} rows; got {shape[0]:,}", "shape")
     numbers = list(islice(_flat(tensor.data), size + 1))
     if len(numbers) != size:
         more = "more" if len(numbers) > size else f"{len(numbers)}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from liquidtime.serving.clock import KINDS, Clock
+from liquidtime.serving.clock import KINDS, NUMBER, Clock
 
 FORMAT = 1
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -77,13 +78,30 @@ class Record(Struct, array_like=True, frozen=True):
 _ENCODER, _DECODER = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Record)
 
 
-def read_record(content: bytes, doubles: int, floats: int) -> Record:
-    """Return a stored record.
+class Sizes(NamedTuple):
+    """How many numbers a record has of each kind.
+
+    Args:
+        doubles: of the state.
+        floats: likewise.
+        static: features.
+        channels: of a sample.
+        outputs: of a stored prediction.
+    """
+
+    doubles: int
+    floats: int
+    static: int
+    channels: int
+    outputs: int
+
+
+def read_record(content: bytes, sizes: Sizes) -> Record:
+    """Return a stored record, of which every part has the size that the model gives it.
 
     Args:
         content: as it was stored.
-        doubles: how many of them a state has.
-        floats: likewise.
+        sizes: of the model.
 
     Raises:
         ValueError: of another format, or damaged.
@@ -91,13 +109,29 @@ def read_record(content: bytes, doubles: int, floats: int) -> Record:
     """
     try:
         record = _DECODER.decode(content)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"the stored series is damaged: {error}") from error
-    if record.format != FORMAT or record.kind not in range(len(KINDS)) or not record.newest:
+    if record.format != FORMAT:
         raise ValueError(f"the stored series is of format {record.format}, this version reads {FORMAT}")
-    if (len(record.doubles), len(record.floats)) != (8 * doubles, 4 * floats):
+    if (len(record.doubles), len(record.floats)) != (8 * sizes.doubles, 4 * sizes.floats):
         raise ValueError("the stored series has a state of another size than the model's")
+    counts = record.kind in range(len(KINDS)) and (record.kind == NUMBER) == (record.origin is None)
+    if not counts or len(record.static) != 4 * sizes.static or not _fit(record.newest, sizes, record.kind):
+        raise ValueError("the stored series is damaged: its parts do not fit together")
     return record
+
+
+def _fit(newest: Sequence[Taken], sizes: Sizes, kind: int) -> bool:
+    """Return whether there are samples, and all are of a model of these sizes."""
+    prediction = 8 * sizes.outputs
+    if not newest or not all(
+        2 * len(taken.channels) == len(taken.values) and len(taken.prediction) == prediction for taken in newest
+    ):
+        return False
+    if kind != NUMBER and not all(isinstance(taken.ticks, int) for taken in newest):
+        return False
+    channels = b"".join([taken.channels for taken in newest])
+    return len(channels) % 2 == 0 and bool((np.frombuffer(channels, np.uint16) < sizes.channels).all())
 
 
 def numbers(content: bytes, kind: Any) -> npt.NDArray[Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import math
 import random
 import threading
 import time
@@ -23,7 +25,7 @@ from liquidtime.serving.forecasts import (
     read_question,
     without_future,
 )
-from liquidtime.serving.live import Outcome, take
+from liquidtime.serving.live import Outcome, sizes_of, take
 from liquidtime.serving.messages import (
     ForecastAnswer,
     Health,
@@ -48,9 +50,14 @@ from liquidtime.serving.refusal import Refused
 from liquidtime.serving.settings import Settings
 from liquidtime.serving.stores import Full, Store
 
+LOG = logging.getLogger("liquidtime.serving")
 _TRIES = 200
 _DENSE = "the series is denser than the model remembers; export it with a larger --memory"
 _LOCKS = 256
+_MOST_POINTS = 100_000
+"""Points of paths in one answer."""
+_JUMP = 60.0
+"""Seconds by which the clock of the machine may differ from the time that has passed before it counts as set anew."""
 
 
 class Service:
@@ -62,6 +69,7 @@ class Service:
         settings: limits, and what is remembered.
         metrics: in which is counted what happens.
         now: the time in seconds since 1970.
+        passed: seconds that only ever pass, from some beginning.
     """
 
     def __init__(
@@ -71,8 +79,12 @@ class Service:
         settings: Settings,
         metrics: Metrics,
         now: Callable[[], float] = time.time,
+        passed: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.model, self.store, self.settings, self.metrics, self._now = model, store, settings, metrics, now
+        self.model, self.store, self.settings, self.metrics = model, store, settings, metrics
+        self._now, self._passed, self._sizes = now, passed, sizes_of(model)
+        self._seen: tuple[float, float] | None = None  # both clocks when series were last forgotten
+        self._patient_until = -math.inf
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))  # fewer conflicts, not what makes it right
 
     def take(self, id: str, request: NewSamples) -> LiveAnswer:
@@ -137,6 +149,9 @@ class Service:
 
     def newest(self, count: int, path: int) -> SeriesList:
         """Return this many series, those with the newest samples first, each with this many points of its path."""
+        if count * min(path, self.settings.keep) > _MOST_POINTS:
+            text = f"`limit` times `path` may be {_MOST_POINTS:,}; ask for fewer series, or for fewer points of each"
+            raise Refused(422, "too_many_points", text)
         ids, records = [], []
         for each in self.store.newest(count):
             with contextlib.suppress(Refused):  # one that is damaged says so when it is asked for by its id
@@ -152,10 +167,21 @@ class Service:
             raise Refused(404, "unknown_series", "there is no series of this id")
 
     def evict(self) -> int:
-        """Forget the series that have had no sample for too long; return how many."""
+        """Forget the series that have had no sample for too long; return how many.
+
+        Ages are told by the clock of the machine. Where that was set forward, all series look old: then none is
+        forgotten until those that are alive have had the time for a sample.
+        """
         if self.settings.oldest is None:
             return 0
-        count = self.store.evict(self._now() - self.settings.oldest)
+        now, passed = self._now(), self._passed()
+        if self._seen is not None and (now - self._seen[0]) - (passed - self._seen[1]) > _JUMP:
+            LOG.warning("the clock of this machine was set forward; no series is forgotten for a while")
+            self._patient_until = passed + self.settings.oldest
+        self._seen = (now, passed)
+        if passed < self._patient_until:
+            return 0
+        count = self.store.evict(now - self.settings.oldest)
         self.metrics.evicted.inc(count)
         return count
 
@@ -255,9 +281,8 @@ class Service:
         return ModelAnswer(name=model.name, identity=model.identity, threshold=told.get("threshold"), **facts)
 
     def _read(self, content: bytes) -> Record:
-        doubles, floats = self.model.start
         try:
-            return read_record(content, len(doubles), len(floats))
+            return read_record(content, self._sizes)
         except ValueError as error:
             raise Refused(500, "damaged_series", f"{error}; delete the series to start it again") from error
 

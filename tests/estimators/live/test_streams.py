@@ -7,10 +7,12 @@ import threading
 
 import numpy as np
 import pytest
+from safetensors.torch import save
 
 import liquidtime as lt
 from estimators.small import TINY, series
 from export.models import trained
+from liquidtime.training.artifact import read_folder, tensors_from_bytes, write_folder
 from liquidtime.training.bounded import DamagedFolder
 
 UTC = datetime.UTC
@@ -104,11 +106,12 @@ def test_series_of_another_model_and_damaged_ones_are_refused_and_change_nothing
         lambda about: about | {"ids": ["a", "a"], "clocks": 2 * about["clocks"]},
         lambda about: about | {"ids": ["a", "b"], "clocks": 2 * about["clocks"]},
         lambda about: about | {"clocks": [["sundial", None]]}, lambda about: about | {"clocks": [["numbers", "x"]]},
+        lambda about: about | {"ids": [["a"]]}, lambda about: about | {"ids": 1}, lambda about: about | {"ids": [None]},
+        lambda about: about | {"ids": {"a": 1}}, lambda about: about | {"clocks": [[[], None]]}, lambda about: [],
+        lambda about: about | {"ids": [1.5]},
     ],
 )  # fmt: skip
 def test_a_forged_folder_is_refused(model, tmp_path, change):
-    from liquidtime.training.artifact import read_folder, write_folder
-
     model.reset()
     model.update("a", 0.0, {"a": 1.0})
     model.streams.save(tmp_path / "streams")
@@ -118,6 +121,34 @@ def test_a_forged_folder_is_refused(model, tmp_path, change):
     with pytest.raises(ValueError):
         model.streams.load(tmp_path / "forged")
     assert list(model.streams) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda name, tensor: tensor.bfloat16(), lambda name, tensor: tensor[:0], lambda name, tensor: tensor[..., None],
+        lambda name, tensor: tensor.double() if "lengths" in name else tensor,
+        lambda name, tensor: tensor * 0 + 2**62 if "lengths" in name else tensor,
+        lambda name, tensor: tensor * 0 - 7 if "lengths" in name else tensor,
+    ],
+)  # fmt: skip
+def test_forged_numbers_are_refused(tmp_path, change):
+    data = lt.SeriesSet.from_arrays([(np.arange(30.0), np.sin(np.arange(30.0) + s)[:, None]) for s in range(6)])
+    model = lt.CfCForecaster(**TINY | {"epochs": 1}).fit(data)
+    model.update("a", 0.0, [0.5])
+    model.update("b", 0.0, [0.5])
+    model.streams.save(tmp_path / "streams")
+    files = {name: data for name, data in read_folder(tmp_path / "streams").items() if name != "manifest.json"}
+    tensors = tensors_from_bytes(files["streams.safetensors"])
+    assert any("lengths" in name for name in tensors)
+    forged = {name: change(name, tensor).contiguous() for name, tensor in tensors.items()}
+    write_folder(tmp_path / "forged", files | {"streams.safetensors": save(forged)})
+    with pytest.raises(DamagedFolder):
+        model.streams.load(tmp_path / "forged")
+    write_folder(tmp_path / "no texts", files | {"streams.json": b"\xff\xfe"})
+    with pytest.raises(DamagedFolder):
+        model.streams.load(tmp_path / "no texts")
+    assert list(model.streams) == ["a", "b"]
 
 
 def test_beyond_the_bound_the_series_that_waited_longest_is_forgotten(model):

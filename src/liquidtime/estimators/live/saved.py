@@ -88,19 +88,21 @@ def load_series(path: Path, start: Callable[[None], LiveSeries], model: str) -> 
             raise ValueError(f"the streams are of format {about['format']!r}, this version reads {_FORMAT}")
         ids, clocks = about["ids"], [_clock(*told) for told in about["clocks"]]
         same = about["model"] == model
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        if not isinstance(ids, list) or any(isinstance(id, bool) or not isinstance(id, str | int) for id in ids):
+            raise TypeError("ids must be texts or whole numbers")
+        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+        begins = {
+            name: np.concatenate([[0], np.cumsum(np.where(lengths < 0, 1, lengths))])  # -1 is a number without an axis
+            for name, lengths in arrays.items()
+            if name.startswith(_LENGTHS)
+        }
+    except (KeyError, TypeError, RecursionError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DamagedFolder(f"{path} does not hold live series: {error}") from error
     if not same:
         raise ValueError(f"the live series in {path} are of another model; load them into the model that saved them")
     if len(ids) != len(clocks) or len(set(ids)) != len(ids):
         raise DamagedFolder(f"{path} does not have one clock for each of its different ids")
-    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     series: dict[Any, LiveSeries] = {}
-    begins = {
-        name: np.concatenate([[0], np.cumsum(np.where(lengths < 0, 1, lengths))])  # -1 is a number without an axis
-        for name, lengths in arrays.items()
-        if name.startswith(_LENGTHS)
-    }
     for k, (id, clock) in enumerate(zip(ids, clocks, strict=True)):
         fresh = start(None)
         outputs = torch.zeros(fresh.outputs_shape)
