@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import liquidtime as lt
 from estimators.forged import sign
@@ -32,13 +33,17 @@ def test_the_rich_features_stand_behind_the_history_less_their_medians(fitted):
     table = model.summary_.features.transform(data)
     wanted = np.nan_to_num(table - np.nanmedian(table, axis=0), nan=0.0)[:3]
     assert np.allclose(own, wanted, rtol=1e-6)
+    anew = Prepared.of(model.encoder_, data, keep=False).beside(model.summary_).at(np.arange(3))
+    for one, other in zip(prepared.at(np.arange(3))[:5], anew[:5], strict=True):
+        assert torch.equal(one, other)
     assert prepared.seen_by_read_out(100).shape[1] == prepared.at([0]).x.shape[2] + prepared.at([0]).history.shape[1]
 
 
 @pytest.mark.parametrize("width", [None, 0.1, 2.5])
 def test_the_features_up_to_a_step_are_those_of_the_series_that_ends_there(width):
     data, _, _ = series(12, longest=12)
-    summary = Summary.fitted(data)
+    summary, table = Summary.fitted(data)
+    assert np.array_equal(table, summary.at_ends(data))
     steps = SeriesEncoder(bin_width=width).fit(data).binned(data)
     table = summary.at_steps(data, width)
     assert len(table) == len(steps.times)

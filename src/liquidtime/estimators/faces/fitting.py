@@ -98,7 +98,7 @@ class Fitting:
 
     def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
         self.model, self.problem = model, problem
-        self._summaries: dict[str, Summary] = {}
+        self._summaries: dict[str, tuple[Summary, npt.NDArray[np.float32]]] = {}
         self._readings: dict[str | None, Reading] = {}
         self.encoder = model.encoder_
         self._read_by(self.encoder)
@@ -116,17 +116,15 @@ class Fitting:
 
     def _reading(self, parts: tuple[Part, Part | None], summary: str | None) -> Reading:
         if summary is not None:
-            one = self.summary_of(summary, parts[0].prepared.data)
-            train, judges = (
-                None if part is None else replace(part, prepared=part.prepared.beside(one)) for part in parts
-            )
-            assert train is not None
-            parts = train, judges
+            train, judges = parts
+            one, table = self._summary_of(summary, train.prepared.data)
+            train = replace(train, prepared=train.prepared.beside(one, table))
+            parts = train, None if judges is None else replace(judges, prepared=judges.prepared.beside(one))
         pieces = PiecewiseLinear.fitted(parts[0].prepared.seen_by_read_out(ROWS), self.model._deviation)
         return Reading(parts, pieces)
 
-    def summary_of(self, name: str, data: SeriesSet) -> Summary:
-        """Return what read-outs see of whole series, fitted once to the training series."""
+    def _summary_of(self, name: str, data: SeriesSet) -> tuple[Summary, npt.NDArray[np.float32]]:
+        """Return what read-outs see of whole series, fitted once to the training series, and theirs."""
         if name not in self._summaries:
             self._summaries[name] = Summary.fitted(data)
         return self._summaries[name]

@@ -162,6 +162,8 @@ class Prepared:
         size = 4 * (self.offsets[1:] * per_step + np.arange(1, len(data) + 1) * per_series)
         self._count = int(np.searchsorted(size, budget, side="right"))
         self._kept: Encoding | None = None
+        self._narrow: Prepared | None = None
+        self._table: npt.NDArray[np.float32] | None = None
         self._kept_there: DeviceEncoding | None = None
 
     @staticmethod
@@ -180,9 +182,17 @@ class Prepared:
         kept = budget(data) if keep else 0
         return Prepared(encoder, encoder.aligned(data), every_step, kept, device_of(device))
 
-    def beside(self, summary: Summary) -> Prepared:
-        """Return the same series with features of all of each beside its history."""
-        return Prepared(self.encoder, self.data, self.every_step, self._budget, self.device, summary)
+    def beside(self, summary: Summary, table: npt.NDArray[np.float32] | None = None) -> Prepared:
+        """Return the same series with features of all of each beside its history; what is encoded is shared.
+
+        Args:
+            summary: the features.
+            table: (S, R) those of these series, where they are known.
+        """
+        wider = Prepared(self.encoder, self.data, self.every_step, self._budget, self.device, summary)
+        if self.kept_whole and wider.kept_whole and not self.every_step:
+            wider._narrow, wider._table = self, table
+        return wider
 
     @property
     def kept_whole(self) -> bool:
@@ -297,6 +307,10 @@ class Prepared:
 
     def _first(self) -> Encoding:
         """Return the series that are kept, encoded block by block when they are first asked for."""
+        if self._kept is None and self._narrow is not None and self.summary is not None:
+            own = self.summary.at_ends(self.data) if self._table is None else self._table
+            kept = self._narrow._first()
+            self._kept = kept._replace(history=np.concatenate([kept.history, own], axis=1))
         if self._kept is None:
             S, N, G = self._count, int(self.offsets[self._count]), self._width
             D, F, R = self.encoder.input_size_, self.encoder.static_size_, N if self.every_step else S

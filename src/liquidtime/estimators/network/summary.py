@@ -37,15 +37,16 @@ class Summary:
         self.features, self.centre = features, centre
 
     @staticmethod
-    def fitted(data: SeriesSet) -> Summary:
-        """Return the features that training series call for."""
+    def fitted(data: SeriesSet) -> tuple[Summary, npt.NDArray[np.float32]]:
+        """Return the features that S training series call for, and (S, R) theirs."""
         features = RichFeatures()
         table = features.fit_transform(data)
         known = np.isfinite(table)
         centre = np.zeros(table.shape[1])
         some = known.any(axis=0)
         centre[some] = np.nanmedian(table[:, some], axis=0)
-        return Summary(features, centre)
+        summary = Summary(features, centre)
+        return summary, summary._centred(table)
 
     @property
     def size(self) -> int:
