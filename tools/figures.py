@@ -224,7 +224,11 @@ def stored() -> str:
     packed = {k: record[f"pack {k}x"] for k in copies}
     for k in copies:
         facts = (f"{packed[k]['series']:,}", f"{record[f'shards {k}x']['rows'] / 1e6:.1f} million")
-        for stage, title in (("pack", "pack"), ("on_disk", "train and predict from disk"), ("in_memory", "in memory")):
+        for stage, title in (
+            ("pack", "pack"),
+            ("on_disk", "train and predict from disk"),
+            ("in_memory", "train and predict in memory"),
+        ):
             if run := record.get(f"{stage} {k}x"):
                 times = [run[part] for part in ("read_s", "fit_s", "predict_s") if part in run]
                 spent = " + ".join(f"{seconds:.1f}" for seconds in times) or f"{run['cpu_s']:.1f}"
@@ -254,6 +258,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "epochs": epochs,
     "deployed": deployed,
     "serving": serving,
+    "stored": stored,
 }
 
 

@@ -88,6 +88,17 @@ def test_the_test_part_is_encoded_once(kind, members, encoders, monkeypatch):
     assert len(found.predictions) >= 12
 
 
+def test_without_the_packages_of_the_report_a_model_is_saved_all_the_same(result, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.warns(UserWarning, match=r"saved without its report.*pip install 'liquidtime\[report\]'"):
+        result.save(tmp_path / "m")
+    assert lt.load(tmp_path / "m").metrics_
+    assert not (tmp_path / "m" / "report.html").exists()
+    with pytest.raises(ImportError, match="jinja2 is missing"):
+        result.save(tmp_path / "n", report=True)
+    assert not (tmp_path / "n").exists()
+
+
 def test_the_model_folder_is_written_once_and_read_by_all(problem, result, tmp_path, monkeypatch):
     import liquidtime.estimators.files.model_folder as files
 

@@ -166,7 +166,7 @@ def test_mixed_memory_by_hand():
 
 def test_a_good_call_costs_one_reduction(rnn, x):
     dt = torch.rand(B, T)
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], acc_events=True) as profile:
         lt._checks.check_dt(dt)
     counts = {event.key: event.count for event in profile.key_averages()}
     assert counts["aten::aminmax"] == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -84,22 +85,28 @@ class Result:
         write_file(file.absolute(), self.page().encode())
         return file
 
-    def save(self, path: str | Path, *, report: bool = True) -> None:
+    def save(self, path: str | Path, *, report: bool | None = None) -> None:
         """Write the model, its job and its report as one folder, whole or not at all.
 
         Args:
             path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
-            report: whether to write the report, where something was tested.
+            report: whether to write the report, if anything was tested; None writes it if the packages for it are
+                installed, and warns otherwise.
 
         Raises:
             FileExistsError: the folder holds other files.
-            ImportError: a report without matplotlib or jinja2.
+            ImportError: `report=True` without matplotlib or jinja2.
             SaveFailed: the disk is full or refuses.
 
         """
         files = {JOB: self.record.to_bytes(), **({} if self.neighbours is None else self.neighbours.files())}
-        if report and self.contents is not None:
-            files[REPORT] = self.page().encode()
+        if report is not False and self.contents is not None:
+            try:
+                files[REPORT] = self.page().encode()
+            except ImportError as error:
+                if report:
+                    raise
+                warnings.warn(f"the model is saved without its report: {error}", stacklevel=2)
         own: Mapping[str, Any] = next(iter(self.record.test.values()), {})
         metrics = {f"{metric}{end}": figure[key] for metric, figure in own.items() for end, key in _ENDS}
         self.model.save(path, metrics=metrics, files=files)

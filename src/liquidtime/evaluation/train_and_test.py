@@ -196,7 +196,7 @@ def _run_and_save(
         if ranks.rank != 0:
             return result
         try:
-            result.save(folder)
+            result.save(folder, report=True)
         except ImportError as error:
             say(f"no report: {error}")
             result.save(folder, report=False)
