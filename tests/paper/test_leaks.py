@@ -114,21 +114,22 @@ def test_the_unit_of_time_of_the_settings_is_that_of_the_network(tmp_path, monke
 
 
 def test_the_epochs_of_head_and_driver_are_chosen_on_the_validation_run(root, tmp_path, monkeypatch):
+    """And the features are centred by the training part alone."""
     shrink_head(monkeypatch)
     split = LANE_KEEPING.load(root, window=4)
     judged, real = [], head.frame_error
     monkeypatch.setattr(head, "frame_error", lambda model, part: judged.append(part) or real(model, part))
     run = Trial(task=LANE_KEEPING.task, split=split, honest=True, seed=0, folder=tmp_path / "run", progress=False)
-    settings = dataclasses.replace(SETTINGS, epochs=2)
+    settings = dataclasses.replace(ROWS["cfc_centred"].settings, epochs=2)
     _LAST.clear()
-    whole = fitted(run, ROWS["cfc"], settings)
+    whole = fitted(run, ROWS["cfc_centred"], settings)
     assert judged
     assert all(part is split.validation for part in judged)
-    test = fitted(run, ROWS["cfc"], settings, test=poisoned(split.test, 3.0))
+    test = fitted(run, ROWS["cfc_centred"], settings, test=poisoned(split.test, 3.0))
     assert without_clock(test) == without_clock(whole)
     _LAST.clear()
     monkeypatch.setattr(head, "frame_error", lambda model, part: 0.0)  # the same head whatever the validation run is
     steering = dataclasses.replace(split.validation, y=3.0 * split.validation.y - 7)
-    one, other = (fitted(run, ROWS["cfc"], settings, validation=part) for part in (split.validation, steering))
+    one, other = (fitted(run, ROWS["cfc_centred"], settings, validation=part) for part in (split.validation, steering))
     assert [record["loss"] for record in one.history] == [record["loss"] for record in other.history]
     assert all(mine["val_mse"] != its["val_mse"] for mine, its in zip(one.history, other.history, strict=True))

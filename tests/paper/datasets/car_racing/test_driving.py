@@ -17,6 +17,7 @@ from liquidtime.paper.datasets.car_racing import (
     Shutter,
     car_racing,
     drive,
+    recordings,
     windows,
 )
 from liquidtime.paper.datasets.car_racing.camera import NEAREST, SIZE, WINDOW_PIXELS, ZOOM
@@ -182,6 +183,17 @@ def test_recordings(tmp_path):
     assert again.train.x.equal(split.train.x)
     assert not other.train.y.equal(split.train.y)
     assert other.test.x.equal(split.test.x)  # the seed is of training
+
+
+def test_what_is_learned_is_the_command_without_the_disturbance(monkeypatch):
+    def taught(push):
+        monkeypatch.setattr(recordings, "Disturbance", lambda rng: lambda car, command, taught: command + push)
+        return recordings.teach(1_000, 2, 6, np.random.default_rng(0), wrong=True)
+
+    plain, pushed = taught(0.0), taught(0.4)
+    assert all(log.taught == log.commands for log in pushed)
+    assert [log.taught[0] for log in pushed] == [log.taught[0] for log in plain]  # from the same places
+    assert [log.poses for log in pushed] != [log.poses for log in plain]  # but driven otherwise
 
 
 def test_no_window_goes_across_a_restart(camera):
