@@ -38,13 +38,19 @@ def folder(model, tmp_path_factory):
     return path
 
 
-def opened(folder, profile, csv=None):
-    """Return the page's elements by id after it has run."""
-    link = (folder / "index.html").as_uri()
+def opened(folder, profile, csv=None, script=""):
+    """Return the page's elements by id after it has run, and after it a script."""
+    page = folder / "index.html"
+    if script:
+        page = profile / "with a script.html"
+        text = (folder / "index.html").read_text()
+        page.write_text(text.replace("</body>", f"<script>{script}</script></body>"))
+    link = page.as_uri()
     if csv is not None:
         link += "#" + urllib.parse.urlencode({"csv": csv}, quote_via=urllib.parse.quote)
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     options += ["--disable-component-update", "--disable-sync", f"--user-data-dir={profile}", "--dump-dom"]
+    options += ["--virtual-time-budget=5000"] if script else []
     done = subprocess.run(["chromium", *options, link], capture_output=True, text=True, timeout=120, check=True)
     body = re.sub(r"<script>.*</script>", "", done.stdout, flags=re.S)
     names = ("about", "error", "now", "path", "check")
@@ -104,6 +110,25 @@ def test_time_stamps_and_one_measurement_a_row_are_read_and_wrong_cells_named(mo
 )
 def test_tables_that_cannot_be_read_are_said_to_be(folder, tmp_path, text, error):
     assert error in opened(folder, tmp_path, text)["error"]
+
+
+DROP = """
+const transfer = new DataTransfer();
+transfer.items.add(new File([new Uint8Array(%s)], "ward.csv"));
+document.getElementById("drop").dispatchEvent(new DragEvent("drop", {dataTransfer: transfer}));
+"""
+
+
+def test_files_are_dropped_in_any_encoding_and_refused_where_they_are_no_text(folder, tmp_path):
+    table_of = "patient,t,a,unité\n7,0.5,1.5,é\n7,2,,é\n"
+    for text in (table_of.encode(), b"\xef\xbb\xbf" + table_of.encode(), table_of.encode("cp1252")):
+        shown = opened(folder, tmp_path, script=DROP % list(text))
+        assert shown["error"] == ""
+        assert table(shown["path"])[:, 0].tolist() == [0.5, 2.0]
+        assert "After 2 samples: class 0: 0." in shown["now"]
+    shown = opened(folder, tmp_path, script=DROP % list(b"PK\x03\x04\x00\x00 a workbook"))
+    assert shown["error"] == "ward.csv is no text; save the table as CSV in UTF-8"
+    assert table(shown["path"]).size == 0
 
 
 def test_a_long_table_shows_its_end(folder, tmp_path):
