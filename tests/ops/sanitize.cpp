@@ -189,7 +189,7 @@ template <class T> bool run_ltc(const Shape& shape, int64_t solver) {
   Heap<T> heap;
   Heap<int64_t> places;
   LtcProblem p{};
-  const int64_t wide = sizeof(T) == 8, V = lt_vector_bytes() / sizeof(T), B = shape.B, H = shape.H, D = shape.D;
+  const int64_t wide = sizeof(T) == 8, B = shape.B, H = shape.H, D = shape.D;
   p.B = B, p.T = shape.T, p.D = D, p.H = H, p.unfolds = 3, p.solver = solver, p.threads = 2, p.save = 1;
   p.need_dx = B % 3 != 0, p.need_ddt = 1;
   std::vector<int64_t> lengths(B);
@@ -199,7 +199,8 @@ template <class T> bool run_ltc(const Shape& shape, int64_t solver) {
   p.dt = heap.make(B * p.T, false), p.dt_row = p.T, p.dt_step = 1;
   p.v0 = heap.make(B * H), p.sensory = synapses(heap, places, D, H), p.recurrent = synapses(heap, places, H, H);
   p.leak = heap.make(H, false), p.leak_current = heap.make(H), p.capacitance = heap.make(H, false);
-  p.y = heap.make(B * p.T * H), p.vn = heap.make(B * H), p.states = heap.make((B + V - 1) / V * V * p.T * 3 * H);
+  p.y = heap.make(B * p.T * H), p.vn = heap.make(B * H);
+  p.states = heap.make(B * p.T * p.unfolds * (1 + 2 * liquidtime::stage_counts[solver]) * H);
   p.dy = heap.make(B * p.T * H), p.dy_row = p.T * H, p.dy_step = H, p.dvn = heap.make(B * H);
   p.dx = heap.make(B * p.T * D), p.dv0 = heap.make(B * H), p.ddt = heap.make(B * p.T);
   p.dleak = heap.make(H), p.dleak_current = heap.make(H), p.dcapacitance = heap.make(H);

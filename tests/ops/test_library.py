@@ -15,7 +15,7 @@ from liquidtime.ops.native import library
 OPS = Path(library.__file__).parents[1]
 needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
 HEADERS = "0181293ad5476a83"  # of what crosses the boundary, as of the number below
-NUMBER = 3
+NUMBER = 4
 
 
 def declarations() -> str:
@@ -49,14 +49,14 @@ def reopened(monkeypatch, **changes) -> str | None:
 def test_a_library_of_another_version_is_not_taken(monkeypatch):
     assert library.load().lt_version().decode() == liquidtime.__version__
     why = reopened(monkeypatch, version=(library, "__version__", "99.0"))
-    assert re.search(r"are of version \S+, interface 3, and the package of version 99.0", why)
+    assert re.search(rf"are of version \S+, interface {NUMBER}, and the package of version 99.0", why)
     with pytest.raises(library.NativeMissingError, match="Install a C"):
         library.load()
 
 
 @needs_kernel
 def test_a_library_of_another_interface_is_not_taken(monkeypatch):
-    assert "interface 3, and the package" in reopened(monkeypatch, abi=(library, "ABI", 4))
+    assert f"interface {NUMBER}, and the package" in reopened(monkeypatch, abi=(library, "ABI", NUMBER + 1))
 
 
 def test_what_is_no_library_is_not_taken(monkeypatch, tmp_path):

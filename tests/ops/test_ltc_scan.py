@@ -176,9 +176,23 @@ def test_a_sparse_wiring_is_paid_by_synapse():
     with using_backend("native"), saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
         x, dt, v = torch.randn(2, 3, 8), torch.rand(2, 3), torch.zeros(2, 20)
         ltc_by_kernel(x, v, dt, None, *parameters_of(graph), 6)
-    lanes = library.padded(1, 4)
-    states = 3 * 6 * 20 * lanes  # the potentials before each unfold, whatever the synapses
+    states = 2 * 3 * 6 * 20 * 3  # of each row and unfold potential, conductance and current, whatever the synapses
     assert sorted(kept) == sorted([x.numel(), v.numel(), dt.numel(), states] + [sensory, recurrent] * 4 + [20] * 3)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    """Neither do rows of one length, whose order nothing else settles."""
+    leaves, lengths, graphs = draw(150, 12, 3, 12, torch.float32, [k % 4 * 4 for k in range(150)])
+    before, results = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            y, last = run(ltc_by_kernel, leaves, lengths, graphs)
+            results.append([y, last, *torch.autograd.grad(y.square().sum() + last.sum(), leaves)])
+    finally:
+        torch.set_num_threads(before)
+    for other in results[1:]:
+        assert all(torch.equal(one, two) for one, two in zip(results[0], other, strict=True))
 
 
 @pytest.mark.parametrize(("solver", "stages"), [("semi_implicit", 1), ("euler", 1), ("rk4", 4), ("midpoint", 2)])

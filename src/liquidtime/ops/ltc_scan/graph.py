@@ -7,7 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-SOLVERS = ("semi_implicit", "euler", "rk4", "hold", "midpoint")  # in the order of problem.h
+STAGES = {"semi_implicit": 1, "euler": 1, "rk4": 4, "hold": 1, "midpoint": 2}
+"""How often each solver reads the synapses in an unfold; in the order of problem.h."""
+SOLVERS = (*STAGES,)
 
 
 class Graph(NamedTuple):

@@ -19,7 +19,8 @@ const char* const names[] = {
 bool can_run(const char* name) {
 #ifdef LT_X86
   __builtin_cpu_init();
-  if (!std::strcmp(name, "avx512")) return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma");
+  if (!std::strcmp(name, "avx512"))
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
   if (!std::strcmp(name, "avx2")) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
   return !std::strcmp(name, "baseline");

@@ -16,8 +16,8 @@ namespace {
 bool has_instruction() {
 #ifdef LT_X86
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("avx512bf16");
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512bf16");
 #else
   return true;  // without it the same pairs are multiplied by plain instructions, which the sanitizers' driver does
 #endif

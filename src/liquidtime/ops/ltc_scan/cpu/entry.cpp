@@ -1,5 +1,7 @@
 // The C boundary of the scan: refuses what is not a problem, divides the batch and calls the kernel of the build target.
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "../../native/boundary.h"
 #include "../../native/division.h"
@@ -74,13 +76,13 @@ double work_of(const LtcProblem& p) {
 }
 
 int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) try {
-  Division division(p->B, p->T, p->lengths, p->threads, work_of(*p));
-  std::stable_sort(division.order.begin(), division.order.end(), [p](int64_t a, int64_t b) {
-    return p->lengths && p->lengths[a] > p->lengths[b];
-  });
+  std::vector<int64_t> order(p->B);  // whatever the number of threads, so that this changes no sum
+  std::iota(order.begin(), order.end(), int64_t(0));
+  if (p->lengths)
+    std::stable_sort(order.begin(), order.end(), [p](int64_t a, int64_t b) { return p->lengths[a] > p->lengths[b]; });
   LtcProblem local = *p;
-  local.threads = division.rows.team;  // whose number changes no sum
-  return kernel(&local, division.order.data());
+  local.threads = Division(p->B, p->T, p->lengths, p->threads, work_of(*p)).rows.team;
+  return kernel(&local, order.data());
 } catch (...) {
   return no_memory;
 }

@@ -1,23 +1,24 @@
 // The scan of liquid time-constant neurons, forward and backward, for one build target. See README.md for the equations.
 //
-// A strip of rows, one to a lane, goes through all of its steps on one thread, so that a synapse is paid once for all
-// of them. The backward run keeps only the potentials and opens the synapses again.
+// A strip of rows, one to a lane, goes through all of its steps on one thread, up to four strips abreast, so that what
+// a synapse is and what it adds to its gradients are paid once for all of them. The forward run keeps the potentials and
+// what the synapses bring; the backward run opens each synapse once more and adds up its gradients there and then.
 #include <cstdlib>
 #include <initializer_list>
+#include <utility>
 
 #include "../../native/aligned.h"
 #include "../../native/parallel.h"
 #include "../../native/simd.h"
 #include "problem.h"
 
-#define LT_MEMBER inline __attribute__((always_inline))
-
 namespace LT_TARGET {
 namespace {
 
 using namespace liquidtime;
 
-constexpr int64_t max_groups = 16;  // of strips that share one set of sums, whatever the number of threads
+constexpr int64_t max_groups = 16;   // of strips that share one set of sums, whatever the number of threads
+constexpr int64_t most_abreast = 4;  // strips that a thread takes through a step together
 
 // The steps of a solver: at each of its stages the synapses are read at one point, from which the next one follows.
 constexpr int64_t max_stages = 4;
@@ -31,91 +32,158 @@ constexpr Stages stages_of[] = {{{}, {}},                                       
                                 {{}, {0.5, 1.}}};                                       // midpoint
 
 template <class T> struct LtcRun {
+  static constexpr int64_t V = lanes<T>;
   const LtcProblem& p;
   const int64_t* order;
   const Stages& stages;
-  const int64_t stage_count, V = lanes<T>, strips, groups;
-  T* sums = nullptr;  // (groups, sums_size) of vectors
+  const int64_t stage_count, strips, width, groups;  // `width` strips go abreast
+  const bool backward;
+  T *constants = nullptr, *sums = nullptr;  // four numbers of each synapse; (groups, sums_size)
   int64_t sums_size;
-  bool backward, failed = false;
+  bool failed = false;
 
   LtcRun(const LtcProblem& problem, const int64_t* rows, bool back)
       : p(problem), order(rows), stages(stages_of[p.solver]), stage_count(stage_counts[p.solver]),
-        strips((p.B + V - 1) / V), groups(strips < max_groups ? strips : max_groups),
-        sums_size((4 * (p.sensory.count + p.recurrent.count) + 3 * p.H) * V), backward(back) {}
+        strips((p.B + V - 1) / V), width(strips < 4 ? 1 : strips < 8 ? 2 : most_abreast),
+        groups(strips < max_groups * width ? (strips + width - 1) / width : max_groups), backward(back),
+        sums_size(4 * synapses() + 3 * p.H * V) {}
 
   static const T* in(const void* q) { return static_cast<const T*>(q); }
   static T* out(void* q) { return static_cast<T*>(q); }
+  static T* memory_for(int64_t numbers) {
+    return static_cast<T*>(aligned_memory(64, (numbers * sizeof(T) + 63) / 64 * 64 + 64));
+  }
+  int64_t synapses() const { return p.sensory.count + p.recurrent.count; }
   int64_t length(int64_t b) const { return p.lengths ? p.lengths[b] : p.T; }
-  T* states(int64_t strip, int64_t t, int64_t k) const {
-    return out(p.states) + ((strip * p.T + t) * p.unfolds + k) * p.H * V;
+
+  int run() {
+    constants = memory_for(4 * synapses());
+    if (backward) sums = memory_for(groups * sums_size);
+    failed = !constants || (backward && !sums);
+    if (!failed) {
+      describe(p.sensory, constants);
+      describe(p.recurrent, constants + 4 * p.sensory.count);
+      if (backward) std::memset(sums, 0, groups * sums_size * sizeof(T));
+      run_pieces(p.threads, groups, one_group, this);
+      if (backward && !failed) finish();
+    }
+    free_aligned(constants);
+    free_aligned(sums);
+    return failed;
   }
 
+  // What the loops over synapses read of each, side by side: its slope in powers of two, its middle, and two products.
+  void describe(const Synapses& y, T* to) const {
+    const T *w = in(y.w), *gamma = in(y.gamma), *mu = in(y.mu), *E = in(y.E);
+    for (int64_t k = 0; k < y.count; ++k, to += 4) {
+      to[0] = gamma[k] * static_cast<T>(-1.4426950408889634074), to[1] = mu[k];
+      to[2] = backward ? E[k] : w[k], to[3] = backward ? w[k] * gamma[k] : w[k] * E[k];
+    }
+  }
+
+  static void one_group(void* run, int64_t index) { static_cast<LtcRun*>(run)->group(index); }
+
   void group(int64_t index) {
-    const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count;
-    const int64_t rows = backward ? 2 * D + 6 * H + S + stage_count * (4 * H + R) : D + 6 * H;
-    T* memory = static_cast<T*>(aligned_memory(64, (rows * V * sizeof(T) + 63) / 64 * 64 + 64));
+    const int64_t H = p.H, D = p.D, rows = backward ? 2 * D + 4 * H + stage_count * 2 * H : D + 6 * H;
+    T* memory = memory_for(rows * width * V);
     if (!memory) {
       __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
       return;
     }
-    for (int64_t strip = strips * index / groups; strip < strips * (index + 1) / groups; ++strip) {
+    const int64_t end = strips * (index + 1) / groups;
+    for (int64_t strip = strips * index / groups; strip < end; strip += width) {
+      const Abreast a(*this, strip, end - strip < width ? end - strip : width);
       if (backward)
-        back(strip, memory, sums + index * sums_size);
+        back(a, memory, sums + index * sums_size);
       else
-        ahead(strip, memory);
+        ahead(a, memory);
     }
     free_aligned(memory);
   }
 
   struct Strip {
-    int64_t rows[lanes<T>], lengths[lanes<T>], count, longest;
+    int64_t rows[V], lengths[V], count = 0, longest = 0;
+    int64_t saved;  // where what it saves begins
   };
 
-  Strip strip_of(int64_t index) const {
-    Strip s;
-    s.count = p.B - index * V < V ? p.B - index * V : V;
-    s.longest = 0;
-    for (int64_t i = 0; i < V; ++i) {
-      s.rows[i] = i < s.count ? order[index * V + i] : 0;
-      s.lengths[i] = i < s.count ? length(s.rows[i]) : 0;
-      if (s.lengths[i] > s.longest) s.longest = s.lengths[i];
+  // Strips that go through their steps together. Rows are sorted, so those that still run are the first ones.
+  struct Abreast {
+    Strip strips[most_abreast];
+    int64_t count, longest = 0;
+
+    Abreast(const LtcRun& run, int64_t first, int64_t how_many) : count(how_many) {
+      for (int64_t k = 0; k < count; ++k) {
+        Strip& s = strips[k];
+        const int64_t from = (first + k) * V;
+        s.count = run.p.B - from < V ? run.p.B - from : V;
+        s.saved = from * run.p.T * run.p.unfolds * (1 + 2 * run.stage_count) * run.p.H;
+        for (int64_t i = 0; i < s.count; ++i) {
+          s.rows[i] = run.order[from + i];
+          s.lengths[i] = run.length(s.rows[i]);
+          if (s.lengths[i] > s.longest) s.longest = s.lengths[i];
+        }
+        if (s.longest > longest) longest = s.longest;
+      }
     }
-    return s;
+
+    int64_t running(int64_t t) const {
+      int64_t most = 0;
+      for (int64_t k = 0; k < count; ++k)
+        if (t < strips[k].longest) most = k + 1;
+      return most;
+    }
+  };
+
+  // Vector j of strip s in a room of the neurons or sensors of all strips that go abreast.
+  T* room(T* rooms, int64_t j, int64_t s) const { return rooms + (j * width + s) * V; }
+  const T* room(const T* rooms, int64_t j, int64_t s) const { return rooms + (j * width + s) * V; }
+
+  // What a strip saves of an unfold, (H, rows of the strip) each: the potentials before it, then what the synapses
+  // bring at each stage, conductance and current.
+  T* saved(const Strip& s, int64_t t, int64_t k, int64_t part, int64_t j) const {
+    const int64_t parts = 1 + 2 * stage_count;
+    return out(p.states) + s.saved + (((t * p.unfolds + k) * parts + part) * p.H + j) * s.count;
+  }
+  // Lanes that have no row read 1, which is no conductance to divide by zero.
+  LT_INLINE Vec<T> load_rows(const T* from, int64_t count) {
+    if (count == V) return load<T>(from);
+    Vec<T> v = splat<T>(1);
+    std::memcpy(&v, from, count * sizeof(T));
+    return v;
   }
 
-  // The sensors (D, lanes) and the length of an unfold at a step; rows that have ended see 0 and stand still.
-  Vec<T> arrive(const Strip& s, int64_t t, T* sensors) const {
+  // The sensors of a strip and the length of an unfold at a step; rows that have ended see 0 and stand still.
+  Vec<T> arrive(const Strip& s, int64_t place, int64_t t, T* sensors) const {
     Vec<T> h{};
-    for (int64_t d = 0; d < p.D * V; ++d) sensors[d] = 0;
-    for (int64_t i = 0; i < V; ++i) {
+    for (int64_t d = 0; d < p.D; ++d) store<T>(room(sensors, d, place), Vec<T>{});
+    for (int64_t i = 0; i < s.count; ++i) {
       if (t >= s.lengths[i]) continue;
       const T* x = in(p.x) + s.rows[i] * p.x_row + t * p.x_step;
-      for (int64_t d = 0; d < p.D; ++d) sensors[d * V + i] = x[d];
+      for (int64_t d = 0; d < p.D; ++d) room(sensors, d, place)[i] = x[d];
       h[i] = in(p.dt)[s.rows[i] * p.dt_row + t * p.dt_step] / static_cast<T>(p.unfolds);
     }
     return h;
   }
 
-  // Total conductance and current that synapses bring to neuron j, added to g and c; keeps how far each is open.
-  LT_INLINE void collect(const Synapses& y, int64_t j, const T* from, Vec<T>& g, Vec<T>& c, T* opened) {
-    constexpr int64_t V = lanes<T>;
-    const T *w = in(y.w), *gamma = in(y.gamma), *mu = in(y.mu), *E = in(y.E);
+  // Total conductance and current that synapses bring to neuron j of N strips, added to g and c.
+  template <int N>
+  LT_MEMBER void collect(const Synapses& y, const T* constant, int64_t j, const T* from, Vec<T>* g, Vec<T>* c) const {
+    const int64_t stride = width * V;
     for (int64_t k = y.first[j]; k < y.first[j + 1]; ++k) {
-      const Vec<T> open = vsigmoid<T>(gamma[k] * (load<T>(from + y.pre[k] * V) - mu[k]));
-      if (opened) store<T>(opened + k * V, open);
-      const Vec<T> flow = open * w[k];
-      g += flow;
-      c += flow * E[k];
+      const T *own = constant + 4 * k, *v = from + y.pre[k] * stride;
+      for (int s = 0; s < N; ++s) {
+        const Vec<T> open = vopening<T>((load<T>(v + s * V) - own[1]) * own[0]);
+        g[s] += open * own[2];
+        c[s] += open * own[3];
+      }
     }
   }
 
-  // The next point of neuron j, or the end of the step after the last stage, from what its synapses bring at `from`.
+  // The next point of a neuron, or the end of the step after the last stage, from what its synapses bring at `from`.
   LT_MEMBER void advance(int64_t stage, int64_t j, Vec<T> h, const T* start, const T* from, Vec<T> g, Vec<T> c, T* to,
-                         T* slope) {
-    constexpr int64_t V = lanes<T>;
+                         T* slope) const {
     const T cm = in(p.capacitance)[j], reach = static_cast<T>(stages.reach[stage]);
-    const Vec<T> v = load<T>(start + j * V);
+    const Vec<T> v = load<T>(start);
     Vec<T> after;
     if (p.solver == semi_implicit) {
       const Vec<T> r = h * (1 / cm);  // an interval of 0 then leaves v bit by bit
@@ -123,65 +191,86 @@ template <class T> struct LtcRun {
     } else if (p.solver == hold || p.solver == midpoint) {
       after = v - (c / g - v) * vexpm1(-(reach * h / cm) * g);
     } else {
-      const Vec<T> k = (c - g * load<T>(from + j * V)) / cm;
-      const Vec<T> mean = (stage ? load<T>(slope + j * V) : Vec<T>{}) + k * static_cast<T>(stages.weight[stage]);
-      store<T>(slope + j * V, mean);
+      const Vec<T> k = (c - g * load<T>(from)) / cm;
+      const Vec<T> mean = (stage ? load<T>(slope) : Vec<T>{}) + k * static_cast<T>(stages.weight[stage]);
+      store<T>(slope, mean);
       after = v + h * (stage + 1 < stage_count ? k * reach : mean);
     }
-    store<T>(to + j * V, after);
+    store<T>(to, after);
   }
 
-  void ahead(int64_t index, T* memory) {
-    const int64_t H = p.H, D = p.D;
-    T *sensors = memory, *v = sensors + D * V, *at = v + H * V, *next = at + H * V, *base_g = next + H * V;
-    T *base_c = base_g + H * V, *slope = base_c + H * V;
-    const Strip s = strip_of(index);
-    for (int64_t i = 0; i < V; ++i)
-      for (int64_t j = 0; j < H; ++j) v[j * V + i] = i < s.count ? in(p.v0)[s.rows[i] * H + j] : T(0);
-    leave(s, 0, v);
-    for (int64_t t = 0; t < s.longest; ++t) {
-      const Vec<T> h = arrive(s, t, sensors);
-      rest(sensors, base_g, base_c, nullptr);
-      for (int64_t k = 0; k < p.unfolds; ++k) {
-        if (p.save) std::memcpy(states(index, t, k), v, H * V * sizeof(T));
-        for (int64_t stage = 0; stage < stage_count; ++stage) {
-          const T* from = stage ? at : v;
-          for (int64_t j = 0; j < H; ++j) {
-            Vec<T> g = load<T>(base_g + j * V), c = load<T>(base_c + j * V);
-            collect(p.recurrent, j, from, g, c, nullptr);
-            advance(stage, j, h, v, from, g, c, next, slope);
+  // The rooms of the forward run.
+  struct Ahead {
+    T *sensors, *v, *at, *next, *base_g, *base_c, *slope;
+  };
+
+  void ahead(const Abreast& a, T* memory) {
+    const int64_t H = p.H, size = H * width * V;
+    Ahead r;
+    r.sensors = memory, r.v = r.sensors + p.D * width * V, r.at = r.v + size, r.next = r.at + size;
+    r.base_g = r.next + size, r.base_c = r.base_g + size, r.slope = r.base_c + size;
+    std::memset(memory, 0, (p.D + 6 * H) * width * V * sizeof(T));
+    for (int64_t s = 0; s < a.count; ++s)
+      for (int64_t i = 0; i < a.strips[s].count; ++i)
+        for (int64_t j = 0; j < H; ++j) room(r.v, j, s)[i] = in(p.v0)[a.strips[s].rows[i] * H + j];
+    leave(a, 0, r.v);
+    for (int64_t t = 0; t < a.longest; ++t) {
+      const int64_t running = a.running(t);
+      if (running > 2)
+        step_ahead<4>(a, t, r);
+      else if (running > 1)
+        step_ahead<2>(a, t, r);
+      else
+        step_ahead<1>(a, t, r);
+      for (int64_t s = 0; s < running; ++s)
+        for (int64_t i = 0; i < a.strips[s].count; ++i)
+          if (t < a.strips[s].lengths[i]) {
+            T* y = out(p.y) + (a.strips[s].rows[i] * p.T + t) * H;
+            for (int64_t j = 0; j < H; ++j) y[j] = room(r.v, j, s)[i];
           }
-          T* swap = at;
-          at = next;
-          next = swap;
+      leave(a, t + 1, r.v);
+    }
+  }
+
+  // One sample of the first N strips.
+  template <int N> __attribute__((noinline)) void step_ahead(const Abreast& a, int64_t t, Ahead& r) {
+    Vec<T> h[N], g[N], c[N];
+    const T* recurrent = constants + 4 * p.sensory.count;
+    for (int s = 0; s < N; ++s) h[s] = arrive(a.strips[s], s, t, r.sensors);
+    for (int64_t j = 0; j < p.H; ++j) {  // what the leak and the sensors bring is the same for all unfolds
+      for (int s = 0; s < N; ++s) g[s] = splat<T>(in(p.leak)[j]), c[s] = splat<T>(in(p.leak_current)[j]);
+      collect<N>(p.sensory, constants, j, r.sensors, g, c);
+      for (int s = 0; s < N; ++s) store<T>(room(r.base_g, j, s), g[s]), store<T>(room(r.base_c, j, s), c[s]);
+    }
+    for (int64_t k = 0; k < p.unfolds; ++k) {
+      for (int64_t stage = 0; stage < stage_count; ++stage) {
+        const T* from = stage ? r.at : r.v;
+        for (int64_t j = 0; j < p.H; ++j) {
+          for (int s = 0; s < N; ++s) g[s] = load<T>(room(r.base_g, j, s)), c[s] = load<T>(room(r.base_c, j, s));
+          collect<N>(p.recurrent, recurrent, j, from, g, c);
+          for (int s = 0; s < N; ++s) {
+            if (p.save) keep(a.strips[s], t, k, stage, j, load<T>(room(r.v, j, s)), g[s], c[s]);
+            advance(stage, j, h[s], room(r.v, j, s), room(from, j, s), g[s], c[s], room(r.next, j, s),
+                    room(r.slope, j, s));
+          }
         }
-        T* swap = v;
-        v = at;
-        at = swap;
+        std::swap(r.at, r.next);
       }
-      for (int64_t i = 0; i < V; ++i)
-        if (t < s.lengths[i]) {
-          T* y = out(p.y) + (s.rows[i] * p.T + t) * H;
-          for (int64_t j = 0; j < H; ++j) y[j] = v[j * V + i];
-        }
-      leave(s, t + 1, v);
+      std::swap(r.v, r.at);
     }
   }
 
-  // What the leak and the sensors bring to every neuron, which is the same for all unfolds of a step.
-  void rest(const T* sensors, T* base_g, T* base_c, T* opened) {
-    for (int64_t j = 0; j < p.H; ++j) {
-      Vec<T> g = splat<T>(in(p.leak)[j]), c = splat<T>(in(p.leak_current)[j]);
-      collect(p.sensory, j, sensors, g, c, opened);
-      store<T>(base_g + j * V, g);
-      store<T>(base_c + j * V, c);
-    }
+  void keep(const Strip& s, int64_t t, int64_t k, int64_t stage, int64_t j, Vec<T> v, Vec<T> g, Vec<T> c) const {
+    if (!stage) store_first<T>(saved(s, t, k, 0, j), v, s.count);
+    store_first<T>(saved(s, t, k, 1 + 2 * stage, j), g, s.count);
+    store_first<T>(saved(s, t, k, 2 + 2 * stage, j), c, s.count);
   }
 
-  void leave(const Strip& s, int64_t t, const T* v) {
-    for (int64_t i = 0; i < s.count; ++i)
-      if (s.lengths[i] == t)
-        for (int64_t j = 0; j < p.H; ++j) out(p.vn)[s.rows[i] * p.H + j] = v[j * V + i];
+  void leave(const Abreast& a, int64_t t, const T* v) const {
+    for (int64_t s = 0; s < a.count; ++s)
+      for (int64_t i = 0; i < a.strips[s].count; ++i)
+        if (a.strips[s].lengths[i] == t)
+          for (int64_t j = 0; j < p.H; ++j) out(p.vn)[a.strips[s].rows[i] * p.H + j] = room(v, j, s)[i];
   }
 
   // exp(x) - 1 for x <= 0, 0 at 0.
@@ -193,177 +282,194 @@ template <class T> struct LtcRun {
 
   LT_INLINE void add(T* to, Vec<T> v) { store<T>(to, load<T>(to) + v); }
 
-  // Through the synapses onto neuron j, from the gradients of its conductance and current.
-  LT_INLINE void distribute(const Synapses& y, int64_t j, const T* from, Vec<T> dg, Vec<T> dc, const T* opened,
-                            T* dfrom, T* sum) {
-    constexpr int64_t V = lanes<T>;
-    const T *w = in(y.w), *gamma = in(y.gamma), *mu = in(y.mu), *E = in(y.E);
+  // Through the synapses onto neuron j of N strips, from the gradients of its conductance and current. Of each synapse
+  // four sums are kept, from which `finish` makes its gradients.
+  template <int N>
+  LT_MEMBER void distribute(const Synapses& y, const T* constant, int64_t j, const T* from, const Vec<T>* dg,
+                            const Vec<T>* dc, T* dfrom, T* sum) const {
+    const int64_t stride = width * V;
     for (int64_t k = y.first[j]; k < y.first[j + 1]; ++k) {
-      const Vec<T> open = load<T>(opened + k * V), gap = load<T>(from + y.pre[k] * V) - mu[k];
-      const Vec<T> dflow = dg + dc * E[k];
-      const Vec<T> dq = dflow * w[k] * open * (1 - open), pull = dq * gamma[k];
-      T* mine = sum + 4 * k * V;
-      add(mine, dflow * open);
-      add(mine + V, dq * gap);
-      add(mine + 2 * V, -pull);
-      add(mine + 3 * V, dc * open * w[k]);
-      if (dfrom) add(dfrom + y.pre[k] * V, pull);
+      const T *own = constant + 4 * k, *v = from + y.pre[k] * stride;
+      T* dv = dfrom + y.pre[k] * stride;
+      Vec<T> of_w{}, of_E{}, of_mu{}, of_gamma{};
+      for (int s = 0; s < N; ++s) {
+        const Vec<T> gap = load<T>(v + s * V) - own[1], open = vopening<T>(gap * own[0]);
+        const Vec<T> dflow = dg[s] + dc[s] * own[2], dgap = dflow * (open - open * open);
+        of_w += dflow * open;
+        of_E += dc[s] * open;
+        of_mu += dgap;
+        of_gamma += dgap * gap;
+        if (dfrom) add(dv + s * V, dgap * own[3]);
+      }
+      add_sums<T>(sum + 4 * k, of_w, of_E, of_mu, of_gamma);
     }
   }
 
   // Back through `advance`: from the gradients of the step's end and of the stage's next point to those of the
   // conductance and current, left in g and c, of the stage's own point and of the step's start. Returns that of h.
-  LT_MEMBER Vec<T> withdraw(int64_t stage, int64_t j, Vec<T> h, const T* start, const T* from, T* g, T* c, const T* dend,
-                            const T* dnext, T* dfrom, T* dstart, T* sum_capacitance) {
-    constexpr int64_t V = lanes<T>;
+  LT_MEMBER Vec<T> withdraw(int64_t stage, int64_t j, Vec<T> h, const T* start, const T* from, Vec<T>& g, Vec<T>& c,
+                            const T* dend, const T* dnext, T* dfrom, T* dstart, T* sum_capacitance) const {
     const bool last = stage + 1 == stage_count;
     const T cm = in(p.capacitance)[j], reach = static_cast<T>(stages.reach[stage]);
-    const Vec<T> v = load<T>(start + j * V), of_g = load<T>(g + j * V), of_c = load<T>(c + j * V);
-    const Vec<T> end = load<T>(dend + j * V), into = last ? end : load<T>(dnext + j * V);
-    Vec<T> dg, dc, dcm, dh;
+    const Vec<T> v = load<T>(start), of_g = g, of_c = c;
+    const Vec<T> end = load<T>(dend), into = last ? end : load<T>(dnext);
+    Vec<T> dcm, dh;
     if (p.solver == semi_implicit) {
       const Vec<T> r = h * (1 / cm), below = 1 + r * of_g, after = (v + r * of_c) / below;
       const Vec<T> up = into / below, down = -up * after, dr = up * of_c + down * of_g;
-      dg = down * r, dc = up * r, dcm = -dr * r / cm, dh = dr / cm;
-      add(dstart + j * V, up);
+      g = down * r, c = up * r, dcm = -dr * r / cm, dh = dr / cm;
+      add(dstart, up);
     } else if (p.solver == hold || p.solver == midpoint) {
       const Vec<T> time = reach * h / cm, rest = of_c / of_g, moved = vexpm1(-time * of_g);
       const Vec<T> drest = -into * moved / of_g, pull = into * (v - rest) * (1 + moved), dtime = -of_g * pull;
-      dg = -drest * rest - time * pull, dc = drest, dcm = -dtime * time / cm, dh = dtime * (reach / cm);
-      add(dstart + j * V, into * (1 + moved));
+      g = -drest * rest - time * pull, c = drest, dcm = -dtime * time / cm, dh = dtime * (reach / cm);
+      add(dstart, into * (1 + moved));
     } else {
-      const Vec<T> u = load<T>(from + j * V), k = (of_c - of_g * u) / cm;
+      const Vec<T> u = load<T>(from), k = (of_c - of_g * u) / cm;
       Vec<T> share = end * static_cast<T>(stages.weight[stage]);
       if (!last) share += into * reach;
       const Vec<T> dk = h * share / cm;
-      dg = -dk * u, dc = dk, dcm = -dk * k, dh = share * k;
-      add(dstart + j * V, into);
-      add(dfrom + j * V, -dk * of_g);
+      g = -dk * u, c = dk, dcm = -dk * k, dh = share * k;
+      add(dstart, into);
+      add(dfrom, -dk * of_g);
     }
     add(sum_capacitance + j * V, dcm);
-    store<T>(g + j * V, dg);
-    store<T>(c + j * V, dc);
     return dh;
   }
 
-  void back(int64_t index, T* memory, T* sum) {
-    const int64_t H = p.H, D = p.D, S = p.sensory.count, R = p.recurrent.count, last = stage_count - 1;
-    T *sensors = memory, *dsensors = sensors + D * V, *base_g = dsensors + D * V, *base_c = base_g + H * V;
-    T *dbase_g = base_c + H * V, *dbase_c = dbase_g + H * V, *dv = dbase_c + H * V, *dnext = dv + H * V;
-    T *opened_s = dnext + H * V, *stage_room = opened_s + S * V;
-    T *g[max_stages], *c[max_stages], *at[max_stages], *dat[max_stages], *opened_r[max_stages];
-    for (int64_t i = 0; i <= last; ++i, stage_room += (4 * H + R) * V) {
-      g[i] = stage_room, c[i] = g[i] + H * V, at[i] = c[i] + H * V, dat[i] = at[i] + H * V, opened_r[i] = dat[i] + H * V;
-    }
-    T *sum_r = sum + 4 * S * V, *sum_leak = sum_r + 4 * R * V, *sum_current = sum_leak + H * V;
-    T* sum_capacitance = sum_current + H * V;
-    const Strip s = strip_of(index);
-    std::memset(dv, 0, H * V * sizeof(T));
-    auto enter = [&](int64_t t) {
-      for (int64_t i = 0; p.dvn && i < s.count; ++i)
-        if (s.lengths[i] == t)
-          for (int64_t j = 0; j < H; ++j) dv[j * V + i] += in(p.dvn)[s.rows[i] * H + j];
-    };
-    for (int64_t t = s.longest - 1; t >= 0; --t) {
-      enter(t + 1);
-      const Vec<T> h = arrive(s, t, sensors);
-      rest(sensors, base_g, base_c, opened_s);
-      for (int64_t i = 0; p.dy && i < V; ++i)
-        if (t < s.lengths[i]) {
-          const T* dy = in(p.dy) + s.rows[i] * p.dy_row + t * p.dy_step;
-          for (int64_t j = 0; j < H; ++j) dv[j * V + i] += dy[j];
-        }
-      std::memset(dbase_g, 0, H * V * sizeof(T));
-      std::memset(dbase_c, 0, H * V * sizeof(T));
-      Vec<T> dh{};
-      for (int64_t k = p.unfolds - 1; k >= 0; --k) {
-        const T* v = states(index, t, k);
-        for (int64_t i = 0; i <= last; ++i) {
-          const T* from = i ? at[i] : v;
-          for (int64_t j = 0; j < H; ++j) {
-            Vec<T> of_g = load<T>(base_g + j * V), of_c = load<T>(base_c + j * V);
-            collect(p.recurrent, j, from, of_g, of_c, opened_r[i]);
-            store<T>(g[i] + j * V, of_g);
-            store<T>(c[i] + j * V, of_c);
-            if (i < last) advance(i, j, h, v, from, of_g, of_c, at[i + 1], dnext);  // dnext has no other use yet
+  // The rooms of the backward run, and the sums of a group.
+  struct Back {
+    T *sensors, *dsensors, *dbase_g, *dbase_c, *dv, *dnext, *at[max_stages], *dat[max_stages];
+    T *sum_s, *sum_r, *sum_leak, *sum_current, *sum_capacitance;
+  };
+
+  void back(const Abreast& a, T* memory, T* sum) {
+    const int64_t H = p.H, size = H * width * V;
+    Back r;
+    r.sensors = memory, r.dsensors = r.sensors + p.D * width * V, r.dbase_g = r.dsensors + p.D * width * V;
+    r.dbase_c = r.dbase_g + size, r.dv = r.dbase_c + size, r.dnext = r.dv + size;
+    for (int64_t i = 0; i < stage_count; ++i) r.at[i] = r.dnext + (1 + 2 * i) * size, r.dat[i] = r.at[i] + size;
+    r.sum_s = sum, r.sum_r = sum + 4 * p.sensory.count, r.sum_leak = sum + 4 * synapses();
+    r.sum_current = r.sum_leak + H * V, r.sum_capacitance = r.sum_current + H * V;
+    std::memset(r.dv, 0, 2 * size * sizeof(T));
+    for (int64_t t = a.longest - 1; t >= 0; --t) {
+      enter(a, t + 1, r.dv);
+      const int64_t running = a.running(t);
+      for (int64_t s = 0; p.dy && s < running; ++s)
+        for (int64_t i = 0; i < a.strips[s].count; ++i)
+          if (t < a.strips[s].lengths[i]) {
+            const T* dy = in(p.dy) + a.strips[s].rows[i] * p.dy_row + t * p.dy_step;
+            for (int64_t j = 0; j < H; ++j) room(r.dv, j, s)[i] += dy[j];
           }
-        }
-        std::memset(dnext, 0, H * V * sizeof(T));
-        for (int64_t i = last; i >= 0; --i) {
-          const T* from = i ? at[i] : v;
-          T* dfrom = i ? dat[i] : dnext;
-          if (i) std::memset(dfrom, 0, H * V * sizeof(T));
-          for (int64_t j = 0; j < H; ++j) {
-            dh += withdraw(i, j, h, v, from, g[i], c[i], dv, i < last ? dat[i + 1] : nullptr, dfrom, dnext,
-                           sum_capacitance);
-            const Vec<T> dg = load<T>(g[i] + j * V), dc = load<T>(c[i] + j * V);
-            add(dbase_g + j * V, dg);
-            add(dbase_c + j * V, dc);
-            distribute(p.recurrent, j, from, dg, dc, opened_r[i], dfrom, sum_r);
-          }
-        }
-        T* swap = dv;
-        dv = dnext;
-        dnext = swap;
-      }
-      std::memset(dsensors, 0, D * V * sizeof(T));
-      for (int64_t j = 0; j < H; ++j) {
-        const Vec<T> dg = load<T>(dbase_g + j * V), dc = load<T>(dbase_c + j * V);
-        add(sum_leak + j * V, dg);
-        add(sum_current + j * V, dc);
-        distribute(p.sensory, j, sensors, dg, dc, opened_s, p.need_dx ? dsensors : nullptr, sum);
-      }
-      for (int64_t i = 0; i < V; ++i) {
-        if (t >= s.lengths[i]) continue;
-        if (p.need_ddt) out(p.ddt)[s.rows[i] * p.T + t] = dh[i] / static_cast<T>(p.unfolds);
-        if (p.need_dx)
-          for (int64_t d = 0; d < D; ++d) out(p.dx)[(s.rows[i] * p.T + t) * D + d] = dsensors[d * V + i];
-      }
+      if (running > 2)
+        step_back<4>(a, t, r);
+      else if (running > 1)
+        step_back<2>(a, t, r);
+      else
+        step_back<1>(a, t, r);
     }
-    enter(0);
-    for (int64_t i = 0; i < s.count; ++i)
-      for (int64_t j = 0; j < H; ++j) out(p.dv0)[s.rows[i] * H + j] = dv[j * V + i];
+    enter(a, 0, r.dv);
+    for (int64_t s = 0; s < a.count; ++s)
+      for (int64_t i = 0; i < a.strips[s].count; ++i)
+        for (int64_t j = 0; j < H; ++j) out(p.dv0)[a.strips[s].rows[i] * H + j] = room(r.dv, j, s)[i];
   }
 
-  // Add up lanes and groups, in their order, into the gradients of the parameters.
-  void finish() {
+  void enter(const Abreast& a, int64_t t, T* dv) const {
+    for (int64_t s = 0; p.dvn && s < a.count; ++s)
+      for (int64_t i = 0; i < a.strips[s].count; ++i)
+        if (a.strips[s].lengths[i] == t)
+          for (int64_t j = 0; j < p.H; ++j) room(dv, j, s)[i] += in(p.dvn)[a.strips[s].rows[i] * p.H + j];
+  }
+
+  // One sample of the first N strips, backward.
+  template <int N> __attribute__((noinline)) void step_back(const Abreast& a, int64_t t, Back& r) {
+    const int64_t H = p.H, D = p.D, size = H * width * V, last = stage_count - 1;
+    const T* recurrent = constants + 4 * p.sensory.count;
+    Vec<T> h[N], dh[N], dg[N], dc[N];
+    for (int s = 0; s < N; ++s) h[s] = arrive(a.strips[s], s, t, r.sensors), dh[s] = Vec<T>{};
+    std::memset(r.dbase_g, 0, 2 * size * sizeof(T));
+    for (int64_t k = p.unfolds - 1; k >= 0; --k) {
+      for (int64_t j = 0; j < H; ++j)
+        for (int s = 0; s < N; ++s)
+          store<T>(room(r.at[0], j, s), load_rows(saved(a.strips[s], t, k, 0, j), a.strips[s].count));
+      for (int64_t i = 0; i < last; ++i)
+        for (int64_t j = 0; j < H; ++j)
+          for (int s = 0; s < N; ++s) {
+            brought(a.strips[s], t, k, i, j, dg[s], dc[s]);
+            advance(i, j, h[s], room(r.at[0], j, s), room(r.at[i], j, s), dg[s], dc[s], room(r.at[i + 1], j, s),
+                    room(r.dnext, j, s));  // which has no other use yet
+          }
+      std::memset(r.dnext, 0, size * sizeof(T));
+      for (int64_t i = last; i >= 0; --i) {
+        T* dfrom = i ? r.dat[i] : r.dnext;
+        if (i) std::memset(dfrom, 0, size * sizeof(T));
+        for (int64_t j = 0; j < H; ++j) {
+          for (int s = 0; s < N; ++s) {
+            brought(a.strips[s], t, k, i, j, dg[s], dc[s]);
+            dh[s] += withdraw(i, j, h[s], room(r.at[0], j, s), room(r.at[i], j, s), dg[s], dc[s], room(r.dv, j, s),
+                              i < last ? room(r.dat[i + 1], j, s) : nullptr, room(dfrom, j, s), room(r.dnext, j, s),
+                              r.sum_capacitance);
+            add(room(r.dbase_g, j, s), dg[s]);
+            add(room(r.dbase_c, j, s), dc[s]);
+          }
+          distribute<N>(p.recurrent, recurrent, j, r.at[i], dg, dc, dfrom, r.sum_r);
+        }
+      }
+      std::swap(r.dv, r.dnext);
+    }
+    std::memset(r.dsensors, 0, D * width * V * sizeof(T));
+    for (int64_t j = 0; j < H; ++j) {
+      for (int s = 0; s < N; ++s) {
+        dg[s] = load<T>(room(r.dbase_g, j, s)), dc[s] = load<T>(room(r.dbase_c, j, s));
+        add(r.sum_leak + j * V, dg[s]);
+        add(r.sum_current + j * V, dc[s]);
+      }
+      distribute<N>(p.sensory, constants, j, r.sensors, dg, dc, p.need_dx ? r.dsensors : nullptr, r.sum_s);
+    }
+    for (int s = 0; s < N; ++s)
+      for (int64_t i = 0; i < a.strips[s].count; ++i) {
+        const int64_t row = a.strips[s].rows[i];
+        if (t >= a.strips[s].lengths[i]) continue;
+        if (p.need_ddt) out(p.ddt)[row * p.T + t] = dh[s][i] / static_cast<T>(p.unfolds);
+        if (p.need_dx)
+          for (int64_t d = 0; d < D; ++d) out(p.dx)[(row * p.T + t) * D + d] = room(r.dsensors, d, s)[i];
+      }
+  }
+
+  // What the synapses brought to a neuron of a strip at a stage, as the forward run kept it.
+  LT_MEMBER void brought(const Strip& s, int64_t t, int64_t k, int64_t stage, int64_t j, Vec<T>& g, Vec<T>& c) const {
+    g = load_rows(saved(s, t, k, 1 + 2 * stage, j), s.count);
+    c = load_rows(saved(s, t, k, 2 + 2 * stage, j), s.count);
+  }
+
+  // Add up groups and lanes, in their order, into the gradients of the parameters.
+  void finish() const {
     auto total = [&](int64_t at) {
       T result = 0;
-      for (int64_t g = 0; g < groups; ++g) result += LT_TARGET::sum<T>(load<T>(sums + g * sums_size + at * V));
+      for (int64_t g = 0; g < groups; ++g) result += sums[g * sums_size + at];
       return result;
     };
     int64_t at = 0;
     for (const Synapses* y : {&p.sensory, &p.recurrent})
       for (int64_t k = 0; k < y->count; ++k) {
+        const T w = in(y->w)[k];
         out(y->dw)[k] = total(at++);
-        out(y->dgamma)[k] = total(at++);
-        out(y->dmu)[k] = total(at++);
-        out(y->dE)[k] = total(at++);
+        out(y->dE)[k] = total(at++) * w;
+        out(y->dmu)[k] = total(at++) * -(w * in(y->gamma)[k]);
+        out(y->dgamma)[k] = total(at++) * w;
       }
     for (void* to : {p.dleak, p.dleak_current, p.dcapacitance})
-      for (int64_t j = 0; j < p.H; ++j) out(to)[j] = total(at++);
+      for (int64_t j = 0; j < p.H; ++j, at += V) {
+        T result = 0;
+        for (int64_t g = 0; g < groups; ++g) result += LT_TARGET::sum<T>(load<T>(sums + g * sums_size + at));
+        out(to)[j] = result;
+      }
   }
 };
 
-template <class T> void one_group(void* run, int64_t index) { static_cast<LtcRun<T>*>(run)->group(index); }
+template <class T> int forward(const LtcProblem* p, const int64_t* order) { return LtcRun<T>(*p, order, false).run(); }
 
-template <class T> int forward(const LtcProblem* p, const int64_t* order) {
-  LtcRun<T> run(*p, order, false);
-  run_pieces(p->threads, run.groups, one_group<T>, &run);
-  return run.failed;
-}
-
-template <class T> int backward(const LtcProblem* p, const int64_t* order) {
-  LtcRun<T> run(*p, order, true);
-  const size_t bytes = (run.groups * run.sums_size * sizeof(T) + 63) / 64 * 64 + 64;
-  run.sums = static_cast<T*>(aligned_memory(64, bytes));
-  if (!run.sums) return 1;
-  std::memset(run.sums, 0, bytes);
-  run_pieces(p->threads, run.groups, one_group<T>, &run);
-  run.finish();
-  free_aligned(run.sums);
-  return run.failed;
-}
+template <class T> int backward(const LtcProblem* p, const int64_t* order) { return LtcRun<T>(*p, order, true).run(); }
 
 }  // namespace
 

@@ -25,7 +25,8 @@ struct LtcProblem {
   Synapses sensory, recurrent;
   const void *leak, *leak_current, *capacitance;            // (H,) gl, gl·vl, cm
   void *y, *vn;                                             // (B,T,H) (B,H)
-  void* states;                                             // (strips,T,unfolds,H,lanes) v before each unfold
+  void* states;                                             // (B·T·unfolds·(1 + 2·stages)·H,) of each unfold v before it
+                                                            // and what the synapses bring at its stages
   const void *dy, *dvn;                                     // gradients that come in, or null
   void *dx, *dv0, *ddt;                                     // gradients that go out; dx and ddt where asked
   void *dleak, *dleak_current, *dcapacitance;               // (H,)

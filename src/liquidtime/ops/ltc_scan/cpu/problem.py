@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from liquidtime.ops.ltc_scan.backend import Gradients, Inputs, Outputs
-from liquidtime.ops.ltc_scan.graph import SOLVERS
+from liquidtime.ops.ltc_scan.graph import SOLVERS, STAGES
 from liquidtime.ops.native import library
 from liquidtime.ops.shapes import check_part
 
@@ -53,10 +53,12 @@ def kernel() -> ctypes.CDLL:
 
 
 def states_shape(inputs: Inputs) -> tuple[int, ...]:
-    """Return the shape of what a forward run saves: the potentials before each unfold, rows in strips."""
-    x, H = inputs.x, inputs.v0.shape[1]
-    lanes = library.padded(1, x.element_size())
-    return -(-x.shape[0] // lanes), x.shape[1], inputs.unfolds, H, lanes
+    """Return the shape of what a forward run saves, in an order of its own.
+
+    Of each row, step, unfold and neuron the potential, and conductance and current at each stage of the solver.
+    """
+    (B, T, _), H = inputs.x.shape, inputs.v0.shape[1]
+    return B, T, inputs.unfolds, 1 + 2 * STAGES[inputs.solver], H
 
 
 def _describe(p: Problem, inputs: Inputs, keep: list[Tensor]) -> None:
