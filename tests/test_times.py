@@ -106,7 +106,7 @@ class TestElapsed:
     @pytest.mark.parametrize(
         ("times", "options", "error", "text"),
         [
-            ([0.0, 2.0, 1.0, 0.5], {}, ValueError, "decrease .* 2 times. The first is in series 0 at position 2"),
+            ([0.0, 2.0, 1.0, 0.5], {}, ValueError, "decrease .* 2 times, first in series 0 at position 2"),
             ([[0, 1], [3, 2]], {}, ValueError, "in series 1 at position 1. Sort each series"),
             ([[0.0, 1.0], [np.nan, 2.0]], {}, ValueError, "1 of 4 are not. The first is nan in series 1 at position 0"),
             (np.array(["2024-01-01", "NaT"], "M8[s]"), {}, ValueError, "The first is NaT in series 0 at position 1"),

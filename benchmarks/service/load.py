@@ -80,7 +80,7 @@ def running(model: Path, state: str, *options: str) -> Iterator[Running]:
         try:
             while not (match := re.search(r" on http://[^:]+:(\d+)", _read(said))):
                 if process.poll() is not None:
-                    raise RuntimeError("the service has ended; what it said is above")
+                    raise RuntimeError("the service has ended; its messages are above")
                 time.sleep(0.05)
             made = Running(int(match[1]), process.pid)
             while True:

@@ -198,7 +198,7 @@ def _refuse_decreasing(steps: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) ->
     if bad.any():
         row, step = (int(index) for index in np.argwhere(bad)[0])
         raise ValueError(
-            f"`times` must not decrease within a series; they do so {int(bad.sum())} times. The first is in series "
+            f"`times` must not decrease within a series; they do so {int(bad.sum())} times, first in series "
             f"{row} at position {step + 1}. Sort each series by time."
         )
 

@@ -80,8 +80,8 @@ def test_gates_start_as_switches_spread_over_time(kind):
     ("options", "words"),
     [
         ({"switch_times": (1.0, 5.0), "gate_bias": False}, "`switch_times` needs the gate's head c"),
-        ({"switch_times": (5.0, 1.0)}, "the first before the last; got \\(5.0, 1.0\\)"),
-        ({"switch_times": (-1.0, 1.0)}, "two times from 0 on"),
+        ({"switch_times": (5.0, 1.0)}, "the smaller one first; got \\(5.0, 1.0\\)"),
+        ({"switch_times": (-1.0, 1.0)}, "two times of at least 0"),
     ],
 )
 def test_switch_times_that_cannot_be_are_refused(options, words):

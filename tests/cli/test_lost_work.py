@@ -41,7 +41,7 @@ def test_train_leaves_a_folder_called_like_its_run(home, more, wrong):
     (home / "m.run" / "thesis.tex").write_text("years of work")
     before = contents(home)
     code, _, err = lt(*train_words("wide.csv", "m", *more, *wrong))
-    refusal = "--batch-size must be" if wrong else "m.run exists and was not made by a run"  # settings come first
+    refusal = "--batch-size must be" if wrong else "m.run exists and was not written by a run"  # settings come first
     assert (code, refusal in err, err.count("\n")) == (2, True, 1)
     assert contents(home) == before
 
@@ -52,7 +52,7 @@ def test_the_demo_leaves_a_folder_called_like_its_run(home, more):
     (home / "demo-model.run" / "thesis.tex").write_text("years of work")
     before = contents(home)
     code, _, err = lt("demo", "--epochs", 1, *more)
-    assert (code, "was not made by a run" in err) == (2, True)
+    assert (code, "was not written by a run" in err) == (2, True)
     assert contents(home) == before
 
 
@@ -62,7 +62,7 @@ def test_the_demo_leaves_a_stopped_run_and_a_model_of_train(home):
         (run.path / "checkpoint").mkdir()
     before = contents(home)
     code, _, err = lt("demo", "--epochs", 1)
-    assert (code, "has a stopped run with other data or settings" in err) == (2, True)
+    assert (code, "has an interrupted run with other data or settings" in err) == (2, True)
     assert contents(home) == before
     code, _, err = lt(*train_words("wide.csv", "mine"))
     assert code == 0, err
@@ -79,7 +79,7 @@ def test_force_starts_a_stopped_run_over_and_strangers_files_stay(home):
     code, _, err = lt(*train_words("wide.csv", "m"))
     assert (code, "Add --resume to continue it, or --force to start over." in err) == (2, True)
     code, _, err = lt(*train_words("wide.csv", "m", "--force", "--resume"))
-    assert (code, "give one of them" in err) == (2, True)
+    assert (code, "give only one of them" in err) == (2, True)
     code, _, err = lt(*train_words("wide.csv", "m", "--force"))
     assert code == 0, err
     assert not run.path.exists()
@@ -88,7 +88,7 @@ def test_force_starts_a_stopped_run_over_and_strangers_files_stay(home):
     (run.path / "job.sha256").write_text("")
     code, out, err = lt(*train_words("wide.csv", "m", "--resume"))
     assert code == 0, err
-    assert "m.run stays: it has 'thesis.tex', which no run wrote (1 such in all)" in out
+    assert "m.run was not removed: it has 'thesis.tex', which no run wrote (1 such files)" in out
     assert (run.path / "thesis.tex").read_text() == "years of work"
     assert not is_marked(run.path)
 
@@ -108,7 +108,7 @@ def test_train_refuses_a_model_that_was_changed_by_hand(home):
     assert lt(*train_words("wide.csv", "m"))[0] == 0
     (home / "m" / "README.md").write_text("what I found out about it")
     code, _, err = lt(*train_words("wide.csv", "m"))
-    assert (code, "is not as it was saved and would be lost" in err) == (2, True)
+    assert (code, "differs from what was saved and would be lost" in err) == (2, True)
     assert (home / "m" / "README.md").read_text() == "what I found out about it"
 
 

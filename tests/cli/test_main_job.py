@@ -98,7 +98,7 @@ def test_other_names_and_units_are_said_and_missing_channels_warned_of(home, tra
         "--time-unit", "h",
     )  # fmt: skip
     assert code == 0, err
-    assert "warning: 1 channels of training are missing and count as not observed: temp" in err
+    assert "warning: 1 channels of training are missing and treated as not observed: temp" in err
     assert pl.read_csv(home / "r.csv").columns[0] == "who"
     table.write_csv(home / "hr.csv")
     code, _, err = lt("predict", home / "model", home / "hr.csv", "--out", home / "same.csv")

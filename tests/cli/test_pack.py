@@ -114,7 +114,7 @@ def test_a_target_beside_each_row_is_packed_as_a_static_feature(home):
     (["train", "set", "--static", "age", "--target", "state", "--out", "x"], "--static is for tables"),
     (["train", "long.csv", "--time", "minutes", "--target", "state", "--out", "x"], "--id must name a column of DATA"),
     (["train", "set", "--target", "state", "--out", "x"], "pack the set again with --static state"),
-    (["train", "set", "long.csv", "--id", "a", "--time", "b", "--target", "state", "--out", "x"], "read alone"),
+    (["train", "set", "long.csv", "--id", "a", "--time", "b", "--target", "state", "--out", "x"], "the only source"),
     (["pack", "shards", *LONG, "--out", "set"], "exists"),
     (["pack", "shards", *LONG, "--no-gather", "--out", "x"], "1.parquet"),
     (["pack", "shards", *LONG[2:], "--id", "bed", "--out", "x"], "--id must name a column"),

@@ -127,19 +127,19 @@ def test_evaluate_takes_the_same_options(home, trained, monkeypatch):
 
 REFUSED = {
     "two readings": (["us.csv", *COLUMNS, *LABELS], "2024-01-03 (--time-format '%d/%m/%Y %H:%M') or 2024-03-01"),
-    "an encoding": (["latin.csv"], "(Western European), in which that reads 'Müller'; say so with --encoding 'cp1252'"),
+    "an encoding": (["latin.csv"], "(Western European), in which that reads 'Müller'; pass --encoding 'cp1252'"),
     "no rows": (["header.csv"], "has a line of column names and no rows"),
-    "bytes": (["binary.csv"], "is no text file"),
+    "bytes": (["binary.csv"], "is not a text file"),
     "a name twice": (["twice.csv"], "has several columns called 'x'"),
     "two formats": (["mixed.csv"], "1 rows like '2024-01-01', the first is row 0; 1 rows like '01/02/2024'"),
     "some zones": (["zones.csv"], "must have a time zone in all rows or in none; 1 of 2 have none"),
     "thousands": (["thousand.csv"], "'1,234' in 'x' could be 1234 or 1.234; give --decimal"),
     "an empty folder": (["folder"], "the folder 'folder' has no file that ends in .csv"),
-    "no such pattern": (["*.tsv"], "no file is like '*.tsv'"),
+    "no such pattern": (["*.tsv"], "no file matches '*.tsv'"),
     "another separator": (["us.csv", "--separator", "|"], "say what separates them with --separator"),
     "half a separator": (["us.csv", "--separator", "::"], "--separator must be one character"),
     "a query": (["us.csv", "--query", "SELECT 1"], "--query is for a database"),
-    "a database": (["sqlite:///none.db"], "is a database; say what to read with --query"),
+    "a database": (["sqlite:///none.db"], "is a database; give the rows to read with --query"),
     "a static table of others": (
         ["us.csv", *COLUMNS, *LABELS, "--time-format", "%m/%d/%Y %H:%M", "--static-table", "mixed.csv",
          "--static-id", "id"],

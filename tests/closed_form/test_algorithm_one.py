@@ -145,5 +145,5 @@ def test_refusals(cell, recorded, change, text):
 
 
 def test_needs_synapses():
-    with pytest.raises(TypeError, match=r"`drive` must be what LTCCell.drive returns; got function"):
+    with pytest.raises(TypeError, match=r"`drive` must be the result of LTCCell.drive; got function"):
         AlgorithmOne().step(lambda x: (x, x), torch.ones(1, 1), torch.ones(1, 1))

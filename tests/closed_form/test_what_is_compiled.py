@@ -182,7 +182,7 @@ REFUSED = {
     "MembraneCell": (lambda: lt.Recurrent(membrane, D), r"MembraneCell has a forward of its own"),
     "Twice": (lambda: lt.Recurrent(Twice, D), r"its LTCCell was called 8 times for 4 samples"),
     "Silent": (lambda: lt.Recurrent(Silent, D), r"its LTCCell was called 0 times for 4 samples"),
-    "shared": (shared, r"its LTCCell was called 8 times for 4 samples. Use a cell in one place only"),
+    "shared": (shared, r"its LTCCell was called 8 times for 4 samples. Use each cell in one place only"),
     "Pooled": (lambda: Pooled(D, H), r"the forward of Pooled does not"),
 }  # fmt: skip
 
@@ -198,7 +198,7 @@ def test_refused_by_name(name, method):
 
 def test_the_papers_method_needs_the_synapses():
     layer = lt.Recurrent(LIQUID["OwnDrive"], D)
-    with pytest.raises(TypeError, match=r"`drive` must be what LTCCell.drive returns; got function, without"):
+    with pytest.raises(TypeError, match=r"`drive` must be the result of LTCCell.drive; got function, without"):
         lt.compile_ltc(layer, "paper", **SIGNAL)
     times, state = torch.zeros(1, 1), torch.zeros(H)
     with pytest.raises(TypeError, match=r"the `drive` of OwnDrive returns function, which has no synapses"):

@@ -126,7 +126,7 @@ def test_models_and_batches_that_ranks_cannot_share_are_refused():
     plain = torch.nn.Linear(2, 1)
     with pytest.raises(TypeError, match=r"`batches` must return this rank's rows of each batch, with a `share`"):
         train(plain, lambda m, b: m(b).sum(), lambda epoch, generator: [torch.ones(2, 2)], ranks=doubled())
-    with joined(doubled()), pytest.raises(ValueError, match="`n_jobs` is for one process"):
+    with joined(doubled()), pytest.raises(ValueError, match="`n_jobs` cannot be combined with several ranks"):
         in_processes(lambda place, again: place, range(2), 2, names=["a", "b"])
 
 
@@ -148,7 +148,7 @@ def test_ranks_with_other_weights_are_refused(tmp_path):
         return message[:place] + b"z" + message[place + 1 :]
 
     strange = Ranks(1, 2, lambda tensor: tensor, lambda: None, other)
-    with pytest.raises(RanksDisagree, match="1 of 2 ranks have other settings or weights than rank 0"):
+    with pytest.raises(RanksDisagree, match="1 of 2 ranks do not have the settings or weights of rank 0"):
         train(torch.nn.Linear(1, 1), lambda m, b: m(b).sum(), lambda epoch, generator: [], ranks=strange)
 
 

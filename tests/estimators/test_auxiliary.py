@@ -135,10 +135,14 @@ def test_a_run_in_a_folder_resumes_to_the_same_bits(tmp_path):
     [
         (np.zeros((89, 2)), ValueError, r"`auxiliary` must have shape \(S, K\) = \(90, K\); got \(89, 2\)"),
         (np.zeros((90, 0)), ValueError, r"got \(90, 0\)"),
-        (np.full(90, 7.0), ValueError, "column 0 is known of 90 of 90 series and always 7. Leave it out"),
-        (np.full((90, 1), np.nan), ValueError, "column 0 is known of 0 of 90 series. Leave it out"),
+        (np.full(90, 7.0), ValueError, "column 0 is known for 90 of 90 series and always 7. Leave it out"),
+        (np.full((90, 1), np.nan), ValueError, "column 0 is known for 0 of 90 series. Leave it out"),
         (np.where(np.arange(90) == 5, np.inf, np.arange(90.0)), ValueError, "1 are infinite, the first at position 5"),
-        (np.array(["mild"] * 90), TypeError, "`auxiliary` must be numbers, NaN where not known.*0 and 1 of a category"),
+        (
+            np.array(["mild"] * 90),
+            TypeError,
+            "`auxiliary` must be numbers, with NaN if not known.*categories into 0 and 1",
+        ),
     ],
 )
 def test_outcomes_that_cannot_be_learned_are_refused(auxiliary, error, text):
@@ -149,5 +153,5 @@ def test_outcomes_that_cannot_be_learned_are_refused(auxiliary, error, text):
 
 def test_targets_of_every_step_take_further_columns_instead():
     data, _, level = series(empty=False)
-    with pytest.raises(ValueError, match="give auxiliary targets as columns of `y`"):
+    with pytest.raises(ValueError, match="add auxiliary targets as columns of `y`"):
         lt.CfCRegressor(**TINY | {"per_step": True}).fit(data, data.values[:, 0], auxiliary=level)

@@ -239,6 +239,15 @@ def test_a_live_series_remembers_a_period_and_no_more():
     assert len(model._live["live"].state.memory.times[0]) < 30
 
 
+@pytest.mark.parametrize("model", [lt.CfCForecaster, lt.StackedForecaster])
+def test_a_horizon_before_the_next_sample_is_refused(model):
+    rows = [(np.arange(30) * 86400.0 + k, np.sin(np.arange(30.0))) for k in range(5)]
+    data = SeriesSet.from_arrays(rows, time_unit="s")
+    message = r"`horizon` must reach at least the next sample; 14 s is shorter than .* 86400 s. .* with `time_unit`"
+    with pytest.raises(ValueError, match=message):
+        model(horizon=14.0, random_state=0).fit(data)
+
+
 def test_the_horizon_bounds_what_training_asks_for():
     times = np.concatenate([np.arange(10.0), [100.0]])
     data = SeriesSet.from_arrays([(times, np.where(times > 50, 1000.0 + place, 0.0)) for place in range(20)])

@@ -48,7 +48,7 @@ def test_steps_of_arrays_keep_their_shape_and_unknown_targets_teach_nothing():
     assert model.score(X, y) > 0.6
     with pytest.raises(ValueError, match=r"`y` must have shape \(N,\) or \(N, K\).*One target per sample"):
         model.fit(X, y[:, :5])
-    with pytest.raises(ValueError, match="`per_step` needs every sample as it is"):
+    with pytest.raises(ValueError, match="`per_step` needs single samples, not bins"):
         lt.CfCRegressor(per_step=True, bin_width=2.0).fit(X, y)
 
 

@@ -119,7 +119,7 @@ def test_where_there_is_one_time_scale_only():
     data, labels, _ = series(20, longest=90)
     with pytest.raises(ValueError, match="`bin_width` must be one of 'scales'"):
         lt.CfCClassifier(**TINY, bin_width="scale").fit(data, labels)
-    with pytest.raises(ValueError, match="`bin_width` must be a width or None, one for all networks"):
+    with pytest.raises(ValueError, match="`bin_width` must be one width for all networks, or None"):
         lt.CfCForecaster(**TINY, bin_width="scales").fit(data)
-    with pytest.raises(ValueError, match="`per_step` needs every sample as it is"):
+    with pytest.raises(ValueError, match="`per_step` needs single samples, not bins"):
         lt.CfCRegressor(**TINY, bin_width="scales", per_step=True).fit(data, np.zeros(len(data.times)))

@@ -95,7 +95,7 @@ def test_single_samples_and_exports_are_refused_with_the_reason(fitted, tmp_path
         model.update("a", 0.0, {"wave": 1.0})
     with pytest.raises(ValueError, match=r"features of whole series.*summary=None"):
         lt.export.onnx(model, tmp_path / "model.onnx")
-    with pytest.raises(ValueError, match="`per_step` needs a prediction from the samples up to each"):
+    with pytest.raises(ValueError, match="`per_step` predicts each sample from those before it"):
         lt.CfCClassifier(per_step=True, summary="rich").fit(data, data.times > 20)
     with pytest.raises(ValueError, match="`summary` must be one of"):
         lt.CfCRegressor(summary="plain").fit(data, np.arange(len(data)))

@@ -54,7 +54,7 @@ def test_single_samples_are_refused(network):
     model = lt.CfCClassifier(**SMALL | {"epochs": 1}, network=network).fit(data, labels)
     with pytest.raises(ValueError, match=rf"`network` '{network}' reads whole series and takes no single samples"):
         model.update("a", 0.0, {"drift": 1.0})
-    with pytest.raises(ValueError, match=rf"`network` must take one step after another to forecast.*'{network}'"):
+    with pytest.raises(ValueError, match=rf"`network` must run step by step to forecast.*'{network}'"):
         lt.CfCForecaster(**SMALL, network=network).fit(data)
 
 

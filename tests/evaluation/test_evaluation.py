@@ -75,7 +75,7 @@ def test_what_a_test_part_does_not_define_is_left_out():
 def test_labels_of_other_types_are_the_same_labels_and_strange_ones_refused():
     assert codes_of(["1", "0"], np.array([0, 1])).tolist() == [1, 0]
     assert codes_of([1.0, 0.0], np.array([0, 1])).tolist() == [1, 0]
-    with pytest.raises(ValueError, match="1 of 2 labels are others, the first is 7"):
+    with pytest.raises(ValueError, match="1 of 2 labels are not among them, the first is 7"):
         codes_of([0, 7], np.array([0, 1]))
 
 

@@ -44,7 +44,7 @@ def test_groups_are_never_on_both_sides(classes):
 
 
 def test_a_class_of_one_series_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"at least 2 series of each class.*class rare has 1 \(1 such classes\)"):
+    with pytest.raises(ValueError, match=r"at least 2 series of each class.*class rare has 1 \(1 classes like this\)"):
         hold_out(10, 0.2, 0, np.array(["usual"] * 9 + ["rare"]))
 
 
@@ -75,7 +75,7 @@ def test_ids_that_look_grouped(ids, grouped):
 def test_grouped_ids_are_warned_of_unless_groups_are_given(problem):
     data, labels, _ = problem
     named = data.replace_unchecked(ids=np.array([f"unit{i // 5}_cut{i % 5}" for i in range(40)]))
-    with pytest.warns(UserWarning, match=r"40 of 40 share the beginning of another, such as unit0_cut0, unit0_cut1"):
+    with pytest.warns(UserWarning, match=r"40 of 40 begin like another one, such as unit0_cut0, unit0_cut1"):
         split_series(named, SplitRequest(), 0, labels, in_time=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -163,7 +163,7 @@ def test_a_run_stopped_while_the_last_model_is_trained_resumes_to_the_same(probl
         with pytest.raises(KeyboardInterrupt):
             lt.train_and_test(data, labels, folder=tmp_path / "m", **SMALL)
     assert not (tmp_path / "m").exists()
-    with pytest.raises(ValueError, match="a stopped run with other data or settings"):
+    with pytest.raises(ValueError, match="an interrupted run with other data or settings"):
         lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, refit=False, **SMALL)
     lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, **SMALL)
     np.testing.assert_array_equal(lt.load(tmp_path / "m").predict_proba(data), whole.model.predict_proba(data))
@@ -218,7 +218,7 @@ def test_what_is_refused(problem):
         ({"folds": 11, "groups": np.arange(40) // 4}, "11 folds of 10 groups"),
         ({"groups": [1, 2]}, r"`groups` must have one entry per series, \(40,\)"),
         ({"groups": [None] + ["a"] * 20 + ["b"] * 19}, "1 are not, the first at position 0"),
-        ({"sample_weight": -np.ones(40)}, "0 or more for every series; 40 of 40"),
+        ({"sample_weight": -np.ones(40)}, "at least 0 for every series; 40 of 40"),
         ({"sample_weight": np.zeros(40)}, "at least one non-zero"),
     ]:
         with pytest.raises(ValueError, match=text):
@@ -286,7 +286,7 @@ def test_earlier_series_of_a_group_that_is_tested_on_are_left_out(problem):
     ((train, test),) = split.folds
     assert (set(groups[train]), set(groups[test])) == ({"early"}, {"long"})
     assert (len(train), len(test)) == (30, 8)
-    assert "; 2 earlier ones of the same groups are left out" in split.words
+    assert "; 2 earlier ones from the same groups are left out" in split.words
 
 
 def test_orders_that_are_refused(problem):
@@ -297,7 +297,7 @@ def test_orders_that_are_refused(problem):
     for order, text in (
         (np.zeros(40), "at least two different times"),
         (np.arange(39), r"one entry per series, \(40,\)"),
-        ([None, *range(39)], "known for every series; 1 are not"),
+        ([None, *range(39)], "a value for every series; 1 are not"),
         ([1, "b"] * 20, "all numbers, all time stamps"),
     ):
         with pytest.raises(ValueError, match=text):

@@ -150,11 +150,11 @@ def test_a_stopped_run_is_resumed_to_the_same_model(problem, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             lt.train_and_test(data, labels, folder=tmp_path / "m", **TESTED)
     assert (len(epochs), (tmp_path / "m").exists()) == (1, False)
-    with pytest.raises(FileExistsError, match="Add resume=True to continue it, or restart=True"):
+    with pytest.raises(FileExistsError, match="Add resume=True to resume it, or restart=True"):
         lt.train_and_test(data, labels, folder=tmp_path / "m", **TESTED)
-    with pytest.raises(ValueError, match="a stopped run with other data or settings"):
+    with pytest.raises(ValueError, match="an interrupted run with other data or settings"):
         lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, seed=1, **TESTED)
-    with pytest.raises(ValueError, match="give one of them"):
+    with pytest.raises(ValueError, match="give only one of them"):
         lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, restart=True, **TESTED)
     with RunFolder(tmp_path / "m")._locked(), pytest.raises(FolderInUse, match="is at work"):
         lt.train_and_test(data, labels, folder=tmp_path / "m", resume=True, **TESTED)
@@ -219,7 +219,7 @@ def test_what_is_refused(problem):
         ((data, labels), {"task": "clasify"}, ValueError, "did you mean `classify`"),
         ((data, labels[:9]), {}, ValueError, r"`y` must have shape \(S,\)"),
         ((data, labels), {"task": "forecast"}, ValueError, "`target` must be left out to forecast"),
-        ((data, labels), {"task": "regress"}, TypeError, "must be numbers to regress on"),
+        ((data, labels), {"task": "regress"}, TypeError, "must be numbers for regression"),
         ((data, labels), {"epoch": 3}, TypeError, "CfCClassifier has no setting `epoch`; did you mean `epochs`"),
         ((data, level), {"class_weight": "balanced"}, TypeError, "CfCRegressor has no setting `class_weight`"),
         ((data, labels), {"auxiliary": level[:5]}, ValueError, "`auxiliary` must have one row per series, 60"),

@@ -55,7 +55,7 @@ def test_networks_that_training_gave_up_are_told_of():
     data, labels, _ = series(60)
     model = classifier(data, labels)
     assert model.parts_[0].weight == 0
-    assert "gave the networks up" in change_in_words(model, None, None)
+    assert "dropped the networks" in change_in_words(model, None, None)
 
 
 def test_a_stack_of_networks_only_is_what_its_networks_are():

@@ -100,7 +100,7 @@ def test_auto_cuts_long_series_only(monkeypatch):
         (lambda: CfC(3, 4), {"tolerance": float("nan")}, "`tolerance` must be"),
         (lambda: CfC(3, 4), {"dt": -1.0}, "`dt`"),
         (lambda: CfC(3, 4), {"h0": torch.zeros(1, 2, 4), "chunks": 2}, "`h0` must be"),
-        (lambda: CfC(3, 4), {"x": torch.zeros(600, 3)}, r"\(B, T, D\) to be run in chunks"),
+        (lambda: CfC(3, 4), {"x": torch.zeros(600, 3)}, r"\(B, T, D\) to run in chunks"),
     ],
 )
 def test_what_does_not_fit_is_refused(make, options, text):

@@ -86,7 +86,7 @@ def test_lengths(rnn, x, lengths, error, text):
 def test_lengths_where_there_is_no_batch_or_a_packed_one(rnn, x):
     refused(ValueError, "`lengths` are for a batch", rnn, x[0], lengths=[3])
     packed = pack_padded_sequence(x, [6, 5, 4, 3], batch_first=True)
-    refused(ValueError, "inside a PackedSequence already", rnn, packed, lengths=[6, 5, 4, 3])
+    refused(ValueError, "a PackedSequence already has its lengths", rnn, packed, lengths=[6, 5, 4, 3])
     other = pack_padded_sequence(torch.ones(B, T), [6, 5, 4, 2], batch_first=True)
     refused(ValueError, "`dt` must be packed with the same lengths", rnn, packed, dt=other)
     refused(TypeError, "Pack both or neither", rnn, x, dt=other)
@@ -120,9 +120,9 @@ def test_a_state_of_another_layer(rnn, x):
         ({"backbone_units": 1.5}, TypeError, "`backbone_units` must be a whole number; got 1.5"),
         ({"backbone_dropout": 1.0}, ValueError, "`backbone_dropout` must be at least 0 and less than 1; got 1.0"),
         ({"mixed_memory": "both"}, ValueError, "`mixed_memory` must be one of 'False', 'True', 'hidden', 'input'"),
-        ({"forget_bias": 2.0}, ValueError, "`forget_bias` is of the mixed memory"),
+        ({"forget_bias": 2.0}, ValueError, "`forget_bias` is for the mixed memory"),
         ({"num_layers": 0}, ValueError, "`num_layers` must be at least 1; got 0"),
-        ({"dropout": 0.5}, ValueError, "`dropout` is between layers and there is only one"),
+        ({"dropout": 0.5}, ValueError, "`dropout` acts between layers, and there is only one"),
         ({"dropout_placement": "first"}, ValueError, "`dropout_placement` must be one of"),
         ({"wiring": NCP}, ValueError, "`hidden_size` must be the wiring's number of neurons, 12, or None; got 5"),
         ({"wiring": 12}, TypeError, "`wiring` must be a Wiring of liquidtime.wirings; got int"),
@@ -149,7 +149,7 @@ def test_a_wiring_with_other_inputs():
     graph = NCP.build(20)
     refused(ValueError, "`wiring` was made for 20 inputs; got input_size 3", lt.LTC, D, wiring=graph)
     refused(ValueError, "`wiring` was made for 20 inputs; got input_size 3", lt.CfC, D, wiring=graph)
-    refused(ValueError, "`backbone_units` has no meaning with a wiring", lt.CfC, D, wiring=NCP, backbone_units=64)
+    refused(ValueError, "`backbone_units` has no effect with a wiring", lt.CfC, D, wiring=NCP, backbone_units=64)
 
 
 def test_step_of_both_directions(x):

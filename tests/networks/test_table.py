@@ -235,6 +235,6 @@ def test_a_function_must_return_a_cell():
         recurrent_layer(lambda D: nn.Linear(D, 2), 3, 4)
     with pytest.raises(TypeError, match="`network` must be a name or a function"):
         check_network(7)
-    with pytest.raises(ValueError, match="`network` must take one step after another; 'mtand' reads whole series"):
+    with pytest.raises(ValueError, match="`network` must run step by step; 'mtand' reads whole series"):
         recurrent_layer("mtand", 3, 4)
     assert recurrent_layer(lambda D: cells.GRUCell(D, 2), 3, 4).output_size == 2

@@ -96,7 +96,7 @@ def test_nothing_of_others_is_replaced_unasked(home, tmp_path):
     (out / "notes.txt").write_text("mine")
     words = ["predict", home / "model", home / "shards", "--out", out]
     code, _, err = lt(*words)
-    assert (code, "part-3.parquet was not written by this; --force makes it anew" in err) == (2, True)
+    assert (code, "part-3.parquet was not written by `liquidtime predict`; replace it with --force" in err) == (2, True)
     assert sorted(file.name for file in out.iterdir()) == ["notes.txt", "part-3.parquet"]
     assert (out / "part-3.parquet").read_text() == "years of work"
     assert lt(*words, "--force")[0] == 0
@@ -106,7 +106,7 @@ def test_nothing_of_others_is_replaced_unasked(home, tmp_path):
     code, _, err = lt("predict", home / "model", home / "shards" / "part-0.parquet", "--out", out)
     assert (code, "part-1.parquet holds predictions of a shard that is not among those named" in err) == (2, True)
     code, _, err = lt("predict", home / "model", home / "shards", "--out", home / "shards")
-    assert (code, "is the folder of the shards themselves" in err) == (2, True)
+    assert (code, "is the folder with the shards" in err) == (2, True)
     code, _, err = lt("predict", home / "model", home / "shards", "--out", home / "model" / "inner")
     assert (code, "must not lie in the model folder" in err) == (2, True)
     code, _, err = lt("predict", home / "model", home / "shards", "--out", out / "x.csv", "--workers", 2)

@@ -37,7 +37,7 @@ def test_the_example_sends_a_table(exported, streams, tmp_path, monkeypatch, cap
             wanted = model.update("x", t, values)
         np.testing.assert_allclose([answer["prediction"]["probabilities"][name] for name in "01"], wanted, atol=5e-6)
         assert client["main"]()["repeated"] == 1  # sent again it changes nothing
-        with pytest.raises(ValueError, match="422: 'HR' is no channel"):
+        with pytest.raises(ValueError, match="422: 'HR' is not a channel"):
             client["Client"](words[-1]).send("x", [{"time": 1.0, "values": {"HR": 1.0}}])
     with pytest.raises(OSError, match="refused"):
         client["Client"](words[-1], patience=0.0).ask("GET", "/health")

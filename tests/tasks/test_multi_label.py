@@ -57,9 +57,9 @@ def test_labels_keep_the_names_of_their_columns(problem, tmp_path):
     alone = lt.CfCMultiLabelClassifier(**SMALL).fit(data, frame)
     alone.save(tmp_path / "m")
     assert lt.load(tmp_path / "m").classes_.tolist() == ["rain", "hail", "fog"]
-    with pytest.raises(ValueError, match="label fog has one"):
+    with pytest.raises(ValueError, match="label fog has only one"):
         lt.CfCMultiLabelClassifier(**SMALL).fit(data, frame.with_columns(fog=pl.lit(1.0)))
-    for labels, text in ((["a", "a", "b"], "different names"), (["a"], "as many names"), ("abc", "different names")):
+    for labels, text in ((["a", "a", "b"], "distinct names"), (["a"], "as many names"), ("abc", "distinct names")):
         with pytest.raises(ValueError, match=text):
             lt.CfCMultiLabelClassifier(labels=labels, **SMALL).fit(data, table)
 
@@ -80,7 +80,7 @@ def test_what_is_refused(problem):
     for wrong, text in [
         (table[:, 0], r"must have shape \(S, K\)"),
         (table + 1, "must be 0 or 1, or NaN"),
-        (np.stack([table[:, 0], np.ones(40)], axis=1), "label 1 has one of them alone"),
+        (np.stack([table[:, 0], np.ones(40)], axis=1), "label 1 has only one of them"),
     ]:
         with pytest.raises(ValueError, match=text):
             lt.CfCMultiLabelClassifier(**SMALL).fit(data, wrong)

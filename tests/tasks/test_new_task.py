@@ -92,7 +92,7 @@ def test_from_python(alarm, tmp_path):
     assert "ROC" not in page
     table = alarm.table(result.model, data, id="who", loudness=10.0)
     np.testing.assert_allclose(table["alarm"], 10 * result.model.alarm(data))
-    with pytest.raises(ValueError, match="`horizons` is no option of the task 'alarm'"):
+    with pytest.raises(ValueError, match="`horizons` is not an option of the task 'alarm'"):
         alarm.table(result.model, data, horizons=[1.0])
     with pytest.raises(ValueError, match=r"must be \(40,\) bells"):
         lq.train_and_test(data, level[:7], task="alarm", **TINY)

@@ -73,7 +73,7 @@ def test_damage_falls_back_with_a_warning_that_names_it(tmp_path, name, damage):
     else:
         changed = {"truncated": data[:-1], "longer": data + b"x", "empty": b"", "flipped": b"\x40" + data[1:]}
         file.write_bytes(changed[damage])
-    with pytest.warns(FallbackWarning, match=f"{name}.*Taken instead: .*model.previous"):
+    with pytest.warns(FallbackWarning, match=f"{name}.*Using .*model.previous"):
         found, files = read_newest(path, LARGEST)
     assert found == previous_of(path)
     assert files["config.json"] == b"old"
@@ -88,7 +88,7 @@ def test_a_missing_folder_falls_back_and_two_bad_ones_are_an_error(tmp_path):
         read_newest(path, LARGEST)
     (previous_of(path) / "config.json").write_bytes(b"new")
     with pytest.raises(
-        DamagedFolder, match=r"no good copy is left: there is no folder .*config.json has another sha256"
+        DamagedFolder, match=r"no undamaged copy is left: there is no folder .*config.json has another sha256"
     ):
         read_newest(path, LARGEST)
     with pytest.raises(FileNotFoundError, match=r"nor other\.previous beside it"):
@@ -98,7 +98,7 @@ def test_a_missing_folder_falls_back_and_two_bad_ones_are_an_error(tmp_path):
 def test_a_damaged_folder_does_not_displace_the_good_one_before(tmp_path):
     path = generations(tmp_path)
     (path / "config.json").write_bytes(b"damaged!\n")
-    with pytest.raises(FileExistsError, match=r"is not as it was saved and would be lost: .*config\.json.*Move"):
+    with pytest.raises(FileExistsError, match=r"differs from what was saved and would be lost: .*config\.json.*Move"):
         write_folder(path, {"config.json": b"new"})
     assert (path / "config.json").read_bytes() == b"damaged!\n"
     write_folder(path, {"config.json": b"new"}, owned=True)
@@ -191,7 +191,7 @@ def test_a_new_file_never_takes_the_place_of_another(tmp_path, monkeypatch):
     for links in (True, False):
         if not links:
             monkeypatch.setattr(os, "link", refuse_links)
-        with pytest.raises(FileExistsError, match="is left as it is"):
+        with pytest.raises(FileExistsError, match="is left unchanged"):
             write_file(path, b"second", replace=False)
         write_file(tmp_path / f"new-{links}.csv", b"new", replace=False)
     assert path.read_bytes() == b"first"
@@ -232,7 +232,7 @@ def test_a_full_disk_leaves_the_last_good_one(tmp_path):
 def test_a_single_file_is_whole_or_as_before(tmp_path):
     path = tmp_path / "log"
     write_file(path, b"first")
-    with pytest.raises(SaveFailed, match="It is as before"):
+    with pytest.raises(SaveFailed, match="It is unchanged"):
         write_file(path, bytes(100_000))
     assert path.read_bytes() == b"first"
     assert [entry.name for entry in tmp_path.iterdir()] == ["log"]

@@ -104,7 +104,7 @@ def test_two_damaged_generations_are_an_error_and_nothing_starts_over(tmp_path):
     stopped_run(tmp_path, 9)
     damage(tmp_path, "flipped")
     (tmp_path / "checkpoint.previous" / "state.json").write_bytes(b"{}")
-    with pytest.raises(ValueError, match=r"no good copy is left: .*sha256.*state.json has 2 bytes"):
+    with pytest.raises(ValueError, match=r"no undamaged copy is left: .*sha256.*state.json has 2 bytes"):
         resumed(tmp_path)
 
 
@@ -187,7 +187,7 @@ def test_a_signal_saves_and_ends_cleanly(tmp_path, number, capsys):
     assert (caught.value.code, caught.value.step, caught.value.saved) == (128 + number, 8, True)
     said = capsys.readouterr().err
     assert (
-        f"stopped by {signal.Signals(number).name} after step 8; saved in {tmp_path}. Continue with resume=True."
+        f"stopped by {signal.Signals(number).name} after step 8; saved in {tmp_path}. Resume it with resume=True."
         in said
     )
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == handlers
@@ -245,7 +245,9 @@ def test_a_full_disk_warns_keeps_the_last_good_one_and_trains_on(tmp_path):
         return batches_of(rows())(epoch, generator)
 
     try:
-        with pytest.warns(UserWarning, match=r"File too large. The last good one stays: .*checkpoint Training goes on"):
+        with pytest.warns(
+            UserWarning, match=r"File too large. The last good one stays: .*checkpoint Training continues"
+        ):
             train(model, objective, batches, SETTINGS, validate=validation(rows(40, 9)), folder=tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -70,7 +70,7 @@ def test_what_is_slow_to_import_is_imported_late():
 def test_a_log_that_cannot_be_written_does_not_stop_the_run(tmp_path):
     with held_folder(tmp_path):
         (tmp_path / "metrics.jsonl").mkdir()
-    with pytest.warns(UserWarning, match=r"could not write .*metrics.jsonl.*Training goes on"):
+    with pytest.warns(UserWarning, match=r"could not write .*metrics.jsonl.*Training continues"):
         result = train(network(), objective, batches_of(rows()), SETTINGS, folder=tmp_path)
     assert result.stopped == "finished"
     assert torch.isfinite(torch.tensor(result.history[-1]["loss"]))

@@ -85,7 +85,7 @@ def test_what_is_not_a_runs_is_refused_whatever_is_asked(tmp_path, kind, options
             (run.path / name).write_text("mine")
     before = sorted((str(item), item.lstat().st_mtime_ns) for item in tmp_path.rglob("*"))
     resume, discard = options
-    with pytest.raises(FileExistsError, match=r"m\.run exists and was not made by a run"):
+    with pytest.raises(FileExistsError, match=r"m\.run exists and was not written by a run"):
         run.refuse(resume=resume, discard=discard)
     with (
         pytest.raises(FileExistsError, match="move it away, or choose another `folder`"),
@@ -97,9 +97,7 @@ def test_what_is_not_a_runs_is_refused_whatever_is_asked(tmp_path, kind, options
 
 def test_a_stopped_run_and_one_at_work_are_told_apart(tmp_path):
     run = stopped(tmp_path / "m")
-    with pytest.raises(
-        FileExistsError, match=r"a run that was stopped\. Add resume=True to continue it, or restart=True"
-    ):
+    with pytest.raises(FileExistsError, match=r"an interrupted run\. Add resume=True to resume it, or restart=True"):
         run.refuse(resume=False, discard=False)
     code = (
         "import sys, time; from pathlib import Path; from liquidtime.training.run_folder import RunFolder\n"
@@ -119,7 +117,7 @@ def test_a_stopped_run_and_one_at_work_are_told_apart(tmp_path):
 def test_a_run_continues_only_with_its_own_data_and_settings(tmp_path):
     run = stopped(tmp_path / "m")
     with (
-        pytest.raises(ValueError, match="a stopped run with other data or settings"),
+        pytest.raises(ValueError, match="an interrupted run with other data or settings"),
         run.held(OTHER, resume=True, discard=False),
     ):
         pass

@@ -74,7 +74,7 @@ def test_a_search_is_continued_up_to_its_trials_and_refuses_other_data(problem, 
     more = lt.search(*problem, trials=5, storage=storage, seed=1, log=lines.append, **FIXED)
     assert [trial.loss for trial in more.trials[:4]] == [trial.loss for trial in found.trials]
     assert len(more.trials) == 5
-    assert "by 1 trials in 38 training series; 4 are there already" in lines[0]
+    assert "with 1 trials on 38 training series; 4 are already done" in lines[0]
     with pytest.raises(ValueError, match="was made with other data, settings or space"):
         lt.search(*problem, trials=5, storage=storage, seed=2, **FIXED)
 
@@ -100,7 +100,7 @@ def test_the_command_writes_model_and_page(tmp_path):
     assert lt.load(tmp_path / "model").hidden_size in range(4, 9)
     for words, said in (
         (["--space", "hidden"], "--space must be a setting and the values to try"),
-        (["--space", "hiden_size=4..8"], "no setting to search"),
+        (["--space", "hiden_size=4..8"], "not a setting that can be searched"),
         (["--storage", "search.db"], "must be a URL such as sqlite:///search.db"),
         (["--storage", f"sqlite:///{tmp_path}/none/s.db"], "must lie in a folder that exists"),
     ):
@@ -119,6 +119,6 @@ def test_spaces_are_read_as_they_are_meant():
     for wrong in ("5..4", "0..1:log", "a..b", "1..2:exp", "cfc"):
         with pytest.raises(ValueError, match=r"range|two different"):
             read_text(wrong)
-    with pytest.raises(ValueError, match="has the value 8 and a place in `space`"):
+    with pytest.raises(ValueError, match="has the value 8 and is also in `space`"):
         space_of({"hidden_size": (4, 8)}, {"hidden_size": 8}, ["hidden_size"])
     assert without_password("postgresql://me:secret@host/db") == "postgresql://me@host/db"

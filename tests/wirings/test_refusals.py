@@ -60,7 +60,7 @@ CASES = [
     (lambda: wirings.from_dict({"type": "AutoNCP", "units": 3}), ValueError, "`d` must have the key 'outputs' to make a AutoNCP; got the keys ['type', 'units']"),
     (lambda: wirings.from_dict({"units": 3}), ValueError, "`d` must have the key 'type', one of Adjacency"),
     (lambda: wirings.from_dict([1]), TypeError, "`d` must be a dict with a wiring's type and arguments; got list"),
-    (lambda: wirings.from_json("{"), ValueError, "`s` must be JSON as `to_json` writes it; "),
+    (lambda: wirings.from_json("{"), ValueError, "`s` must be JSON written by `to_json`: "),
     (lambda: wirings.from_json("3"), TypeError, "`d` must be a dict with a wiring's type and arguments; got int"),
 ]  # fmt: skip
 

@@ -57,10 +57,10 @@ class CfCCell(HeadedCell):
         if not self.gate_bias:
             raise ValueError("`switch_times` needs the gate's head c; leave `gate_bias` True")
         if self.own_heads is not None:
-            raise ValueError("`switch_times` sets biases of the linear heads; it has no meaning with `head`")
+            raise ValueError("`switch_times` sets the biases of the linear heads, so it has no meaning with `head`")
         first, last = (float(time) for time in times)
         if not 0.0 <= first < last < math.inf:
-            raise ValueError(f"`switch_times` must be two times from 0 on, the first before the last; got {times!r}")
+            raise ValueError(f"`switch_times` must be two times of at least 0, the smaller one first; got {times!r}")
         H = self.hidden_size
         slope = 2.0 * H / (last - first)
         _, _, a, c = torch.split(self.heads.bias.data, H)

@@ -84,7 +84,7 @@ class HeadedCell(Cell):
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
         self.input_size, self.output_size, self.state_sizes = D, H, (H,)
         if polarity is not None and (backbone is not None or head is not None):
-            raise ValueError("`polarity` is of the linear heads; give neither `backbone` nor `head` with it")
+            raise ValueError("`polarity` is for the linear heads; leave out `backbone` and `head`")
         self.backbone: nn.Module
         if backbone is None:
             dense = Backbone(

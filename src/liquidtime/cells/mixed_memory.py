@@ -123,7 +123,7 @@ def remembering(
     structure = CHOICES[mixed_memory]
     if structure is None:
         if forget_bias is not None:
-            raise ValueError(f"`forget_bias` is of the mixed memory; got {forget_bias} with mixed_memory=False")
+            raise ValueError(f"`forget_bias` is for the mixed memory; got {forget_bias} with mixed_memory=False")
         return make_cell
     bias = 1.0 if forget_bias is None else forget_bias
 

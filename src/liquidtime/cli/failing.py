@@ -48,7 +48,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
                 raise
             except SystemExit as stop:
                 if str(stop) != str(stop.code):  # the message of an interrupted run says how far it got
-                    _line(_in_options(str(stop).replace("Continue with resume=True.", HOW_TO_RESUME)))
+                    _line(_in_options(str(stop).replace("Resume it with resume=True.", HOW_TO_RESUME)))
                 raise typer.Exit(stop.code if isinstance(stop.code, int) else FAILED) from None
             except KeyboardInterrupt:
                 _line(f"interrupted. {HOW_TO_RESUME}" if body.__name__ == "train" else "interrupted")

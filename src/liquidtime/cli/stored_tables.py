@@ -32,8 +32,8 @@ def columns_of_training(data: Sequence[str | Path], in_time: bool, **named: Any)
             named["id"] = ONE_SERIES
         for name in ("id", "time"):
             if named[name] is None:
-                few = "a stored set, and one series to forecast, need" if name == "id" else "a stored set needs"
-                raise ValueError(f"--{name} must name a column of DATA; only {few} none")
+                exception = "a stored set, or one series to forecast" if name == "id" else "a stored set"
+                raise ValueError(f"--{name} must name a column of DATA, unless DATA is {exception}")
         return Columns(**named)
     for name, value in named.items():
         if value is not None and value != ():

@@ -37,8 +37,8 @@ class AlgorithmOne(Solver):
         """Return x after one step of h (B, 1); `drive` must be a liquid cell's."""
         if not isinstance(drive, LTCDrive):
             raise TypeError(
-                f"`drive` must be what LTCCell.drive returns; got {type(drive).__name__}, without synapses. "
-                "Algorithm 1 sums over synapses: for another equation take a solver such as Hold() or Midpoint()."
+                f"`drive` must be the result of LTCCell.drive; got {type(drive).__name__}, without synapses. "
+                "Algorithm 1 sums over synapses. For another equation, use a solver such as Hold() or Midpoint()."
             )
         formula = as_repaired if self.repaired else as_printed
         return formula(drive, x, x, h)

@@ -61,7 +61,7 @@ def compile_ltc(
     """
     check_choice("method", method, METHODS)
     if repaired is not None and method != "paper":
-        raise ValueError(f'`repaired` is of method "paper"; got {repaired!r} with method {method!r}. Leave it out.')
+        raise ValueError(f'`repaired` is for method "paper"; got {repaired!r} with method {method!r}. Leave it out.')
     check_liquid_layer(ltc)
     signal = _signal(ltc, x, dt, lengths, h0)
     solver, name = _solver(method, repaired is not False)
@@ -86,7 +86,9 @@ def _signal(ltc: Recurrent, x: Any, dt: Any, lengths: Any, h0: Any) -> tuple[Ten
         return x, h0, dt, lengths
     for name, value in (("dt", dt), ("lengths", lengths), ("h0", h0)):
         if value is not None:
-            raise ValueError(f"`{name}` is of the samples in `x`, and there are none. Pass `x` too, or leave it out.")
+            raise ValueError(
+                f"`{name}` belongs to the samples in `x`, but there is no `x`. Pass `x` too, or leave it out."
+            )
     D, weights = ltc.input_size, next(ltc.parameters())
     generator = torch.Generator().manual_seed(SEED)
     size = (SERIES, SAMPLES) if ltc.batch_first else (SAMPLES, SERIES)

@@ -51,7 +51,7 @@ def record(layer: Recurrent, x: Tensor, h0: Any, dt: Any, lengths: Any) -> Recor
     if not pair or not isinstance(result[0], Tensor) or result[0].shape[:-1] != x.shape[:-1]:
         raise TypeError(
             f"`ltc` must return its outputs, shaped like `x`, and its state, as lt.Recurrent does; "
-            f"the forward of {type(layer).__name__} does not. Compile the layer before it is extended."
+            f"the forward of {type(layer).__name__} does not. Compile the layer before you extend it."
         )
     samples = x.shape[1] if x.dim() == 3 and layer.batch_first else x.shape[0]
     for witness in witnesses:
@@ -88,7 +88,7 @@ class _Witness:
         if len(self.calls) != samples:
             raise TypeError(
                 f"`ltc` must call every liquid cell once per sample; its {name} was called {len(self.calls)} times for "
-                f"{samples} samples. Use a cell in one place only, and run it by its own forward."
+                f"{samples} samples. Use each cell in one place only, and call it by its forward."
             )
         if self.asked < samples:
             raise TypeError(

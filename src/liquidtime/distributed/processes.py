@@ -82,7 +82,10 @@ def in_processes(
     """
     jobs = check_jobs(n_jobs)
     if jobs is not None and current().world > 1:
-        raise ValueError("`n_jobs` is for one process; several ranks share every network already. Leave it out.")
+        raise ValueError(
+            "`n_jobs` cannot be combined with several ranks, which already share the training of each network. Leave "
+            "it out."
+        )
     first, total = stages or (0, len(items))
     if jobs is None or in_worker() or min(jobs, len(items)) < 2:
         results = []

@@ -36,6 +36,5 @@ def grouped_ids(ids: npt.NDArray[Any]) -> str:
     alike = [str(id) for id, beginning in zip(ids.tolist(), beginnings, strict=True) if beginning == first]
     named = ", ".join(alike[:2]) + (", …" if len(alike) > 2 else "")
     return (
-        f"the ids look grouped: {sum(shared.values()):,} of {len(beginnings):,} share the beginning of another, "
-        f"such as {named}"
+        f"the ids look grouped: {sum(shared.values()):,} of {len(beginnings):,} begin like another one, such as {named}"
     )

@@ -45,7 +45,8 @@ def hold_out(S: int, share: float, seed: int, classes: Any = None, groups: Any =
         if rare.any():
             raise ValueError(
                 f"`target` must have at least 2 series of each class, to train on and to test on; class "
-                f"{labels[rare][0]} has 1 ({int(rare.sum())} such classes). Leave such series out or join classes."
+                f"{labels[rare][0]} has only 1 ({int(rare.sum())} classes like this). Leave these series out or merge "
+                "classes."
             )
         if held < len(labels) or S - held < len(labels):
             raise ValueError(

@@ -29,7 +29,7 @@ def check_place(folder: str | Path, *, resume: bool = False, restart: bool = Fal
     """
     home = Path(folder).absolute()
     if resume and restart:
-        raise ValueError("resume=True continues a stopped run and restart=True discards it; give one of them")
+        raise ValueError("resume=True resumes an interrupted run and restart=True discards it; give only one of them")
     if home.is_symlink() or (home.exists() and not _is_model_or_empty(home)):
         raise FileExistsError(f"`folder` {folder} exists and is not a model folder; choose another name")
     if not home.parent.is_dir():

@@ -30,7 +30,9 @@ def _parts(model: Any) -> dict[str, str]:
     facts = {}
     for part in model.parts_:
         figures = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in part.figures.items())
-        facts[f"part: {part.name}"] = f"weight {part.weight:.2f}; out of fold: {figures or 'no use in the first fold'}"
+        facts[f"part: {part.name}"] = (
+            f"weight {part.weight:.2f}; out of fold: {figures or 'not used in the first fold'}"
+        )
     return facts
 
 

@@ -68,7 +68,7 @@ class Result:
 
         """
         if self.contents is None:
-            raise ValueError("there is no report: nothing was tested, since `test_share` was 0")
+            raise ValueError("there is no report, since nothing was tested with `test_share` 0")
         return render(self.contents)
 
     def report(self, path: str | Path) -> Path:

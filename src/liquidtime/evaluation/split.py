@@ -52,12 +52,12 @@ class SplitRequest:
         asked = [("test", self.test), ("test_after", self.after), ("folds", self.folds)]
         if self.order is not None:
             if self.after is not None:
-                raise ValueError("`order` and `test_after` both say which series are later; give one of them")
+                raise ValueError("`order` and `test_after` both define which series are later; give only one of them")
             if self.folds is not None:
-                raise ValueError("`order` and `folds` are different ways to test; give one of them")
+                raise ValueError("`order` and `folds` are different ways to test; give only one of them")
         named = [f"`{name}`" for name, value in asked if value is not None]
         if len(named) > 1:
-            raise ValueError(f"{' and '.join(named)} are different ways to test; give one of them")
+            raise ValueError(f"{' and '.join(named)} are different ways to test; give only one of them")
         if self.folds is not None:
             check_size("folds", self.folds, 2)
 
@@ -102,13 +102,14 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
     order = order_codes(request.order, len(data))
     if request.test is not None:
         train, test = np.flatnonzero(~request.test), np.flatnonzero(request.test)
-        return Split(data, [(train, test)], "a set of their own", groups, order)
+        return Split(data, [(train, test)], "a separate set", groups, order)
     if request.after is not None:
         return _by_time(data, request.after, strata, groups, in_time)
     looks = "" if groups is not None else grouped_ids(data.ids)
     if looks:
         warnings.warn(
-            f"{looks}. If they are of one thing, keep them together with `groups`; otherwise the figures of the test "
+            f"{looks}. If they belong to the same subject, keep them together with `groups`; otherwise the figures of "
+            "the test "
             "are too good.",
             UserWarning,
             stacklevel=4,
@@ -116,10 +117,10 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
     apart = "" if groups is None else f", {int(groups.max()) + 1:,} groups kept together"
     if request.folds is not None:
         folds = _folds(len(data), request.folds, seed, strata, groups)
-        return Split(data, folds, f"each by a model of the other folds, {len(folds)} in all{apart}", groups)
+        return Split(data, folds, f"each by a model trained on the other folds, {len(folds)} folds{apart}", groups)
     if request.share == 0:
         warnings.warn(
-            "`test_share` is 0: the model is trained on all series and not tested, so that nothing is known about how "
+            "`test_share` is 0: the model is trained on all series and not tested, so nothing is known about how "
             "good it is",
             UserWarning,
             stacklevel=4,
@@ -128,7 +129,7 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
     if order is not None:
         train, test = hold_out_latest(order, request.share, strata, groups)
         left = len(data) - len(train) - len(test)
-        apart = f"; {left:,} earlier ones of the same groups are left out" if left else ""
+        apart = f"; {left:,} earlier ones from the same groups are left out" if left else ""
         return Split(data, [(train, test)], f"the latest ones{apart}", groups, order)
     if in_time and len(data) < FEWEST:
         pieces, train, test = hold_out_ends(data, ends_by_share(data, request.share))
@@ -140,8 +141,8 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
         groups = moving_together(data)
         if groups is not None:
             apart = (
-                f", {int(groups.max()) + 1:,} groups of series that move together kept together: they seem to share "
-                "their time"
+                f", {int(groups.max()) + 1:,} groups of series that move together are kept together, as they seem to "
+                "share their time"
             )
     train, test = hold_out(len(data), request.share, seed, strata, groups)
     return Split(data, [(train, test)], f"drawn at random{apart}", groups)
@@ -173,7 +174,7 @@ def group_codes(groups: Any, S: int) -> npt.NDArray[np.int64] | None:
     unknown = np.array([item is None or item != item for item in array.tolist()], dtype=bool)
     if unknown.any():
         raise ValueError(
-            f"`groups` must be known for every series; {int(unknown.sum())} are not, the first at position "
+            f"`groups` must have a value for every series; {int(unknown.sum())} are not, the first at position "
             f"{int(unknown.argmax())}"
         )
     texts = array.astype(str) if array.dtype == object else array
@@ -195,7 +196,7 @@ def order_codes(order: Any, S: int) -> npt.NDArray[np.int64] | None:
     unknown = np.array([item is None or item != item for item in array.tolist()], dtype=bool)
     if unknown.any():
         raise ValueError(
-            f"`order` must be known for every series; {int(unknown.sum())} are not, the first at position "
+            f"`order` must have a value for every series; {int(unknown.sum())} are not, the first at position "
             f"{int(unknown.argmax())}"
         )
     try:
@@ -237,7 +238,7 @@ def _by_time(data: SeriesSet, after: Any, strata: Any, groups: Any, in_time: boo
     if not in_time:
         train, test = hold_out_later(ends, moment, strata, groups)
         left = len(data) - len(train) - len(test)
-        apart = f"; {left:,} earlier ones of the same groups are left out" if left else ""
+        apart = f"; {left:,} earlier ones from the same groups are left out" if left else ""
         return Split(data, [(train, test)], f"those that end at {after} or later{apart}", groups, ends)
     parts = _cut_at(data, moment)
     if parts is None:
@@ -263,7 +264,7 @@ def _folds(S: int, count: int, seed: int, strata: Any, groups: Any) -> list[tupl
     number = S if groups is None else int(groups.max()) + 1
     if number < max(count, FEWEST if groups is None else 2):
         what = "series" if groups is None else "groups"
-        raise ValueError(f"`folds` must be at most the number of {what}; got {count} folds of {number} {what}")
+        raise ValueError(f"`folds` must be at most the number of {what}; got {count} folds for {number} {what}")
     folds = make_folds(S, count, seed, codes, groups)
     if codes is not None:
         for train, held in folds:

@@ -65,7 +65,7 @@ def train_and_test(
     track: Any = None,
     **settings: Any,
 ) -> Result:
-    """Train a model on one part of the series and test it on the rest, beside the rivals of its task.
+    """Train a model on one part of the series and test it on the rest, together with the baselines of its task.
 
         result = lt.train_and_test(data, died, epochs=6)
         result                                shows the figures as a table
@@ -74,60 +74,60 @@ def train_and_test(
 
     Args:
         data: S series.
-        target: (S,) or (S, K) what is to be predicted; a list of S arrays, or (N,), one entry per sample, for classes
-            of every sample; None forecasts the series themselves.
-        task: name of the task, such as "classify", "regress" or "forecast"; None takes the one that the target
-            suggests: forecasts without a target; classes of texts, truth values and a few different whole numbers;
-            values of other numbers. The result says which was taken.
-        auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only.
-        estimator: an estimator of the task, which is copied; None for the task's own: without `settings` the stacked
-            one where the task has one (`StackedClassifier`, `StackedRegressor`), with settings of networks those alone.
-        quick: networks alone, one of them if `settings` say nothing else: seconds instead of minutes.
-        test_share: share of the series that the model does not see and is tested on, from 0 to below 1. Forecasts of
-            fewer than four series are tested on windows of this share of their samples, the last ones. With 0 nothing
-            is tested. Forecasts of series on one clock are tested on what comes after a time instead, and series that
-            move together are kept on one side.
-        groups: (S,) of which group each series is, such as of one patient or engine: series of a group are never on
-            both sides, neither of the test nor of a choice inside the training part, and intervals resample groups.
-        order: (S,) when each series was taken, numbers, time stamps or texts that sort by time: the latest are tested
-            on, and choices inside the training part go by time too. For series that share their time, as stations
-            share their weather, and whose own times do not say so.
-        test: other series, with their targets where the task has one, to test on in place of a share.
-        test_after: a time stamp, or a number where times are numbers: series that end then or later are tested on and
-            those that end before are trained on, and choices inside the training part go by time too. Forecasts are
+        target: (S,) or (S, K) targets; to classify samples, (N,) or a list of S arrays with one entry per sample; None
+            to forecast the series themselves.
+        task: name of the task, such as "classify", "regress" or "forecast"; None infers it: forecasts without a target;
+            classification for texts, truth values and a few different whole numbers; regression for other numbers. The
+            result states the task.
+        auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN if not known, used in training only.
+        estimator: an estimator of the task, which is copied; None for the default: without `settings` the stacked
+            estimator of the task, if there is one (such as `StackedClassifier`), and with settings networks alone.
+        quick: train networks alone, and only one unless `settings` ask for more: seconds instead of minutes.
+        test_share: share of the series to test on, from 0 to less than 1. Forecasts of fewer than four series are
+            tested on the last samples of each, this share of them. With 0, there is no test. Forecasts of series on one
+            clock are tested on what comes after a certain time instead, and series that move together are kept
+            together.
+        groups: (S,) group of each series, such as its patient or engine. A group is never split between training and
+            test, or in choices inside the training part, and intervals resample groups.
+        order: (S,) date or order of each series: numbers, time stamps or texts that sort by time. The test uses the
+            latest series, and choices inside the training part respect the order too. Pass it for series that share
+            their time, as stations share their weather, if the times in the data do not show this.
+        test: other series to test on, with their targets if the task has targets.
+        test_after: a time stamp, or a number if times are numbers. Series that end then or later are tested on, those
+            that end before are trained on, and choices inside the training part respect time too. Forecasts are
             trained on all samples before it and tested on those after.
-        folds: split the series into this many parts, test each with a model of the others; figures are of all
-            series together.
-        refit: whether the model is trained again on all series after the test, by the choices made before it, so that
-            the model that is returned and saved has learned from all of them. Figures are of the model before that.
-        sample_weight: (S,) how much each series counts in training; figures count every series alike.
-        seed: random seed of the split, the training, the rivals and the resamples; an estimator's own `random_state`
-            takes precedence in its training.
-        folder: model folder to write: model, report and job. While training, checkpoints are kept in
-            `<folder>.run`. A model that is there is replaced and kept as `<folder>.previous`. None writes nothing.
-        resume: continue a stopped run of the same `folder`, data and settings.
-        restart: discard such a run and start over.
+        folds: number of parts into which the series are split; each is tested with a model trained on the others.
+            Figures are for all series together.
+        refit: whether to train the model again on all series after the test, with the same choices, so that the
+            returned and saved model has learned from all of them. Figures are for the model before that.
+        sample_weight: (S,) weight of each series in training; figures give every series the same weight.
+        seed: random seed of the split, the training, the baselines and the bootstrap; the `random_state` of an
+            estimator takes precedence in its training.
+        folder: model folder to write, with the model, the report and the job. While training, checkpoints are kept in
+            `<folder>.run`. An existing model is kept as `<folder>.previous`. None writes nothing.
+        resume: resume an interrupted run with the same `folder`, data and settings.
+        restart: discard an interrupted run and start over.
         target_name: name of the target, for the report and the model folder.
-        auxiliary_names: names of the auxiliary targets, likewise.
-        columns: the arguments of `from_long` or `from_wide` that `data` was read with, such as {"id": "patient",
-            "time": "minutes", "channel": "name", "value": "value"}, for `liquidtime predict` to read other tables.
-        labels_id: column of ids in the table of labels, likewise.
+        auxiliary_names: names of the auxiliary targets, for the same.
+        columns: the arguments of `from_long` or `from_wide` with which `data` was read, such as {"id": "patient",
+            "time": "minutes", "channel": "name", "value": "value"}, so that `liquidtime predict` can read other tables.
+        labels_id: id column of the table of labels, for the same.
         title: title of the report.
-        command: what was typed to make the result, for the report.
-        attribution: whose data it is, for the report.
-        log: called with one line of text per stage.
-        keep_neighbours: keep the ids and outcomes of training series with the model, so that `lt.explain` can name
+        command: command that made the result, for the report.
+        attribution: source of the data, for the report.
+        log: function that is called with one line of text per stage.
+        keep_neighbours: store the ids and outcomes of the training series in the model, so that `lt.explain` can name
             those most similar to a new one.
         track: trackers for settings, epochs, test figures and the model folder: "tensorboard", "mlflow" or "wandb",
-            also with where to, as in "tensorboard=logs"; a `liquidtime.training.Tracker`; or several in a list.
-        **settings: arguments of the task's estimator, such as `epochs` or `n_estimators`.
+            also with a destination, as in "tensorboard=logs"; a `liquidtime.training.Tracker`; or a list of several.
+        **settings: arguments of the estimator, such as `epochs` or `n_estimators`.
 
     Raises:
-        TypeError: data that is not a `SeriesSet`, or a setting that the estimator does not have.
-        ValueError: targets that do not belong to the series or the task, too few series to split, or settings that
-            the estimator refuses.
-        FileExistsError: `folder` holds other files, or a stopped run that is neither resumed nor discarded.
-        FolderInUse: another run is at work there.
+        TypeError: `data` is not a `SeriesSet`, or the estimator does not have a setting.
+        ValueError: targets do not match the series or the task, there are too few series to split, or the estimator
+            refuses a setting.
+        FileExistsError: `folder` holds other files, or an interrupted run that is neither resumed nor discarded.
+        FolderInUse: another run is using the folder.
 
     """
     say, ranks = log or (lambda line: None), current()
@@ -202,7 +202,10 @@ def _run_and_save(
             result.save(folder, report=False)
         strange = run.clear()
         if strange:
-            say(f"{run.path} stays: it has {strange[0].name!r}, which no run wrote ({len(strange)} such in all)")
+            say(
+                f"{run.path} was not removed: it has {strange[0].name!r}, which no run wrote ({len(strange)} such "
+                "files)"
+            )
     return result
 
 
@@ -218,7 +221,7 @@ def _plan(job: TrainingJob) -> str:
     """Return in words what is trained on and tested on."""
     sizes = {name: len(rows) for name, rows in job.parts.items()}
     if not job.split.folds:
-        return f"training on all {sizes['training']:,} series; nothing is tested"
+        return f"training on all {sizes['training']:,} series; there is no test"
     if len(job.split.folds) > 1:
         return f"testing on {sizes['test']:,} series, {job.split.words}"
     return (
@@ -231,7 +234,7 @@ def _saved(job: TrainingJob) -> str:
     """Return in words what the model that is returned and saved was trained on."""
     if not job.split.folds or not job.refit:
         return f"trained on the {len(job.parts['training']):,} series of the training part"
-    return f"trained on all {len(job.data):,} series after the test, whose figures are of models that saw fewer"
+    return f"trained on all {len(job.data):,} series after the test; the test figures are for models trained on fewer"
 
 
 def _run(
@@ -256,7 +259,7 @@ def _run(
     (train, test), jobs = folds[0], job.model.get_params(deep=False).get("n_jobs")
     with stage(f"test 1 of {len(folds)}", 0, pieces):
         first = job.fit(job.unfitted(), train, **_run_of(places[0], resume))
-    say("testing, beside baselines from the same training part")
+    say("testing the model and the baselines, all trained on the same series")
     comparison = job.compare(first, train, test)
     tested = [(comparison.plain(), prediction_table("id", job.task.tested(first, comparison)))]
     near = job.neighbours(first, train) if keep else None

@@ -93,7 +93,7 @@ class TrainingJob:
                 "series"
             )
         if request.folds is not None and not refit:
-            raise ValueError("`folds` leave no single tested model to keep; leave out refit=False")
+            raise ValueError("with `folds`, no single tested model exists to save; leave out refit=False")
         split = split_series(data, request, seed, None if y is None else chosen.strata(y), chosen.in_time)
         if split.cut:
             assert y is None
@@ -222,9 +222,9 @@ def _make_model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: i
         model = task.make(settings, quick)
     else:
         if settings:
-            raise TypeError(f"settings are those of `estimator` already; leave out {', '.join(settings)}")
+            raise TypeError(f"`estimator` already has its settings; leave out {', '.join(settings)}")
         if quick:
-            raise TypeError("`quick` chooses the task's own estimator; leave it out beside `estimator`")
+            raise TypeError("`quick` chooses the task's own estimator; leave it out if you give `estimator`")
         model = clone(estimator)
     task.check_estimator(model)
     if model.get_params(deep=False).get("random_state", seed) is None:

@@ -95,7 +95,7 @@ def change_in_words(
         text = (
             f"predictions on the test vectors change by {apart.mean():.2g} on average, {apart.max():.2g} at most{unit}"
         )
-        return text + "; give labelled data for the change in the model's own metrics"
+        return text + "; pass labelled data to measure the change in the model's metrics"
     truth = np.asarray(target)
     if len(truth) != len(data):
         raise wrong_shape("target", "(S,)", [len(data)], truth.shape, "One target per series.")

@@ -48,7 +48,7 @@ def step_of(model: Any, part: str = ALL, *, memory: int | None = None, data: Ser
         raise ValueError(REFUSAL)
     if isinstance(model, CfCImputer):
         raise ValueError(
-            "`model` fills gaps from both sides, and a stream has no samples after a gap; export a forecaster"
+            "`model` fills gaps from both sides, but a stream has no samples after a gap; export a forecaster"
         )
     if isinstance(model, CfCForecaster):
         if model._carried is not None:

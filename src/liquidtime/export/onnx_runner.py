@@ -67,14 +67,14 @@ class Model:
             raise ValueError(f"the static features of the series {id!r} were set by its first sample; call reset first")
         clock, time = series.clock.read(t, self.manifest["nanoseconds_per_time_unit"])
         if series.newest is not None and time < series.newest:
-            raise ValueError(f"`t` must not be before the sample before it, at {series.newest}; got {time}")
+            raise ValueError(f"`t` must not be earlier than the previous sample, at {series.newest}; got {time}")
         state = series.state
         if series.newest is None and clock.origin is not None and self.manifest.get("calendar"):
             state = self._dated(state, clock.origin / self.manifest["nanoseconds_per_time_unit"])
         feed = {**state, "t": np.array([time]), "values": self._columns["channels"].row(values)}
         after = self._run("step", feed, {} if self.forecasts else {"static": series.static})
         if not _finite(after):
-            raise ValueError(f"the sample at t = {t!r} gives numbers that float32 cannot hold; it was not taken")
+            raise ValueError(f"the sample at t = {t!r} gives numbers that float32 cannot hold, so it was refused")
         self._live[id] = _Series({"doubles": after[0], "floats": after[1]}, series.static, clock, time)
         return None if self.forecasts else after[2][0]
 
@@ -151,7 +151,7 @@ class Model:
         return self._as_forecast(said.reshape(S, Q, -1), intervals)
 
     def reset(self, id: Any = None) -> None:
-        """Forget the live series `id`, or all of them if None."""
+        """Forget the live series `id`, or all live series if it is None."""
         if id is None:
             self._live.clear()
         else:
@@ -270,7 +270,7 @@ class _Columns:
             for name, value in values.items():
                 place = self.names.get(name)
                 if place is None:
-                    raise ValueError(f"{name!r} is none of {', '.join(self.names)}")
+                    raise ValueError(f"{name!r} is not one of {', '.join(self.names)}")
                 row[0, place] = _number(value, self._labels[place])
         if np.count_nonzero(np.isinf(row)):
             raise ValueError("values must be finite, or NaN for what is not observed")
@@ -291,7 +291,7 @@ class _Clock:
     def read(self, t: Any, unit: float | None) -> tuple[_Clock, float]:
         stamp = isinstance(t, datetime.datetime | np.datetime64)
         if self.stamps is not None and stamp != self.stamps:
-            raise ValueError(f"`t` must be of the kind of the series' times so far; got {t!r}")
+            raise ValueError(f"`t` must be the same kind of time as before in this series; got {t!r}")
         if not stamp:
             if not math.isfinite(t):
                 raise ValueError(f"`t` must be finite; got {t!r}")

@@ -100,7 +100,7 @@ def _refusal(model: Any) -> str:
     else:
         reason = f"{' and '.join(others)} read{'s' if len(others) == 1 else ''} features of whole series"
     return (
-        f"this model is a stack ({', '.join(parts)}): {reason}, which a state of fixed size does not hold. Its "
+        f"this model is a stack ({', '.join(parts)}): {reason}, which do not fit into a state of fixed size. Its "
         f"networks can be exported alone; {_out_of_fold(model)}."
     )
 
@@ -114,7 +114,9 @@ def _out_of_fold(model: Any) -> str:
         if name in own and np.isfinite(own[name])
     ]
     if not pairs and model.figures_:
-        return "training gave the networks up, as they add nothing here: check them on data of your own before use"
+        return (
+            "training dropped the networks, which improve nothing here: test them on your own data before you use them"
+        )
     if not pairs:
         return "training held no series out to compare them"
     return "on series held out in training, stack -> networks: " + ", ".join(pairs)

@@ -98,7 +98,7 @@ def compiler() -> list[str]:
         if command and shutil.which(command[0]):
             return command
     raise FileNotFoundError(
-        "exporting to C needs a C compiler to check what it wrote: install gcc or clang, or name one in CC"
+        "exporting to C needs a C compiler to check the files: install gcc or clang, or name one in CC"
     )
 
 
@@ -113,9 +113,9 @@ def compiled_check(folder: Path, name: str, command: Sequence[str] | None = None
     build = [*(command or compiler()), *STRICT, "-DMEASURE", f"{name}.c", "check.c", "-lm", "-o", str(program)]
     built = subprocess.run(build, cwd=folder, capture_output=True, text=True, check=False)
     if built.returncode:
-        raise CheckFailed(f"the C does not compile; nothing was written: {built.stderr[:2000]}")
+        raise CheckFailed(f"the C code does not compile; nothing was written: {built.stderr[:2000]}")
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     figures = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
     if done.returncode:
-        raise CheckFailed(f"the C differs from the model; nothing was written: {done.stdout.strip()}")
+        raise CheckFailed(f"the C code differs from the model; nothing was written: {done.stdout.strip()}")
     return float(figures["largest difference"]), float(figures["microseconds"])

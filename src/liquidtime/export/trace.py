@@ -161,7 +161,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if normal is None:
             raise ValueError(
                 f"the network computes {name!r}, which has no counterpart outside PyTorch yet; it cannot be exported. "
-                "Take another network, such as 'cfc'."
+                "Use another network, such as 'cfc'."
             )
         normal(self, args, kwargs, result)
         return result

@@ -22,7 +22,9 @@ def inner_classifier(estimator: Any, random_state: Any) -> Any:
 
     model = _copy(CfCClassifier() if estimator is None else estimator, is_classifier, "classifier", random_state)
     if getattr(model, "per_step", False):
-        raise TypeError("`estimator` must say one class per series; got one with `per_step`, which says one per sample")
+        raise TypeError(
+            "`estimator` must predict one class per series; got one with `per_step`, which predicts one per sample"
+        )
     return model
 
 

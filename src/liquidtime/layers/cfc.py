@@ -112,15 +112,15 @@ class CfC(Recurrent):
             for name, value in dense.items():
                 if backbone is not None and value != _BACKBONE[name]:
                     raise ValueError(
-                        f"`{name}` is of the dense backbone; it has no meaning with `backbone`; got {value!r}"
+                        f"`{name}` is for the dense backbone and has no effect with `backbone`; got {value!r}"
                     )
             options |= dense
         else:
             if backbone is not None or head is not None:
-                raise ValueError("`backbone` and `head` have no meaning with a wiring, whose neurons have neither")
+                raise ValueError("`backbone` and `head` have no effect with a wiring, whose neurons have neither")
             for name, value in dense.items():
                 if value != _BACKBONE[name]:
-                    raise ValueError(f"`{name}` has no meaning with a wiring, which has no backbone; got {value!r}")
+                    raise ValueError(f"`{name}` has no effect with a wiring, which has no backbone; got {value!r}")
         kind = VARIANTS[variant]
 
         def make_cell(width: int) -> Cell:

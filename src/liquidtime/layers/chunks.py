@@ -51,11 +51,11 @@ def run_in_chunks(
     """Run over long series without gradients, pieces of time as rows of one batch; see `Recurrent.run_in_chunks`."""
     if not isinstance(x, Tensor) or x.dim() != 3:
         got = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
-        raise ValueError(f"`x` must have shape (B, T, D) to be run in chunks; got {got}.")
+        raise ValueError(f"`x` must have shape (B, T, D) to run in chunks; got {got}.")
     if layer.bidirectional:
         raise ValueError("a run in chunks needs a layer that runs forward only; this one is bidirectional.")
     if any(isinstance(part, nn.Dropout) and part.training and part.p for part in layer.modules()):
-        raise ValueError("a run in chunks is for inference; call `eval()` first, for this layer has dropout.")
+        raise ValueError("a run in chunks is for inference; call `eval()` first, as this layer has dropout.")
     if chunks != "auto" and (isinstance(chunks, bool) or not isinstance(chunks, int) or chunks < 1):
         raise ValueError(f'`chunks` must be "auto" or a whole number, at least 1; got {chunks!r}.')
     if not tolerance >= 0:

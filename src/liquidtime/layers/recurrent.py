@@ -65,7 +65,7 @@ class Recurrent(Published, nn.Module):
         self.batch_first = bool(batch_first)
         self.dropout = nn.Dropout(check_rate("dropout", dropout))
         if dropout and num_layers == 1:
-            raise ValueError(f"`dropout` is between layers and there is only one; got {dropout}. Set num_layers.")
+            raise ValueError(f"`dropout` acts between layers, and there is only one; got {dropout}. Set num_layers.")
         self.cells = nn.ModuleList()
         width = self.input_size
         for _ in range(self.num_layers):
@@ -251,7 +251,7 @@ class Recurrent(Published, nn.Module):
         self, x: PackedSequence, h0: HiddenState | None, dt: Interval, lengths: object
     ) -> tuple[PackedSequence, HiddenState]:
         if lengths is not None:
-            raise ValueError("`lengths` are inside a PackedSequence already; leave them out.")
+            raise ValueError("a PackedSequence already has its lengths; leave out `lengths`.")
         if isinstance(dt, PackedSequence):
             if not torch.equal(dt.batch_sizes, x.batch_sizes):
                 raise ValueError("`dt` must be packed with the same lengths and order as `x`.")
@@ -297,7 +297,7 @@ class Recurrent(Published, nn.Module):
                     "(layers·directions, H)",
                     [len(self.cells), self.hidden_size],
                     part.shape,
-                    "One series has no B.",
+                    "For a single series, there is no axis B.",
                 )
         return _map(lambda part: part.unsqueeze(1), h)
 

@@ -79,9 +79,7 @@ def recurrent_layer(
         return Recurrent(make, input_size, num_layers=num_layers, bidirectional=bidirectional)
     entry = entry_of(network)
     if entry.reads_series:
-        raise ValueError(
-            f"`network` must take one step after another; {network!r} reads whole series. Take e.g. 'cfc'."
-        )
+        raise ValueError(f"`network` must run step by step; {network!r} reads whole series. Use 'cfc', for example.")
     if entry.masks == "required" and not masks:
         raise ValueError(
             f"`network` {network!r} needs inputs that say which values were observed, and these have none. "

@@ -31,8 +31,8 @@ def check_stored(name: str, tensor: Tensor) -> None:
     needed = (tensor.storage_offset() + last + 1) * tensor.element_size()
     if size < needed:
         raise ValueError(
-            f"`{name}` has no memory for its {tensor.numel()} numbers: its storage has {size} bytes of {needed}. "
-            "It was freed or resized; fill it again."
+            f"`{name}` has {tensor.numel()} numbers, but its storage has only {size} of {needed} bytes. "
+            "It was freed or resized; allocate it again."
         )
 
 

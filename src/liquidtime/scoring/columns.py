@@ -47,7 +47,7 @@ class Columns:
     def __post_init__(self) -> None:
         if (self.channel is None) != (self.value is None):
             given, other = ("--channel", "--value") if self.value is None else ("--value", "--channel")
-            raise ValueError(f"{given} needs {other}: the two columns of a table with one measurement per row")
+            raise ValueError(f"{given} needs {other} too: a table with one measurement per row has both columns")
         if self.channel is not None and self.values:
             raise ValueError("--values is for a table with one column per channel; leave out --channel and --value")
         if not isinstance(self.reading, Mapping) or not all(isinstance(text, str) for text in self.reading.values()):

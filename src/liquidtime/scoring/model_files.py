@@ -85,7 +85,9 @@ def columns_to_read(record: JobRecord | None, **named: str | None) -> Columns:
     """Return the columns of training with those named in their place; refuse a model that remembers too few."""
     columns = columns_of(record, **named)
     if columns is None:
-        raise ValueError("the model was not trained on the command line and remembers no columns; give --id and --time")
+        raise ValueError(
+            "the model was not trained on the command line, so its column names are unknown; give --id and --time"
+        )
     return columns
 
 

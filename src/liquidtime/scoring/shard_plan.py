@@ -94,7 +94,7 @@ def planned(shards: Any, request: Request, model: str) -> list[Shard]:
     found = [source for source in sources if is_stored(source)]
     if found:
         if len(sources) > 1:
-            raise ValueError(f"{found[0]} is a stored set, which is read alone; {len(sources)} things were named")
+            raise ValueError(f"{found[0]} is a stored set, which must be the only source; {len(sources)} were named")
         folder = Path(found[0]).absolute()
         total = len(open_set(folder))  # every checksum and sample is checked, once
         return [

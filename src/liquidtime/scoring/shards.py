@@ -170,10 +170,10 @@ def _check_place(out: Path, model: Path, plan: Sequence[Shard]) -> None:
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"`out` {out} is a file; for shards name a folder")
     if model.resolve() in (out.resolve(), *out.resolve().parents):
-        raise ValueError(f"`out` {out} must not lie in the model folder, whose files are sealed; choose another place")
+        raise ValueError(f"`out` {out} must not lie in the model folder, whose files are sealed; choose another folder")
     for shard in plan:
         if shard.out.exists() and shard.source.exists() and shard.out.samefile(shard.source):
-            raise ValueError(f"`out` {out} is the folder of the shards themselves; choose another place")
+            raise ValueError(f"`out` {out} is the folder with the shards; choose another folder")
 
 
 def _refuse_foreign(out: Path, plan: Sequence[Shard], left: Sequence[Shard], replace: bool) -> None:
@@ -186,8 +186,8 @@ def _refuse_foreign(out: Path, plan: Sequence[Shard], left: Sequence[Shard], rep
         if shard.out.exists() or shard.out.is_symlink():
             what = "holds predictions of another model, other options or an older shard"
             if seal_of(shard.out) is None:
-                what = "was not written by this"
-            raise FileExistsError(f"{shard.out} {what}; replace=True makes it anew, or choose another `out`")
+                what = "was not written by `liquidtime predict`"
+            raise FileExistsError(f"{shard.out} {what}; replace it with replace=True, or choose another `out`")
     own = {shard.out for shard in plan}
     for file in sorted(out.glob("*.parquet")):
         if file not in own and seal_of(file) is not None:

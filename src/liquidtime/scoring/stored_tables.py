@@ -73,7 +73,7 @@ def stored_set(data: Sequence[str | Path]) -> Any:
 
     found = [source for source in data if is_stored(source)]
     if found and len(data) > 1:
-        raise ValueError(f"{found[0]} is a stored set, which is read alone; {len(data)} things were named")
+        raise ValueError(f"{found[0]} is a stored set, which must be the only source; {len(data)} were named")
     return open_set(found[0]) if found else None
 
 

@@ -124,7 +124,7 @@ class _Http:
             return await loop.run_in_executor(self._long if long else self._quick, run)
         except StoreFailed as error:
             LOG.warning("%s", error)
-            raise Refused(503, "no_state", "the state cannot be reached now; send the request again later") from error
+            raise Refused(503, "no_state", "the store of live series is unavailable; try again later") from error
 
     def _check_token(self, request: Request) -> None:
         if not self._settings.token:
@@ -132,7 +132,7 @@ class _Http:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         digest = hashlib.sha256(token.strip().encode()).digest()
         if not hmac.compare_digest(digest, self._token) or scheme.lower() != "bearer":
-            raise Refused(401, "no_token", "a token is needed: the header `Authorization: Bearer …`")
+            raise Refused(401, "no_token", "a token is required, in the header `Authorization: Bearer …`")
 
     async def _body(self, request: Request) -> bytes:
         """Return the body, which is refused before it is read where its head says enough."""
@@ -224,11 +224,9 @@ def _text_of(name: str, encoded: str) -> str:
     try:
         text = unquote_to_bytes(encoded.encode("latin-1")).decode()
     except UnicodeDecodeError:
-        raise Refused(422, "bad_path", f"`{name}` must be UTF-8 behind its percent signs") from None
+        raise Refused(422, "bad_path", f"`{name}` must be UTF-8 after percent-decoding") from None
     if len(text) > LONGEST_ID or not _ID.fullmatch(text):
-        raise Refused(
-            422, "bad_path", f"`{name}` must have 1 to {LONGEST_ID} characters, none of which controls a terminal"
-        )
+        raise Refused(422, "bad_path", f"`{name}` must have 1 to {LONGEST_ID} characters, without control characters")
     return text
 
 

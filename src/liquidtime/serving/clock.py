@@ -57,7 +57,7 @@ class Clock(NamedTuple):
             raise Refused(
                 409,
                 "other_clock",
-                f"`time` must be of the kind of the series' times so far, {KINDS[self.kind]}; got {KINDS[kind]} "
+                f"`time` must be the same kind of time as before in this series, {KINDS[self.kind]}; got {KINDS[kind]} "
                 f"({told!r}). Convert it, or delete the series and start it again.",
                 "time",
             )

@@ -68,7 +68,7 @@ def read_question(model: Forecaster, question: Question | None, clock: Clock, no
         place = f"forecast.known.{name}"
         if name not in model.known:
             hint = nearest(name, model.known) or f"; there are {', '.join(model.known[:20]) or 'none'}"
-            raise Refused(422, "unknown_channel", f"{name!r} is no channel whose future the model takes{hint}", place)
+            raise Refused(422, "unknown_channel", f"{name!r} is not a channel whose future the model uses{hint}", place)
         row = values if isinstance(values, list) else [values] * len(times)
         if len(row) != len(times):
             text = f"{name!r} must have a number, or one for each of the {len(times)} times; got {len(row)}"

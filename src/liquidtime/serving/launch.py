@@ -124,7 +124,7 @@ def run(settings: Settings, listening: socket.socket, workers: int, ready: Calla
         supervisor = Multiprocess(config, sockets=[listening])
         supervisor.run()
         if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
-            raise RuntimeError("a worker process could not start; what it said is above")
+            raise RuntimeError("a worker process could not start; its messages are above")
 
 
 @contextlib.contextmanager

@@ -134,7 +134,8 @@ class _Series:
                 raise Refused(
                     409,
                     "other_value",
-                    f"{name!r} at this time is {known[channel]:g} already; got {sample.values[name]!r}. A value that "
+                    f"{name!r} already has the value {known[channel]:g} at this time; got {sample.values[name]!r}. A "
+                    "value that "
                     "was taken is not changed; delete the series to start it again.",
                     f"values.{name}",
                 )

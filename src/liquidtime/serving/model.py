@@ -267,7 +267,7 @@ class Forecaster:
                 feed["static"] = static[rows[own]]
             said[own] = self._session.run(None, feed)[0]
         if not np.isfinite(said).all():
-            raise Refused(422, "not_finite", "the forecasts are no finite numbers; check times and values", "forecast")
+            raise Refused(422, "not_finite", "the forecasts are not finite numbers; check times and values", "forecast")
         return said
 
 
@@ -291,9 +291,9 @@ def _session(content: bytes, path: Path, described: dict[str, Any]) -> Any:
         session = onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
         same = json.loads(session.get_modelmeta().custom_metadata_map["manifest"]) == described
     except Exception as error:  # onnxruntime has a class of its own for every fault of a file
-        raise ValueError(f"{path} is no model that onnxruntime can run: {error}") from error
+        raise ValueError(f"{path} is not a model that onnxruntime can run: {error}") from error
     if not same:
-        raise ValueError(f"{path} is of another model than model.json beside it; export the model again")
+        raise ValueError(f"{path} does not belong to the model.json beside it; export the model again")
     return session
 
 
@@ -333,7 +333,7 @@ class Columns:
                 what = "channel" if place == "values" else "static feature"
                 known = nearest(name, self.names) or f"; there are {', '.join(self.names[:20]) or 'none'}"
                 raise Refused(
-                    422, f"unknown_{what.replace(' ', '_')}", f"{name!r} is no {what} of the model{known}", place
+                    422, f"unknown_{what.replace(' ', '_')}", f"{name!r} is not a {what} of the model{known}", place
                 )
             if value is not None:
                 row[at] = self._number(at, value, f"{place}.{name}")
@@ -342,7 +342,7 @@ class Columns:
     def check_rows(self, rows: Floats, place: str) -> None:
         """Refuse rows (N, n) of numbers with infinite ones, or with positions that are no category's."""
         if np.isinf(rows).any():
-            raise Refused(422, "bad_value", "values must be finite numbers, or null for what was not observed", place)
+            raise Refused(422, "bad_value", "values must be finite numbers, or null if not observed", place)
         for at, categories in enumerate(self.categories):
             if categories is not None:
                 column = rows[:, at][~np.isnan(rows[:, at])]

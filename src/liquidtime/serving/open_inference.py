@@ -100,7 +100,7 @@ def infer(service: Service, request: InferenceRequest) -> InferenceAnswer:
     wanted = list(outputs) if request.outputs is None else [each.name for each in request.outputs]
     for k, name in enumerate(wanted):
         if name not in outputs:
-            raise Refused(422, "bad_tensor", f"{name[:60]!r} is none of {', '.join(outputs)}", f"outputs[{k}].name")
+            raise Refused(422, "bad_tensor", f"{name[:60]!r} is not one of {', '.join(outputs)}", f"outputs[{k}].name")
     id = UNSET if request.id is None else request.id
     return InferenceAnswer(model.name, VERSION, [outputs[name] for name in wanted], id)
 

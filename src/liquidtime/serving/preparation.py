@@ -55,7 +55,7 @@ def served_folder(model: Path, cache: Path, part: str = "all", memory: int | Non
     if is_exported(model):
         for option, other in (("--part", part != "all"), ("--memory", memory is not None)):
             if other:
-                raise ValueError(f"{option} is for a model folder; this one was exported already, with what it has")
+                raise ValueError(f"{option} is for a model folder; this model is already exported")
         return model
     seal = model / _SEAL
     if not seal.is_file() or not (model / "config.json").is_file():
@@ -98,4 +98,4 @@ def _export(model: Path, exported: Path, part: str, memory: int | None) -> None:
                 exported.rename(Path(own) / "damaged")
             (Path(own) / "model").rename(exported)
     if not _is_good(exported):
-        raise ValueError(f"{exported} cannot be used as the place of the exported model; remove it")
+        raise ValueError(f"{exported} is in the way of the exported model; remove it")

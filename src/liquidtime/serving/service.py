@@ -131,7 +131,9 @@ class Service:
                 raise Refused(429, "too_many_series", text) from None
             self.metrics.conflicts.inc()
             time.sleep(random.uniform(0.0, 0.001 * min(attempt + 1, 20)))
-        raise Refused(503, "contended", f"the series was changed by others {_TRIES} times meanwhile; send it again")
+        raise Refused(
+            503, "contended", f"other requests changed the series {_TRIES} times meanwhile; send the request again"
+        )
 
     def get(self, id: str, question: Question | None = None) -> SeriesAnswer:
         """Return where a series stands, with the path of its predictions, or of a forecaster its newest samples."""

@@ -82,6 +82,6 @@ def _torchdiffeq() -> Any:
     except ImportError as error:
         raise ImportError(
             '`solver` "dopri5" needs the package torchdiffeq, which is not installed; install it with '
-            '`pip install torchdiffeq`, or take "rk4" or "euler".'
+            '`pip install torchdiffeq`, or use "rk4" or "euler".'
         ) from error
     return torchdiffeq

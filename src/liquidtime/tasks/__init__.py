@@ -65,7 +65,7 @@ def infer_task(target: Any) -> tuple[Task, str]:
         reason = task.suggested_by(target)
         if reason:
             return task, reason
-    raise ValueError(f"`target` suggests no task; name one: `task` is one of {', '.join(TASKS)}")
+    raise ValueError(f"no task can be inferred from `target`; pass `task`, one of {', '.join(TASKS)}")
 
 
 def task_of(model: Any) -> Task:

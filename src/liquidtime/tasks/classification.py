@@ -94,7 +94,7 @@ class Classification(Task):
             assert evolution is not None
             one, code = data[row], int(target[row])
             steps = slice(evolution.offsets[place], evolution.offsets[place + 1])
-            outcome = f"truth {names[code]}, its probability at the end {probabilities[row, code]:.2f}"
+            outcome = f"truth {names[code]}, with probability at the end {probabilities[row, code]:.2f}"
             two = len(names) == 2
             views.append(
                 SeriesView(
@@ -173,6 +173,6 @@ def codes_of(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         strange = labels[codes < 0].tolist()
         raise ValueError(
             f"`target` must have classes that the model knows ({', '.join(list(places)[:10])}); {len(strange)} of "
-            f"{len(labels)} labels are others, the first is {strange[0]!r}"
+            f"{len(labels)} labels are not among them, the first is {strange[0]!r}"
         )
     return codes

@@ -71,7 +71,7 @@ class Regression(Task):
         values = model.predict(data)
         columns = _numbered("prediction", values)
         if model.residuals_ is None and intervals is not None:
-            raise ValueError("the model knows no intervals; train it with `intervals`, or as a stacked model")
+            raise ValueError("the model has no intervals; train it with `intervals`, or as a stacked model")
         if model.residuals_ is not None:
             ends = model.residuals_.around(values, COVERAGE if intervals is None else intervals)
             for name, end in zip(_ENDS, ends, strict=True):
@@ -82,7 +82,9 @@ class Regression(Task):
         self, model: Any, data: SeriesSet, *, intervals: float | None = None, **options: Any
     ) -> Columns:
         if intervals is not None:
-            raise ValueError("`intervals` are of predictions from whole series; leave them out after each sample")
+            raise ValueError(
+                "`intervals` are for predictions from whole series; leave them out for predictions after each sample"
+            )
         evolution = model.evolve(data)
         outputs = evolution.outputs if evolution.outputs.shape[1] > 1 else evolution.outputs[:, 0]
         return {**rows_of_samples(data, evolution), **_numbered("prediction", outputs)}

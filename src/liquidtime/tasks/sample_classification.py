@@ -33,7 +33,7 @@ class SampleClassification(Task):
     metrics: ClassVar = ("auc", "average_precision", "accuracy", "log_loss", "brier")
     takes_auxiliary: ClassVar = False
     per_sample: ClassVar = True
-    unit: ClassVar = "every sample a prediction"
+    unit: ClassVar = "a prediction for every sample"
     plots: ClassVar = ("roc", "precision_recall", "calibration")
     options: ClassVar = ("threshold",)
 
@@ -122,7 +122,7 @@ class SampleClassification(Task):
             two = len(names) == 2
             lines = np.stack([chances[steps, 1], truth[steps]], axis=1) if two else chances[steps]
             labels = (f"probability of {names[1]}", "truth") if two else tuple(names)
-            words = f"mean probability of what was true {1.0 - missed[row] / max(counts[row], 1):.2f}"
+            words = f"mean probability of the true class {1.0 - missed[row] / max(counts[row], 1):.2f}"
             views.append(
                 SeriesView(
                     kind, str(one.id), words, one.times, one.values, data.channels, one.times, lines,

@@ -158,7 +158,7 @@ class Task(ABC):
         """
         for option in options:
             if option not in self.options:
-                raise ValueError(f"`{option}` is no option of the task {self.name!r}")
+                raise ValueError(f"`{option}` is not an option of the task {self.name!r}")
         columns = (self.predict_each_sample if each_sample else self.predict)(model, data, **options)
         if "time" not in columns and len(columns[""]) == len(data):
             columns = {"": columns[""], "time": times_of_last_samples(data), **columns}

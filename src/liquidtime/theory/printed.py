@@ -97,8 +97,8 @@ def printed(
             steps *= 2
             if steps * (len(edges) - 1) > _MOST_STEPS:
                 raise ValueError(
-                    f"`signal` changes too fast: {_MOST_STEPS:,} steps do not reach the tolerance {tolerance:g}. Say "
-                    "in `breaks` where it jumps, or allow a larger `tolerance`."
+                    f"`signal` changes too fast: {_MOST_STEPS:,} steps do not reach the tolerance {tolerance:g}. List "
+                    "its jumps in `breaks`, or allow a larger `tolerance`."
                 )
             coarse, fine = fine, solve(steps)
             better = fine + (fine - coarse) / 3

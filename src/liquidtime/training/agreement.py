@@ -44,7 +44,8 @@ def agreed(ranks: Ranks, digest: str, files: Mapping[str, bytes]) -> dict[str, b
     differs = ranks.sum(torch.tensor([float(head["digest"] != digest)]))
     if float(differs) > 0:
         raise RanksDisagree(
-            f"{int(differs)} of {ranks.world} ranks have other settings or weights than rank 0. Start all of them with "
+            f"{int(differs)} of {ranks.world} ranks do not have the settings or weights of rank 0. Start all of them "
+            "with "
             "the same data, options, and version of liquidtime."
         )
     return received

@@ -111,7 +111,7 @@ def refuse_foreign(path: Path) -> None:
             )
         problem = problem_of(folder)
         if problem is not None:
-            raise FileExistsError(f"{folder} is not as it was saved and would be lost: {problem}. Move it away.")
+            raise FileExistsError(f"{folder} differs from what was saved and would be lost: {problem}. Move it away.")
 
 
 def read_folder(path: Path) -> dict[str, bytes]:
@@ -150,8 +150,8 @@ def read_newest(path: Path, largest: Mapping[str, int]) -> tuple[Path, dict[str,
     try:
         files = _read_exactly(previous, largest)
     except (OSError, DamagedFolder) as error:
-        raise DamagedFolder(f"no good copy is left: {problem}; {error}") from error
-    warnings.warn(f"{problem}. Taken instead: {previous}, the one saved before.", FallbackWarning, stacklevel=3)
+        raise DamagedFolder(f"no undamaged copy is left: {problem}; {error}") from error
+    warnings.warn(f"{problem}. Using {previous} instead, which was saved before it.", FallbackWarning, stacklevel=3)
     return previous, files
 
 
@@ -203,9 +203,9 @@ def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
             _rename_to_new(temporary, path)
         sync_folder(path.parent)
     except FileExistsError as error:
-        raise FileExistsError(f"{path} exists already and is left as it is") from error
+        raise FileExistsError(f"{path} already exists and is left unchanged") from error
     except OSError as error:
-        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is as before.") from error
+        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is unchanged.") from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -113,5 +113,5 @@ def _end_of(spans: Sequence[tuple[int, int]]) -> int | None:
 def _different_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     named = dict(pairs)
     if len(named) < len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name occurs twice in one object")
     return named

@@ -48,7 +48,7 @@ def device_of(name: str | torch.device) -> torch.device:
         few = f" with the number {index}: there are {count}" if count else ""
         raise ValueError(
             f"`device` {device.type!r} is not on this machine{few}; torch {torch.__version__} finds "
-            f"{', '.join(available())}. Take one of these, or 'auto'."
+            f"{', '.join(available())}. Use one of these, or 'auto'."
         )
     if index is None and current().world > 1:
         device = torch.device(device.type, int(os.environ.get("LOCAL_RANK", "0")) % count)

@@ -42,7 +42,7 @@ class RunLog:
         try:
             write(self._path)
         except (OSError, SaveFailed) as error:
-            warnings.warn(f"could not write {self._path}: {error.strerror}. Training goes on.", stacklevel=4)
+            warnings.warn(f"could not write {self._path}: {error.strerror}. Training continues.", stacklevel=4)
 
 
 def read_log(folder: str | Path) -> list[dict[str, Any]]:

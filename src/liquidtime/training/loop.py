@@ -196,7 +196,8 @@ class _Run:
         present = checkpoint.exists() or previous_of(checkpoint).exists()
         if present and not resume:
             raise FileExistsError(
-                f"`folder` {checkpoint.parent} already has a run. Pass resume=True to continue it, or choose another."
+                f"`folder` {checkpoint.parent} already has a run. Pass resume=True to resume it, or choose another "
+                "folder."
             )
         if present:
             self.files = read_checkpoint(checkpoint, self.model)
@@ -361,7 +362,7 @@ class _Run:
         try:
             save_checkpoint(checkpoint, self.state, self.settings, self.model, self.optimizer)
         except SaveFailed as error:
-            warnings.warn(f"{error.strerror} Training goes on.", stacklevel=4)
+            warnings.warn(f"{error.strerror} Training continues.", stacklevel=4)
             return False
         return True
 

@@ -92,7 +92,7 @@ def cross_entropy(
         return Loss(functional.cross_entropy(flat, moved(wanted, there), reduction="sum"), float(len(wanted)))
     weights = torch.as_tensor(class_weights, dtype=flat.dtype, device=wanted.device)
     if weights.shape != (C,):
-        raise wrong_shape("class_weights", "(C,)", [C], weights.shape, "One weight a class.")
+        raise wrong_shape("class_weights", "(C,)", [C], weights.shape, "One weight per class.")
     if not bool((weights >= 0).all()) or not bool(torch.isfinite(weights).all()):
         raise ValueError(f"`class_weights` must be finite and at least 0; got {weights.tolist()}")
     if row_weights is not None:
@@ -141,4 +141,4 @@ def _wide(output: Tensor) -> Tensor:
 
 def _same_shape(name: str, given: Tensor, shape: torch.Size) -> None:
     if given.shape != shape:
-        raise wrong_shape(name, "(...)", list(shape), given.shape, "One a prediction.")
+        raise wrong_shape(name, "(...)", list(shape), given.shape, "One per prediction.")

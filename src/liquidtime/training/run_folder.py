@@ -95,14 +95,13 @@ class RunFolder:
             return
         if not is_marked(self.path):
             raise FileExistsError(
-                f"{self.path} exists and was not made by a run of this version: it has no {MARKER}. It is left as it "
-                "is; move it away, or choose another `folder`"
+                f"{self.path} exists and was not written by a run of this version: it has no {MARKER}. It is left "
+                "unchanged; move it away, or choose another `folder`"
             )
         with self._locked():
             if not (resume or discard):
                 raise FileExistsError(
-                    f"{self.path} has a run that was stopped. Add resume=True to continue it, or restart=True to start "
-                    "over."
+                    f"{self.path} has an interrupted run. Add resume=True to resume it, or restart=True to start over."
                 )
 
     @contextmanager
@@ -132,7 +131,8 @@ class RunFolder:
             stored = self._fingerprint()
             if resume and stored is not None and stored != fingerprint:
                 raise ValueError(
-                    f"{self.path} has a stopped run with other data or settings. Repeat them to continue it, or add "
+                    f"{self.path} has an interrupted run with other data or settings. Use the same ones to resume it, "
+                    "or add "
                     "restart=True, without resume=True, to discard it and start over."
                 )
             write_file(self.path / FINGERPRINT, fingerprint.encode())

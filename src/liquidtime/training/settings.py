@@ -103,11 +103,9 @@ class TrainSettings:
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, ignored, needed in unread:
             if ignored and getattr(self, name) != defaults[name]:
-                raise ValueError(f"`{name}` = {getattr(self, name)!r} would not be read; it needs {needed}.")
+                raise ValueError(f"`{name}` = {getattr(self, name)!r} would have no effect; it needs {needed}.")
         if self.l2_penalty > 0 and not self.l2_parameters:
-            raise ValueError(
-                "`l2_penalty` needs `l2_parameters`: the patterns of the names it is for, e.g. '*.weight'."
-            )
+            raise ValueError("`l2_penalty` needs `l2_parameters`: patterns of parameter names, for example '*.weight'.")
 
     def higher_is_better(self) -> bool:
         """Return whether more of the monitored metric is better."""
@@ -118,7 +116,7 @@ class TrainSettings:
         if self.monitor not in METRICS:
             known = ", ".join(["loss", *METRICS])
             raise ValueError(
-                f"`monitor` = {self.monitor!r} is none of {known}, so whether more is better is not known. "
+                f"`monitor` = {self.monitor!r} is not one of {known}, so it is unknown whether higher is better. "
                 "Set `direction` to 'max' or 'min'."
             )
         return METRICS[self.monitor].higher_is_better

@@ -34,7 +34,7 @@ class TrainingInterrupted(SystemExit):
 
     def __str__(self) -> str:
         where = f"saved in {self.folder}" if self.saved else f"{self.folder} has an earlier save only"
-        return f"training stopped by {self.signal.name} after step {self.step}; {where}. Continue with resume=True."
+        return f"training stopped by {self.signal.name} after step {self.step}; {where}. Resume it with resume=True."
 
 
 @contextmanager

@@ -137,11 +137,11 @@ def search(
         study = open_study(open_storage(url), name, seed, prune, place.fingerprint)
         dead = bury_dead(study)
         if dead:
-            say(f"trial {', '.join(map(str, dead))} of an earlier process had not ended; made again")
+            say(f"trial {', '.join(map(str, dead))} of an earlier process had not finished; repeating")
         left = max(0, trials - done(study))
         say(
-            f"searching {len(material.space)} settings by {left} trials in {len(material.data):,} training series"
-            + (f"; {trials - left} are there already" if left < trials else "")
+            f"searching {len(material.space)} settings with {left} trials on {len(material.data):,} training series"
+            + (f"; {trials - left} are already done" if left < trials else "")
         )
         while left > 0 or (url is not None and at_work(study)):  # of other processes that share the study
             if left > 0:
@@ -152,7 +152,7 @@ def search(
         found = _tried(study)
         best = min((one for one in found if one.loss is not None), key=lambda one: one.loss or 0.0, default=None)
         if best is None:
-            raise RuntimeError(f"none of {len(found)} trials came to its end; try smaller learning rates")
+            raise RuntimeError(f"none of {len(found)} trials finished; try smaller learning rates")
         importance = _importance(study)
     say(f"best of {len(found)} trials: {_words(best.settings)} (held-out loss {best.loss:.4g})")
     estimator = clone(material.model).set_params(**best.settings, n_jobs=job.model.n_jobs, verbose=verbose)

@@ -95,12 +95,12 @@ def space_of(asked: Mapping[str, Any] | None, fixed: Mapping[str, Any], known: S
     chosen: dict[str, Any] = dict(USUAL) if asked is None else {name: _read(name, one) for name, one in asked.items()}
     for name in chosen:
         if name not in known or name in ("random_state", "verbose", "n_jobs", "device"):
-            raise ValueError(f"`space` has {name!r}, which is no setting to search{nearest(name, known)}")
+            raise ValueError(f"`space` has {name!r}, which is not a setting that can be searched{nearest(name, known)}")
         if asked is not None and name in fixed:
-            raise ValueError(f"`{name}` has the value {fixed[name]!r} and a place in `space`; leave out one of them")
+            raise ValueError(f"`{name}` has the value {fixed[name]!r} and is also in `space`; leave out one of them")
     left = {name: one for name, one in chosen.items() if name not in fixed}
     if not left:
-        raise ValueError("`space` must have at least one setting that has no value yet")
+        raise ValueError("`space` must have at least one setting without a fixed value")
     return left
 
 

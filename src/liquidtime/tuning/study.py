@@ -53,7 +53,7 @@ def open_storage(url: str | None) -> Any:
         return _opened(optuna, url)
     except (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.NoSuchModuleError) as error:
         raise ValueError(
-            f"`storage` {without_password(url)!r} is no database that SQLAlchemy knows: {error}"
+            f"`storage` {without_password(url)!r} is not a database that SQLAlchemy knows: {error}"
         ) from error
     except sqlalchemy.exc.SQLAlchemyError as error:
         first = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
@@ -123,7 +123,8 @@ def open_study(storage: Any, name: str, seed: int, prune: bool, fingerprint: str
     stored = study.user_attrs.get(FINGERPRINT)
     if stored is not None and stored != fingerprint:
         raise ValueError(
-            f"the study {name!r} was made with other data, settings or space. Repeat them to continue it, or choose "
+            f"the study {name!r} was made with other data, settings or space. Use the same ones to continue it, or "
+            "choose "
             "another `name`."
         )
     study.set_user_attr(FINGERPRINT, fingerprint)

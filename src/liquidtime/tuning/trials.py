@@ -75,7 +75,7 @@ class Material:
         rows, held = held_back(len(self.data), HELD_OUT, self.strata, self.seed, self.groups, self.order)
         if not len(held):
             raise ValueError(
-                f"a search needs series to judge trials by; {len(self.data)} in the training part are too few"
+                f"a search needs series to score trials on; {len(self.data)} in the training part are too few"
             )
         each = {name: one[rows] for name, one in self.each.items()}
         watch = _Watch(trial, int(model.epochs))
@@ -111,7 +111,7 @@ class _Watch(Tracker):
             self._trial.report(float(value), step)
         self._piece = max(self._piece, piece)
         if piece < PIECES and self._trial.should_prune():
-            raise StopTraining("the trial fell behind")
+            raise StopTraining("the trial did worse than others")
 
 
 @dataclass(frozen=True)

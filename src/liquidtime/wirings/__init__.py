@@ -74,5 +74,5 @@ def from_json(s: str) -> Wiring:
     try:
         d = json.loads(s)
     except json.JSONDecodeError as error:
-        raise ValueError(f"`s` must be JSON as `to_json` writes it; {error}") from None
+        raise ValueError(f"`s` must be JSON written by `to_json`: {error}") from None
     return from_dict(d)

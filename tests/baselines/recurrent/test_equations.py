@@ -175,7 +175,7 @@ def test_refusals():
         recurrent.ImputeGRUCell(4, H, masks=[])
     with pytest.raises(ValueError, match=r"`mean` must have shape \(K,\) = \(2,\)"):
         recurrent.GRUDCell(4, H, masks=[2, 3], mean=[0.0])
-    with pytest.raises(ValueError, match="give `masks` with it"):
+    with pytest.raises(ValueError, match="give `masks` too"):
         recurrent.GRUDCell(4, H, mean=[0.0])
     with pytest.raises(ValueError, match="`solver` must be one of"):
         recurrent.ODERNNCell(D, H, solver="hold")

@@ -299,9 +299,7 @@ class TestField:
         with pytest.raises(ValueError, match=r"`solver` must be one of 'euler', .*; got 'rk5'"):
             LatentODE(4, 3, solver="rk5")
         monkeypatch.setitem(__import__("sys").modules, "torchdiffeq", None)
-        with pytest.raises(
-            ImportError, match=r'needs the package torchdiffeq.*pip install torchdiffeq`, or take "rk4"'
-        ):
+        with pytest.raises(ImportError, match=r'needs the package torchdiffeq.*pip install torchdiffeq`, or use "rk4"'):
             Field(3, 5, "dopri5", 1)(torch.zeros(1, 3), torch.ones(1))
 
 

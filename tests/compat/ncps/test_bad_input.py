@@ -50,7 +50,7 @@ def test_an_empty_sequence_leaves_the_state():
     [
         (lambda: CfC(3, 8, mode="gated"), "`mode` must be one of 'default', 'pure', 'no_gate'"),
         (lambda: CfC(3, 8, activation="elu"), "`backbone_activation` must be one of"),
-        (lambda: CfC(3, AutoNCP(16, 4), backbone_units=8), "`backbone_units` has no meaning with a wiring"),
+        (lambda: CfC(3, AutoNCP(16, 4), backbone_units=8), "`backbone_units` has no effect with a wiring"),
         (lambda: CfC(3, FullyConnected(8, 4), proj_size=2), "4 motor neurons in a layer of 8"),
         (lambda: CfCCell(3, 8, backbone_layers=0, sparsity_mask=torch.ones(8, 11)), r"\(D \+ H, H\) = \(11, 8\)"),
         (lambda: LTC(3, 8, input_mapping="none"), "`input_mapping` must be one of 'affine', 'linear', 'None'"),

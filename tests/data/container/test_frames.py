@@ -32,7 +32,7 @@ def test_a_set_comes_back_from_its_table(data, kind):
     assert_same(SeriesSet.from_wide(table, **READ), data)
     numbers = SeriesSet.from_arrays([([0, 2], [[1.0, 2.0], [np.nan, 4.0]]), ([5], [[1.0, np.nan]])], time_unit="s")
     assert_same(SeriesSet.from_wide(getattr(numbers, f"to_{kind}")(), id="id", time="time", time_unit="s"), numbers)
-    with pytest.raises(ValueError, match="other names than those of channels and features; got 'x'"):
+    with pytest.raises(ValueError, match="differ from the names of channels and features; got 'x'"):
         getattr(data, f"to_{kind}")(id="x")
 
 

@@ -168,9 +168,9 @@ def test_other_channels_and_categories_are_named_in_warnings():
     with pytest.warns(UserWarning, match="training") as caught:
         encoded = encoder.transform(new)
     assert [str(warning.message) for warning in caught] == [
-        "1 channels of training are missing and count as not observed: a",
-        "1 channels were not there in training and are left out: z",
-        "1 values of 'k' are categories unknown in training, taken as none: w",
+        "1 channels of training are missing and treated as not observed: a",
+        "1 channels were not in training and are left out: z",
+        "1 values of 'k' are categories unknown in training, used as missing: w",
     ]
     names = encoder.layout_.inputs
     got = dict(zip(names, encoded.x.T.tolist(), strict=True))
@@ -188,9 +188,9 @@ def test_another_unit_none_of_the_channels_and_other_kinds_are_refused():
         encoder.transform(column("a", [1], time_unit="h"))
     with pytest.raises(ValueError, match=r"'min'; got None. Read it with the same `time_unit`"):
         encoder.transform(column("a", [1]))
-    with pytest.raises(ValueError, match=r"channels of training \(a\); it has none of them, but b"):
+    with pytest.raises(ValueError, match=r"channels of training \(a\); it has none of them, only b"):
         encoder.transform(column("b", [1], time_unit="min"))
-    with pytest.raises(ValueError, match="'a' as in training, where it was a number"):
+    with pytest.raises(ValueError, match="'a' with the same kind of values as in training, where it was a number"):
         encoder.transform(column("a", [0], time_unit="min", categories={"a": ("x",)}))
     hours = column("a", [1, 2, 1], time_unit="min")
     equal(encoder.transform(hours.in_unit("h").in_unit("min")), encoder.transform(hours))

@@ -123,9 +123,9 @@ def test_wrong_samples_are_refused_and_change_nothing():
     for one in (stream, other):
         one.update(3.0, {"a": 1.0})
     for t, values, text in (
-        (2.0, {"a": 1.0}, "`t` must not be before the sample before it, at 3.0; got 2.0"),
+        (2.0, {"a": 1.0}, "`t` must not be earlier than the previous sample, at 3.0; got 2.0"),
         (float("nan"), {"a": 1.0}, "`t` must be finite"),
-        (4.0, {"aa": 1.0}, "'aa' is none; did you mean `a`"),
+        (4.0, {"aa": 1.0}, "'aa' is neither; did you mean `a`"),
         (4.0, {"a": float("inf")}, "'a' is infinite"),
         (4.0, [1.0], r"`values` must have shape \(C,\) = \(4,\); got \(1,\)"),
         (np.datetime64("NaT"), {"a": 1.0}, "NaT"),

@@ -49,7 +49,7 @@ def test_pairs_are_sorted_and_merged_and_said_so():
     assert data[0].values[:, 0].tolist() == [5.0, 2.0]
     assert [note.count for note in data.notes] == [1, 1]
     assert "0 in series u at position 1" in str(data.notes[1])
-    with pytest.raises(ValueError, match=r"`strict` allows none"):
+    with pytest.raises(ValueError, match=r"`strict` forbids"):
         SeriesSet.from_arrays([([2, 1], [1.0, 5.0])], strict=True)
 
 
@@ -121,7 +121,7 @@ def test_frames_with_series_and_times_in_their_index():
     assert_same(SeriesSet.from_arrays(parts, ids=["a", "b"]), data)
     nested = pd.DataFrame({name: [part[name] for part in parts] for name in ("x", "y")}, index=["a", "b"])
     assert_same(SeriesSet.from_arrays(nested), data)
-    with pytest.raises(ValueError, match="only a pandas frame with series and times in its index"):
+    with pytest.raises(ValueError, match="only for a pandas frame with series and times in its index"):
         SeriesSet.from_wide(frame)
     with pytest.raises(TypeError, match=r"for a table use SeriesSet.from_wide or SeriesSet.from_long"):
         SeriesSet.from_arrays(frame)

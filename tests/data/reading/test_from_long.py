@@ -101,9 +101,9 @@ def test_repairs_are_counted_and_the_first_are_named():
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
-        (ROWS[:3], "`strict` allows none; repaired: 1 of 3 times earlier than the row before"),
-        ([ROWS[1], ROWS[3]], "`strict` allows none; repaired: 1 of 2 values repeat a channel"),
-        ([*ROWS[:2], ("p1", 2, "", 1.0)], "`strict` allows none; dropped: 1 of 3 rows with an empty channel name"),
+        (ROWS[:3], "`strict` forbids: repaired: 1 of 3 times earlier than the row before"),
+        ([ROWS[1], ROWS[3]], "`strict` forbids: repaired: 1 of 2 values repeat a channel"),
+        ([*ROWS[:2], ("p1", 2, "", 1.0)], "`strict` forbids: dropped: 1 of 3 rows with an empty channel name"),
     ],
 )
 def test_strict_refuses_what_would_be_repaired(rows, text):
@@ -129,7 +129,7 @@ def test_empty_channel_names_are_dropped(kind):
         ([("a", 0.0, "x", "1"), ("b", 0.0, "x", "low"), ("b", 1.0, "x", "!")], ValueError,
          r"`v` must be numbers; 2 of 3 values are not. The first: 'low' in series b at position 0, '!' in series b"),
         ([("a", 0.0, "x", 1e300)], ValueError, r"`v` must be finite in float32; 1 of 1 .*1e\+300 in series a at pos"),
-        ([(None, 0.0, "x", 1.0), ("a", 0.0, "x", 1.0)], ValueError, "`id` must be known in every row; 1 of 2 .* row 0"),
+        ([(None, 0.0, "x", 1.0), ("a", 0.0, "x", 1.0)], ValueError, "`id` must be present in every row; 1 of 2 .* 0"),
         ([("a", "noon", "x", 1.0)], TypeError, "`time` must be numbers or time stamps; 1 of 1 .* is 'noon'"),
         ([], ValueError, "`frame` must have rows; got an empty frame with columns 'who', 't', 'what', 'v'"),
     ],
@@ -197,12 +197,25 @@ def test_categories_of_a_channel_are_numbered_by_name_and_the_last_counts():
     assert numbers.categories == {"k": ("10", "2")}
 
 
+def test_units_and_words_among_numbers_are_told_apart():
+    values = ["36,4 C", "97%", "not done", "12", "not done", "-3.5 mmol/l", "n", "<5 mg"]
+    message = (
+        r"`v` must be numbers; 7 of 8 values are not\. The first: '36,4 C' in series a at position 0, .* "
+        r"4 look like numbers with a unit, such as '36,4 C': remove the unit\. "
+        r"3 are words, most often 'not done' \(2\), 'n' \(1\): list them in `missing`"
+    )
+    with pytest.raises(ValueError, match=message):
+        read([("a", float(place), "x", value) for place, value in enumerate(values)])
+
+
 def test_ids_choose_and_order_the_series_and_keep_those_without_rows():
     data = read(ROWS, ids=["p9", "p2"])
     assert data.ids.tolist() == ["p9", "p2"]
     assert data.lengths.tolist() == [0, 1]
     assert str(data.notes[0]) == "dropped: 3 of 5 rows of series that `ids` does not name (id p1)"
-    with pytest.raises(ValueError, match=r"none of 1 is there. The frame's ids begin p1, p2; those asked for x"):
+    with pytest.raises(
+        ValueError, match=r"none of 1 is there. The ids of the frame begin with p1, p2; the requested ids with x"
+    ):
         read(ROWS, ids=["x"])
 
 

@@ -39,7 +39,7 @@ def test_files_that_do_not_belong_together_are_refused(folder):
     FRAME.rename({"x": "y"}).write_csv(folder / "ward-c.csv")
     with pytest.raises(ValueError, match=r"columns of 'ward-a.csv'; 'ward-c.csv' lacks 'x' and has 'y' besides"):
         read_frame(folder)
-    with pytest.raises(FileNotFoundError, match="no file is like"):
+    with pytest.raises(FileNotFoundError, match="no file matches"):
         read_frame(folder / "*.tsv")
     (folder / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=r"has no file that ends in .csv"):
@@ -87,7 +87,7 @@ def test_databases_of_sqlite(tmp_path):
     whole = SeriesSet.from_wide(FRAME, **READ)
     for source in (f"sqlite:///{tmp_path / 'f.db'}", tmp_path / "f.db"):
         assert_same(SeriesSet.from_wide(source, **READ, query="SELECT * FROM m"), whole)
-    with pytest.raises(ValueError, match="is a database; say what to read with `query`"):
+    with pytest.raises(ValueError, match="is a database; give the rows to read with `query`"):
         read_frame(tmp_path / "f.db")
     with pytest.raises(ValueError, match=r"the query of .* failed: .*no such table: n"):
         read_frame(tmp_path / "f.db", query="SELECT * FROM n")

@@ -18,7 +18,7 @@ def test_labels_find_their_series_by_id(make, kind):
     assert y.tolist() == [1, 1, 0]
     assert y.dtype == np.int64
     assert [str(note) for note in data.notes] == ["dropped: 1 of 4 labels without a series (id 40)"]
-    with pytest.raises(ValueError, match=r"`strict` allows none; dropped: 1 of 4 labels without a series"):
+    with pytest.raises(ValueError, match=r"`strict` forbids: dropped: 1 of 4 labels without a series"):
         align_labels(DATA, table, id="who", target="died", strict=True)
 
 
@@ -46,7 +46,9 @@ def test_whole_labels_with_gaps_stay_whole():
 def test_labels_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"one row per series; 1 ids have several, the first is 10"):
         align_labels(DATA, pl.DataFrame({"who": [10, 10], "y": [0, 1]}), id="who", target="y")
-    with pytest.raises(ValueError, match=r"none of 1 does. The series' ids begin 30, 10, 20; those of the labels 7"):
+    with pytest.raises(
+        ValueError, match=r"none of 1 does. The ids of the series begin with 30, 10, 20; those of the labels with 7"
+    ):
         align_labels(DATA, pl.DataFrame({"who": [7], "y": [0]}), id="who", target="y")
     with pytest.raises(ValueError, match=r"`target` must name a column; .*'diied'; did you mean `died`"):
         align_labels(DATA, pl.DataFrame({"who": [7], "died": [0]}), id="who", target="diied")
@@ -86,7 +88,9 @@ def test_further_outcomes_find_their_series_by_id(make):
     table = make({"who": ["10", "20", "40"], "days": [3.0, -1.0, 9.0], "score": [7, 8, 9], "word": ["x", "y", "z"]})
     found = align_outcomes(DATA, table, id="who", columns=("score", "days"), missing=(-1,))
     np.testing.assert_array_equal(found, [[np.nan, np.nan], [7, 3], [8, np.nan]])
-    with pytest.raises(ValueError, match=r"`auxiliary` 'word' must be numbers; got String\. Make 0 and 1"):
+    with pytest.raises(
+        ValueError, match=r"`auxiliary` 'word' must be numbers; got String\. Turn categories into 0 and 1"
+    ):
         align_outcomes(DATA, table, id="who", columns=["word"])
     with pytest.raises(ValueError, match="`auxiliary` must name a column; there is none called 'day'; did you mean"):
         align_outcomes(DATA, table, id="who", columns=["day"])

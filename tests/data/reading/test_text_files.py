@@ -116,7 +116,7 @@ def test_words_for_nothing_are_missing_and_counted(tmp_path, word):
 
 def test_words_may_be_added_and_names_keep_theirs(tmp_path):
     (tmp_path / "d.csv").write_text("id,t,x,k\nNA,0,5,+\nNA,1,low,-\nNB,0,7,none\n")
-    with pytest.raises(ValueError, match=r"'low' in series NA at position 1.*name the words in `missing`"):
+    with pytest.raises(ValueError, match=r"'low' in series NA at position 1.*list them in `missing`"):
         SeriesSet.from_wide(tmp_path / "d.csv", id="id", time="t", categorical=["k"])
     data = SeriesSet.from_wide(tmp_path / "d.csv", id="id", time="t", categorical=["k"], missing=["low", -1])
     assert data.ids.tolist() == ["NA", "NB"]  # a country, and an element, are no missing values
@@ -137,7 +137,7 @@ def test_another_encoding_is_named_and_may_be_given(read):
     assert table.found["encoding"] == "cp1252"
     with pytest.raises(ValueError, match="`encoding` must be one that Python knows"):
         read(contents, encoding="cp1")
-    with pytest.raises(ValueError, match="is not of `encoding` 'ascii'"):
+    with pytest.raises(ValueError, match="cannot be read with `encoding` 'ascii'"):
         read(contents, encoding="ascii")
     with pytest.raises(ValueError, match="looks like utf-16-le"):
         read("id,t,x\nMüller,0,5\n".encode("utf-16-le"))
@@ -159,7 +159,7 @@ REFUSED = {
         "has a quote in its first line that is never closed",
     ),
     "NUL": (b"id,t,x\n1,0,5\n2,1,\x00\n", "has NUL bytes, the first in line 3"),
-    "bytes": (bytes(range(256)) * 4, "is no text file"),
+    "bytes": (bytes(range(256)) * 4, "is not a text file"),
     "a zip": (b"PK\x03\x04" + bytes(64), "is a zip archive or a spreadsheet"),
     "a parquet": (b"PAR1" + bytes(64), "is a Parquet file"),
     "half a gzip": (gzip.compress(b"id,t,x\na,0,5\n")[:20], "its gzip compression is damaged"),
@@ -218,7 +218,7 @@ def test_row_numbers_of_other_libraries_are_no_channels(tmp_path):
 
 
 def test_options_have_known_names(read):
-    with pytest.raises(TypeError, match="`seperator` is no option of reading; did you mean `separator`"):
+    with pytest.raises(TypeError, match="`seperator` is not an option for reading tables; did you mean `separator`"):
         read("a,b\n1,2\n", seperator=";")
     with pytest.raises(ValueError, match="`separator` must be one character"):
         read("a,b\n1,2\n", separator="::")

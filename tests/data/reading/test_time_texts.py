@@ -115,7 +115,7 @@ def whole(times, **options):
 
 
 def test_whole_numbers_that_look_like_dates_are_refused_until_said_what_they_are():
-    with pytest.raises(ValueError, match=r"20240131 could be 2024-01-31 \(`time_format` '%Y%m%d'\) or the number"):
+    with pytest.raises(ValueError, match=r"20240131 could be 2024-01-31 \(`time_format` '%Y%m%d'\) or plain numbers"):
         whole([20240131, 20240201])
     assert whole([20240131, 20240201], time_format="%Y%m%d", time_unit="D").times.tolist() == [0, 1]
     assert whole([20240131, 20240201], time_unit="s").times.tolist() == [20240131, 20240201]

@@ -64,11 +64,17 @@ BAD_FIRST = [
 ]
 BAD_LATER = [
     *[(sample, text) for sample, text in BAD_FIRST if "static" not in sample],
-    ({"t": 4.0, "values": {"drift": 1.0}}, "`t` must not be before the sample before it, at 5.0; got 4.0"),
+    ({"t": 4.0, "values": {"drift": 1.0}}, "`t` must not be earlier than the previous sample, at 5.0; got 4.0"),
     ({"t": 1e308, "values": {"drift": 1.0}}, "`t` must be within"),
     ({"t": 6.0, "values": {"drift": 1.0}, "static": {"age": 1.0}}, "was set by its first sample"),
-    ({"t": dt.datetime(2024, 1, 1), "values": {}}, "`t` must be of the kind of the series' times so far, numbers"),
-    ({"t": 1_700_000_000_000_000_000, "values": {}}, "`t` must be of the kind of the series' times so far, numbers"),
+    (
+        {"t": dt.datetime(2024, 1, 1), "values": {}},
+        "`t` must be the same kind of time as before in this series, numbers",
+    ),
+    (
+        {"t": 1_700_000_000_000_000_000, "values": {}},
+        "`t` must be the same kind of time as before in this series, numbers",
+    ),
 ]
 GOOD = [(0.0, {"drift": 1.0}), (5.0, {"noise": -1.0, "drift": 0.5}), (5.0, {"drift": 2.0}), (11.0, {})]
 
@@ -140,8 +146,8 @@ def test_a_series_keeps_the_kind_of_its_clock(model, first, second):
         got = [model.update("a", t, {"drift": 2.0}) for t in times[1:]]
         wanted = [model.update("b", t, {"drift": 2.0}) for t in (CLOCKS[first][1], CLOCKS[first][2])]
     else:
-        earlier = "|not be before the sample before it" if (first, second) == ("large", "whole") else ""
-        with pytest.raises(ValueError, match=f"`t` must (be of the kind of the series' times so far{earlier})"):
+        earlier = "|not be earlier than the previous sample" if (first, second) == ("large", "whole") else ""
+        with pytest.raises(ValueError, match=f"`t` must (be the same kind of time as before in this series{earlier})"):
             model.update("a", times[1], {"drift": 2.0})
         got = [model.update("a", times[2], {"drift": 2.0})]
         wanted = [model.update("b", times[2], {"drift": 2.0})]
@@ -212,9 +218,9 @@ def test_outputs_that_are_not_finite_are_refused(model):
     with torch.no_grad():
         value = bias.clone()
         bias.fill_(float("nan"))
-        with pytest.raises(ValueError, match="not finite; it was not taken"):
+        with pytest.raises(ValueError, match="not finite, so it was refused"):
             broken.update("a", *GOOD[3])
-        with pytest.raises(ValueError, match="not finite; it was not taken"):
+        with pytest.raises(ValueError, match="not finite, so it was refused"):
             broken.update("new", *GOOD[0])
         bias.copy_(value)
     assert set(broken._live) == {"good", "a"}

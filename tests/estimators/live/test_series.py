@@ -47,7 +47,7 @@ def test_series_do_not_disturb_each_other_and_reset_forgets():
         mixed.append(model.update("a", t, {"drift": float(t)}))
         model.update("b", t, {"noise": -1.0})
     np.testing.assert_array_equal(alone, mixed)
-    with pytest.raises(ValueError, match="`t` must not be before the sample before it"):
+    with pytest.raises(ValueError, match="`t` must not be earlier than the previous sample"):
         model.update("a", 1.0, {"drift": 0.0})
     with pytest.raises(ValueError, match="`static` of the live series 'a' was set by its first sample"):
         model.update("a", 9.0, {"drift": 0.0}, static={"age": 1.0})

@@ -50,7 +50,7 @@ def test_saved_series_go_on_as_if_nothing_had_happened(model, tmp_path):
     model.streams.load(tmp_path / "streams")
     assert list(model.streams) == ["ward 1", 7, "stamped"]
     np.testing.assert_array_equal(rest(), wanted)
-    with pytest.raises(ValueError, match="of the kind"):
+    with pytest.raises(ValueError, match="the same kind"):
         model.update("stamped", 5.0, {})
     with pytest.raises(ValueError, match="was set by its first sample"):
         model.update(7, 1e3, {}, static={"age": 3.0})

@@ -41,7 +41,7 @@ def test_samples_at_one_time_are_one(fitted):
     apart = model.update("one", 2.0, {"noise": 5.0})
     model.update("two", 1.0, {"drift": 1.0})
     np.testing.assert_allclose(apart, model.update("two", 2.0, {"drift": 3.0, "noise": 5.0}), rtol=1e-6)
-    with pytest.raises(ValueError, match="not be before"):
+    with pytest.raises(ValueError, match="not be earlier"):
         model.update("one", 1.5, {"drift": 1.0})
     assert len(model._live._times["one"]) == 2
 

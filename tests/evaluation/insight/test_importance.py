@@ -57,7 +57,7 @@ def test_without_the_truth_it_is_the_change_of_the_prediction(data):
     measured = lt.insight.importances(KnownClassifier().fit_to(last_of(0)), data)
     assert measured.base is None
     assert measured.rows[0].name == "drift"
-    assert "How far the prediction moves" in measured.caption()
+    assert "How much the prediction changes" in measured.caption()
 
 
 def test_fewer_series_fewer_presences_same_seed(data):

@@ -60,7 +60,7 @@ def test_every_part_is_there(page):
     for words in (
         "How good it is", "The data", "How it learned", "Best and worst series", "How the network keeps time",
         "Which channels matter", "Why this prediction, and when", "The circuit", "Similar series", "1 × dead",
-        "How to make it again", "0.860", "[0.810, 0.910]", "gradient boosting", "majority", "heart rate",
+        "How to reproduce it", "0.860", "[0.810, 0.910]", "gradient boosting", "majority", "heart rate",
         "560 training, 140 validation, 300 test", "Seed 3", "hidden_size", "liquidtime train vitals.csv",
         "truth dead, probability 0.97", "truth alive, probability 0.91",
     ):  # fmt: skip
@@ -229,7 +229,7 @@ def test_of_many_classes_those_not_drawn_are_said_and_boosting_is_there():
     text = Outline(render(report(classes=names, n=500))).text
     assert "Not drawn: class " in text
     assert text.count("gradient boosting 0.") >= 2  # in the captions of both curves
-    assert "said class 10" in text
+    assert "predicted class 10" in text
 
 
 def test_forecasts_have_errors_by_channel_and_gap_in_own_units():

@@ -40,13 +40,13 @@ def test_the_words(skills, words):
     found = verdict(compared(skills))
     assert words in found
     if words.endswith("by 0."):
-        assert "take it, or" in found
+        assert "use it instead, or" in found
 
 
 def test_a_handful_of_series_or_groups_decides_nothing():
     skills = {"CfC": 9.0, BOOSTING: 0.0}
     few = verdict(compared(skills, n=9))
-    assert few.startswith("The test part has only 9 independent series or groups, too few to tell CfC from gradient")
+    assert few.startswith("The test part has only 9 independent series or groups, too few to compare CfC with gradient")
     assert "± 0" not in few
     many = compared(skills, n=40)
     assert "is better here" in verdict(many)

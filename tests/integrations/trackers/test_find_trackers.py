@@ -18,7 +18,7 @@ def test_names_places_and_trackers_are_taken():
     ("track", "error", "words"),
     [
         ("tensorbord", ValueError, "--track must be one of tensorboard, mlflow, wandb; got 'tensorbord'; did you mean"),
-        (["mlflow="], ValueError, "ends before it says where to"),
+        (["mlflow="], ValueError, "has no destination"),
         (3, TypeError, "must be names or trackers; got int"),
     ],
 )

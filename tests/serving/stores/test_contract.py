@@ -142,7 +142,7 @@ def test_what_is_not_there_is_said(tmp_path):
         with pytest.raises(StoreFailed, match="cannot be used"):
             open_store(address, "m")
     (tmp_path / "text").write_text("nothing of a database, but long enough to look like one" * 40)
-    with pytest.raises(ValueError, match="no SQLite database"):
+    with pytest.raises(ValueError, match="not an SQLite database"):
         open_store(str(tmp_path / "text"), "m")
 
 
@@ -154,6 +154,6 @@ def test_the_database_of_something_else_is_left_alone(tmp_path):
         connection.execute("CREATE TABLE series (x)")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(ValueError, match="of something else"):
+    with pytest.raises(ValueError, match="of another program"):
         open_store(str(path), "m")
     assert path.read_bytes() == before

@@ -47,7 +47,7 @@ def test_a_file_that_is_overwritten_while_it_is_used_is_a_fault_of_the_store(tmp
     store.close()
     for file in tmp_path.glob("s.db-*"):
         file.unlink()
-    with pytest.raises(ValueError, match="no SQLite database"):
+    with pytest.raises(ValueError, match="not an SQLite database"):
         open_store(str(tmp_path / "s.db"), "model")
 
 

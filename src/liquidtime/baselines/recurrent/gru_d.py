@@ -44,7 +44,7 @@ class GRUDCell(Cell):
         self.mix = mix
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
         if masks is None and mean is not None:
-            raise ValueError("`mean` is of the values that have a mask; give `masks` with it")
+            raise ValueError("`mean` is for values that have a mask; give `masks` too")
         self.imputed = None if masks is None else InputDecay(D, masks, mean)
         K = 0 if self.imputed is None else self.imputed.size
         self.input_size, self.output_size = D, H

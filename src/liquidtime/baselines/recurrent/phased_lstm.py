@@ -43,7 +43,7 @@ class PhasedLSTMCell(LSTMCell):
         super().__init__(input_size, hidden_size, forget_bias=0.0)
         least, largest = (float(period) for period in periods)
         if not 0.0 < least <= largest < math.inf:
-            raise ValueError(f"`periods` must be two finite numbers over 0, the least first; got {periods!r}")
+            raise ValueError(f"`periods` must be two finite numbers over 0, the smaller one first; got {periods!r}")
         if not 0.0 < open_ratio <= 1.0:
             raise ValueError(f"`open_ratio` must be over 0 and at most 1; got {open_ratio!r}")
         if not 0.0 <= leak < 1.0:

@@ -97,7 +97,7 @@ class SequenceModel(nn.Module, ABC):
         elif isinstance(dt, Tensor) and dt.shape == x.shape[:2]:
             full = dt.to(x.dtype)
         else:
-            raise ValueError("`dt` must be a tensor (B, T) where it is not checked.")
+            raise ValueError("`dt` must be a tensor (B, T) if it is not checked.")
         return SeriesBatch.of(x, full, counts, self.mask)
 
     @abstractmethod

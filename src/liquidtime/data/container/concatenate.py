@@ -42,7 +42,7 @@ def concatenate(sets: Sequence[SeriesSet]) -> SeriesSet:
     if len(distinct) < len(ids):
         raise ValueError(
             f"`sets` must have distinct ids; {int((counts > 1).sum())} occur twice, the first is "
-            f"{distinct[counts > 1][0]}. Name the series apart with `ids`."
+            f"{distinct[counts > 1][0]}. Give the series distinct names with `ids`."
         )
     starts = np.cumsum([0] + [len(data.times) for data in sets])
     offsets = [data.offsets[:-1] + start for data, start in zip(sets, starts, strict=False)]
@@ -109,7 +109,7 @@ def _joined_categories(sets: Sequence[SeriesSet]) -> dict[str, tuple[str, ...]]:
         for data in sets:
             if name in (*data.channels, *data.static_names) and name not in data.categories:
                 raise ValueError(
-                    f"`sets` must agree on {name!r}: it is categorical in some of them, a number in others"
+                    f"`sets` must agree on {name!r}: it is categorical in some of them and numeric in others"
                 )
     return joined
 
@@ -117,6 +117,6 @@ def _joined_categories(sets: Sequence[SeriesSet]) -> dict[str, tuple[str, ...]]:
 def _joined_origins(sets: Sequence[SeriesSet]) -> npt.NDArray[Any] | None:
     kinds = {None if data.origins is None else data.origins.dtype.kind for data in sets if len(data)}
     if len(kinds) > 1:
-        raise ValueError("`sets` must all have time stamps, or all numbers, as times; got both")
+        raise ValueError("`sets` must all have time stamps as times, or all have numbers; got both")
     origins = [data.origins for data in sets if data.origins is not None]
     return np.concatenate(origins) if origins and kinds != {None} else None

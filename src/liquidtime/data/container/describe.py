@@ -158,10 +158,10 @@ def describe(data: SeriesSet) -> Description:
         static.append(_column(data, name, data.static[known, position], _fraction(known), _fraction(known)))
     odd = [
         _odd("channels never observed", [c.name for c in channels if c.observed == 0], C),
-        _odd("channels always the same", [c.name for c in channels if c.constant], C),
+        _odd("constant channels", [c.name for c in channels if c.constant], C),
         _odd("series without any observation", [f"series {name}" for name in data.ids[~seen]], S),
-        _odd("series of a single sample", [f"series {name}" for name in data.ids[lengths == 1]], S),
-        Note("kept", "series were drawn at random, of which the medians are", 0 if exact else len(rows), S),
+        _odd("series with a single sample", [f"series {name}" for name in data.ids[lengths == 1]], S),
+        Note("kept", "series drawn at random for the medians", 0 if exact else len(rows), S),
     ]
     return Description(
         series=S,

@@ -35,7 +35,7 @@ def to_polars(data: SeriesSet, id: str = "id", time: str = "time") -> polars.Dat
     names = [id, time, *data.channels, *data.static_names]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"`id` and `time` must be other names than those of channels and features; got {twice!r}")
+        raise ValueError(f"`id` and `time` must differ from the names of channels and features; got {twice!r}")
     columns: dict[str, Any] = {id: np.repeat(data.ids, data.lengths), time: sample_times(data)}
     for place, name in enumerate(data.channels):
         columns[name] = _column(data, name, data.values[:, place])

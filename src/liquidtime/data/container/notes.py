@@ -48,7 +48,7 @@ class Findings:
         if note.count == 0:
             return
         if self.strict and note.kind != "kept":
-            raise ValueError(f"the data needs a repair, and `strict` allows none; {note}")
+            raise ValueError(f"the data would have to be repaired, which `strict` forbids: {note}")
         self._notes.append(note)
 
     @property

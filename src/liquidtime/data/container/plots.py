@@ -38,7 +38,7 @@ def plot_series(data: SeriesSet, ids: Sequence[Any] | None = None, channels: Seq
     except ImportError:
         raise ImportError("plots need the package matplotlib: pip install 'liquidtime[report]'") from None
     if isinstance(ids, str) or isinstance(channels, str):
-        raise TypeError("`ids` and `channels` must be lists; put a single name into one")
+        raise TypeError("`ids` and `channels` must be lists; put a single name into a list")
     known = [str(name) for name in data.ids]
     rows = (
         [_place("ids", str(name), known) for name in ids] if ids is not None else list(range(min(len(data), _SERIES)))
@@ -76,5 +76,7 @@ def plot_series(data: SeriesSet, ids: Sequence[Any] | None = None, channels: Seq
 
 def _place(argument: str, name: str, known: list[str]) -> int:
     if name not in known:
-        raise ValueError(f"`{argument}` must be of the set; there is no {name!r}{nearest(name, known) or '.'}")
+        raise ValueError(
+            f"`{argument}` must name something in the set; there is no {name!r}{nearest(name, known) or '.'}"
+        )
     return known.index(name)

@@ -281,9 +281,14 @@ class SeriesSet:
         """Return the set with its times in another unit."""
         check_unit(unit)
         if self.time_unit is None:
-            raise ValueError("`unit` cannot be reached: the times have no unit. Read them again with `time_unit`.")
+            raise ValueError(
+                "the times cannot be converted to `unit`, as they have no unit. Read them again with `time_unit`."
+            )
         if self.origins is not None and self.origins.dtype.kind != "M":
-            raise ValueError("`unit` cannot be reached: the origins are large whole numbers. Read them as time stamps.")
+            raise ValueError(
+                "the times cannot be converted to `unit`, as their origins are large whole numbers. Read them as time "
+                "stamps."
+            )
         factor = conversion(self.time_unit, unit)
         times = self.times * factor if factor >= 1 else self.times / conversion(unit, self.time_unit)
         return self.replace_unchecked(times=times, time_unit=unit)
@@ -418,7 +423,7 @@ def _check(data: SeriesSet) -> None:
     if data.ids.shape != (S,):
         raise wrong_shape("ids", "(S,)", [S], data.ids.shape, "One id per series.")
     if len(np.unique(data.ids)) != S:
-        raise ValueError("`ids` must be distinct; two series have one id")
+        raise ValueError("`ids` must be distinct; two series have the same id")
     if data.static.shape != (S, len(data.static_names)):
         raise wrong_shape("static", "(S, F)", [S, len(data.static_names)], data.static.shape)
     names = [*data.channels, *data.static_names]
@@ -431,7 +436,7 @@ def _check(data: SeriesSet) -> None:
     for which in ("values", "static"):
         matrix = getattr(data, which)
         if any(np.isinf(matrix[low : low + 2**15]).any() for low in range(0, len(matrix), 2**15)):
-            raise ValueError(f"`{which}` must be finite, or NaN for what was not observed; some are infinite")
+            raise ValueError(f"`{which}` must be finite, or NaN if not observed; some are infinite")
     for name, labels in data.categories.items():
         column = data.values[:, data.channels.index(name)] if name in data.channels else None
         if column is None:

@@ -34,7 +34,7 @@ def aligned(
     _check_unit(data.time_unit, time_unit)
     if channels and not set(channels) & set(data.channels):
         raise ValueError(
-            f"`data` must have channels of training ({', '.join(channels[:5])}); it has none of them, but "
+            f"`data` must have channels of training ({', '.join(channels[:5])}); it has none of them, only "
             f"{', '.join(data.channels[:5])}"
         )
     warning_texts = [
@@ -44,7 +44,10 @@ def aligned(
     for name in (*data.channels, *data.static_names):
         if name in (*channels, *static_names) and (name in categories) != (name in data.categories):
             was = "categorical" if name in categories else "a number"
-            raise ValueError(f"`data` must have {name!r} as in training, where it was {was}; check `categorical`.")
+            raise ValueError(
+                f"`data` must have {name!r} with the same kind of values as in training, where it was {was}; check "
+                "`categorical`."
+            )
     known_categories = {name: categories.get(name, ()) for name in data.categories}
     result = data.arranged_as(channels, static_names, known_categories | dict(categories))
     for names, which in ((channels, "values"), (static_names, "static")):
@@ -54,7 +57,9 @@ def aligned(
                 continue
             count = sum(int((getattr(part, which)[:, position] == -1).sum()) for _, part in result.blocks())
             if count:
-                text = f"{count} values of {name!r} are categories unknown in training, taken as none: {_list(strange)}"
+                text = (
+                    f"{count} values of {name!r} are categories unknown in training, used as missing: {_list(strange)}"
+                )
                 warning_texts.append(text)
     for text in warning_texts:
         warnings.warn(text, UserWarning, stacklevel=3)
@@ -73,9 +78,9 @@ def _compared(kind: str, known: Sequence[str], names: Sequence[str]) -> Iterator
         [name for name in names if name not in known],
     )
     if absent:
-        yield f"{len(absent)} {kind} of training are missing and count as not observed: {_list(absent)}"
+        yield f"{len(absent)} {kind} of training are missing and treated as not observed: {_list(absent)}"
     if extra:
-        yield f"{len(extra)} {kind} were not there in training and are left out: {_list(extra)}"
+        yield f"{len(extra)} {kind} were not in training and are left out: {_list(extra)}"
 
 
 def _list(names: Sequence[str]) -> str:

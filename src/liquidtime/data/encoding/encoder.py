@@ -170,7 +170,7 @@ class SeriesEncoder:
         notes = (
             Note("kept", "channels never observed in training", len(never), of, first_words(never)),
             Note("kept", "channels constant in training", len(constant), of, first_words(constant)),
-            Note("kept", "channels heavy-tailed, their logarithm taken", len(logged), of, first_words(logged)),
+            Note("kept", "heavy-tailed channels, used as logarithms", len(logged), of, first_words(logged)),
         )
         self.notes_ = tuple(note for note in notes if note.count)
         self._settle()
@@ -300,7 +300,7 @@ class SeriesEncoder:
             else:
                 scaled = np.where(np.isnan(column), 0.0, self.static_scaling_.column(f, column))
                 if np.isinf(scaled).any():
-                    raise ValueError(f"`static` must have values that float32 can hold once scaled; {name!r} has not")
+                    raise ValueError(f"`static` must have values that float32 can hold once scaled; {name!r} does not")
                 encoded[:, at.start] = scaled
             if self.static_flags_[f]:
                 encoded[:, at.stop - 1] = np.isnan(column)
@@ -360,7 +360,7 @@ class SeriesEncoder:
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "_layout"):
-            raise ValueError("this encoder is not fitted; call fit(data) with the training part first")
+            raise ValueError("this encoder is not fitted; first call fit(data) with the training part")
 
 
 def _stored_scaling(arrays: dict[str, Any], kind: str, C: int) -> Scaling:
@@ -369,7 +369,7 @@ def _stored_scaling(arrays: dict[str, Any], kind: str, C: int) -> Scaling:
     for name in _ARRAYS:
         array = np.asarray(arrays.pop(f"{kind}_{name}", None), dtype=np.float64)
         if array.shape != (C,):
-            raise wrong_shape(f"{kind}_{name}", "(C,)", [C], array.shape, "The stored encoder is not whole.")
+            raise wrong_shape(f"{kind}_{name}", "(C,)", [C], array.shape, "The stored encoder is incomplete.")
         if np.isnan(array).any() or (name == "scale" and not (array > 0).all()):
             raise ValueError(f"`{kind}_{name}` must be numbers{' over 0' if name == 'scale' else ''}; some are not")
         scaling[name] = array

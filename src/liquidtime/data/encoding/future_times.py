@@ -29,7 +29,7 @@ def gaps_to(data: SeriesSet, encoder: SeriesEncoder, times: Any, horizons: Any) 
 
     """
     if times is not None and horizons is not None:
-        raise ValueError("`times` and `horizons` are two ways to say the same; give one")
+        raise ValueError("`times` and `horizons` mean the same in two ways; give only one of them")
     S = len(data)
     steps = encoder.steps(data)
     last, last_step = last_times(data), last_times(steps)
@@ -77,7 +77,7 @@ def _times_asked_for(data: SeriesSet, times: Any) -> tuple[Values, list[int] | N
         return query_times, None
     rows = [_as_array(row) for row in times]
     if len(rows) != S:
-        raise ValueError(f"`times` must have one array a series, {S}; got {len(rows)}")
+        raise ValueError(f"`times` must have one array per series, {S}; got {len(rows)}")
     sizes = [len(row) for row in rows]
     query_times = np.full((S, max(sizes)), np.nan)
     for i, row in enumerate(rows):

@@ -56,8 +56,9 @@ class Clock(NamedTuple):
         kind, value, ticks_per_unit = _told(t, unit, self.origin is not None and self.kind == _LARGE)
         if self.kind is not None and kind != self.kind:
             raise ValueError(
-                f"`t` must be of the kind of the series' times so far, {self.kind}; got {kind} ({t!r}). Convert it, or "
-                "call reset and start the series again."
+                f"`t` must be the same kind of time as before in this series, {self.kind}; got {kind} ({t!r}). "
+                "Convert it, or "
+                "call reset to start the series again."
             )
         if isinstance(value, float):
             return Clock(kind), value
@@ -167,7 +168,7 @@ def _by_name(encoder: SeriesEncoder, values: Mapping[str, Any], names: tuple[str
     for name, value in values.items():
         if name not in names:
             hint = nearest(str(name), names) or "."
-            raise ValueError(f"`{argument}` must be of channels or features of training; {name!r} is none{hint}")
+            raise ValueError(f"`{argument}` must name channels or features of training; {name!r} is neither{hint}")
         if _is_missing(value):
             continue
         labels = encoder.categories_.get(name)
@@ -204,5 +205,5 @@ def _finite(row: npt.NDArray[np.float64], names: tuple[str, ...], argument: str)
     if large.any():
         name = names[int(np.argmax(large))]
         text = "infinite" if np.isinf(row[large]).any() else "too large for float32"
-        raise ValueError(f"`{argument}` must be finite, or NaN for what is not observed; {name!r} is {text}")
+        raise ValueError(f"`{argument}` must be finite, or NaN if not observed; {name!r} is {text}")
     return row.astype(np.float32)

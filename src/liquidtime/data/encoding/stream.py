@@ -91,5 +91,5 @@ def read_sample(
     row = read_values(encoder, values)
     clock, time = clock.read(t, encoder.time_unit_)
     if time < state.time[0]:
-        raise ValueError(f"`t` must not be before the sample before it, at {state.time[0]}; got {time}")
+        raise ValueError(f"`t` must not be earlier than the previous sample, at {state.time[0]}; got {time}")
     return clock, np.array([time]), row[None]

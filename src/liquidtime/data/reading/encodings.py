@@ -52,7 +52,7 @@ def as_utf8(raw: bytes, name: str, encoding: str | None) -> tuple[bytes, str]:
     """
     for mark, kind in _OTHER_FILES:
         if raw.startswith(mark):
-            raise ValueError(f"{name!r} is {kind}, not a text file; give it the ending of what it is")
+            raise ValueError(f"{name!r} is {kind}, not a text file; rename it with the ending of its format")
     marked = next(((mark, kind) for mark, kind in _MARKS if raw.startswith(mark)), None)
     if encoding is not None:
         text = _decoded(raw, name, encoding)
@@ -64,7 +64,7 @@ def as_utf8(raw: bytes, name: str, encoding: str | None) -> tuple[bytes, str]:
         even, odd = body[:4096:2].count(0), body[1:4096:2].count(0)
         for kind, most, least in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
             if least == 0 and most > len(body[:4096]) // 4:
-                raise ValueError(f"{name!r} is not UTF-8; it looks like {kind}. Say so with `encoding` {kind!r}.")
+                raise ValueError(f"{name!r} is not UTF-8; it looks like {kind}. Pass `encoding` {kind!r}.")
     _without_nul(body, name)
     try:
         body.decode("utf-8")
@@ -81,14 +81,14 @@ def _decoded(raw: bytes, name: str, encoding: str) -> str:
             f"`encoding` must be one that Python knows, such as 'cp1252' or 'utf-16'; got {encoding!r}"
         ) from None
     except UnicodeError as error:
-        raise ValueError(f"{name!r} is not of `encoding` {encoding!r}: {error}") from None
+        raise ValueError(f"{name!r} cannot be read with `encoding` {encoding!r}: {error}") from None
 
 
 def _without_nul(body: bytes, name: str) -> bytes:
     place = body.find(b"\x00")
     if place >= 0:
         line = body.count(b"\n", 0, place) + 1
-        raise ValueError(f"{name!r} is no text file, or a damaged one: it has NUL bytes, the first in line {line}")
+        raise ValueError(f"{name!r} is not a text file, or it is damaged: it has NUL bytes, the first in line {line}")
     return body
 
 
@@ -105,4 +105,4 @@ def _named(body: bytes, name: str, error: UnicodeDecodeError) -> str:
     except UnicodeDecodeError:
         return f"{place}. Say what it is with `encoding`, such as 'latin-1' or 'shift_jis'."
     likely = f"It looks like cp1252 (Western European), in which that reads {reading!r}"
-    return f"{place}. {likely}; say so with `encoding` 'cp1252'."
+    return f"{place}. {likely}; pass `encoding` 'cp1252'."

@@ -98,7 +98,7 @@ def files_of(source: str | os.PathLike[str]) -> list[Path]:
     if not path.exists() and glob.has_magic(str(path)):
         files = [Path(name) for name in sorted(glob.glob(str(path), recursive=True)) if Path(name).is_file()]
         if not files:
-            raise FileNotFoundError(f"no file is like {str(path)!r}")
+            raise FileNotFoundError(f"no file matches {str(path)!r}")
         return files
     if not path.is_file():
         siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -123,7 +123,7 @@ def read_file(file: Path, reading: Reading) -> Table:
         return Table(text.frame, text.found, text.notes)
     for name in ("separator", "encoding"):
         if getattr(reading, name) is not None:
-            raise ValueError(f"`{name}` is for text files; {file.name!r} is none. Leave it out.")
+            raise ValueError(f"`{name}` is for text files, and {file.name!r} is not one. Leave it out.")
     try:
         if ending in _SHEETS:
             return Table(_read_sheet(file, reading.sheet))

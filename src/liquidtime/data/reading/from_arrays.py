@@ -56,7 +56,7 @@ def from_arrays(
     container = None if pairs else as_container(values, axes)
     if pairs or container is not None:
         if times is not None or lengths is not None:
-            raise ValueError("`times` and `lengths` must be None where `values` is a list of (times, values) or arrays")
+            raise ValueError("`times` and `lengths` must be None if `values` is a list of (times, values) or arrays")
         flat_times, matrix, counts = _from_pairs(values if container is None else container.pairs)
     else:
         told = times is not None or lengths is not None or channels is not None

@@ -80,7 +80,8 @@ def from_wide(
         levels = index_levels(frame)
         if levels is None:
             raise ValueError(
-                "`id` and `time` must name columns; only a pandas frame with series and times in its index needs none"
+                "`id` and `time` must name columns; only for a pandas frame with series and times in its index can "
+                "they be left out"
             )
         frame, id, time = levels[0], id or levels[1], time or levels[2]
     if out is not None:

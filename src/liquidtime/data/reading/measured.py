@@ -15,6 +15,9 @@ from liquidtime.data.reading.missing_words import among_names, is_missing, missi
 from liquidtime.data.reading.number_texts import read_numbers, stripped
 from liquidtime.data.reading.options import Reading
 
+_WITH_UNIT = r"^[<>≤≥~]?\s*[-+−]?[\d.,]*\d\s*[^\d\s.,;:/-][^\d]{0,11}$"
+"""A number and a unit after it, such as 37,2 C or 97%."""
+
 
 class Measured:
     """Reads value columns of one frame; knows which series each row belongs to, to name offenders.
@@ -60,8 +63,7 @@ class Measured:
             offenders = first_places(bad, self.codes, self.ids, lambda row: shown(words[row]))
             raise ValueError(
                 f"`{column.name}` must be numbers; {int(bad.sum())} of {len(bad)} values are not. The first: "
-                f"{', '.join(offenders)}. Correct them, name the column in `categorical` if they are names, or name "
-                "the words in `missing` if they mean that nothing was observed."
+                f"{', '.join(offenders)}. {_advice(words.filter(result.bad))}"
             )
         for note in result.notes:
             self.findings.add(note)
@@ -79,7 +81,7 @@ class Measured:
             offenders = first_places(bad, self.codes, self.ids, lambda row: str(values[row]))
             raise ValueError(
                 f"`{name}` must be finite in float32; {int(bad.sum())} of {len(bad)} values are not. The first: "
-                f"{', '.join(offenders)}. Empty them if they mean that nothing was observed."
+                f"{', '.join(offenders)}. Leave those cells empty if nothing was observed."
             )
         for number in self.missing:
             narrow[narrow == np.float32(number)] = np.nan
@@ -96,6 +98,24 @@ class Measured:
         labels = sorted({word for word in words if word is not None} - unknown)
         codes: dict[str | None, float] = {label: float(code) for code, label in enumerate(labels)}
         return np.array([codes.get(word, np.nan) for word in words], dtype=np.float32), tuple(labels)
+
+
+def _advice(words: polars.Series) -> str:
+    """Return what to do about texts that are not numbers: those with a unit, and words."""
+    has_unit = words.str.contains(_WITH_UNIT)
+    advice = []
+    if has_unit.any():
+        count, first = int(has_unit.sum()), shown(words.filter(has_unit)[0])
+        advice.append(f"{count:,} look like numbers with a unit, such as {first}: remove the unit.")
+    names = words.filter(~has_unit)
+    if len(names):
+        counts = names.value_counts(sort=True, name="count")
+        frequent = ", ".join(f"{shown(word)} ({times:,})" for word, times in counts.head(3).iter_rows())
+        advice.append(
+            f"{len(names):,} are words, most often {frequent}: list them in `missing` if they mean that nothing was "
+            "observed, name the column in `categorical` if they are categories, or correct them."
+        )
+    return " ".join(advice)
 
 
 def first_known(values: npt.NDArray[Any], codes: npt.NDArray[Any], S: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

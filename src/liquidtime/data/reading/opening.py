@@ -101,7 +101,7 @@ def _with_index(argument: str, frame: Any) -> Any:
         )
     if not columns.is_unique:
         twice = columns[columns.duplicated()][0]
-        raise ValueError(f"`{argument}` has several columns called {twice!r}; every name must be there once")
+        raise ValueError(f"`{argument}` has several columns called {twice!r}; names must be distinct")
     frame = frame.rename(columns=str) if any(not isinstance(name, str) for name in columns) else frame
     levels = [name for name in index.names if name is not None and str(name) not in frame.columns]
     frame = frame.reset_index(level=levels) if levels else frame

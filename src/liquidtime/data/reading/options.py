@@ -55,7 +55,7 @@ class Reading:
         known = [field.name for field in fields(Reading)]
         for name in options:
             if name not in known:
-                raise TypeError(f"`{name}` is no option of reading{nearest(name, known) or '.'}")
+                raise TypeError(f"`{name}` is not an option for reading tables{nearest(name, known) or '.'}")
         return Reading(**options)
 
     def expected(self, name: str) -> str | None:

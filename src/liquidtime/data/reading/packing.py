@@ -289,13 +289,11 @@ def stored_already(frame: Any, given: Mapping[str, Any]) -> SeriesSet | None:
         return None
     for name, value in given.items():
         if value is not None and not (isinstance(value, tuple | list) and len(value) == 0) and name != "usual":
-            raise ValueError(f"`{name}` is for tables; a stored set was read before. Leave it out, or pack it anew.")
+            raise ValueError(f"`{name}` is for tables, not for a stored set. Leave it out, or pack the set again.")
     return frame if isinstance(frame, SeriesSet) else open_set(frame)
 
 
 def refuse_ids(ids: Any) -> None:
     """Refuse a choice of series where all are written."""
     if ids is not None:
-        raise ValueError(
-            "`ids` is for sets in memory; with `out` all series are written. Choose some of them afterwards."
-        )
+        raise ValueError("`ids` is for sets in memory; with `out`, all series are written. Select series afterwards.")

@@ -40,7 +40,7 @@ def find_series(
     empty = column.is_null().to_numpy() | (column.is_nan().to_numpy() if column.dtype.is_float() else False)
     if empty.any():
         raise ValueError(
-            f"`id` must be known in every row; {int(empty.sum())} of {len(empty)} rows have none, the first is row "
+            f"`id` must be present in every row; {int(empty.sum())} of {len(empty)} rows have none, the first is row "
             f"{int(np.argmax(empty))}. Drop those rows or fill in their ids."
         )
     codes, labels = factorise(column)
@@ -54,8 +54,8 @@ def find_series(
     series = positions(labels, ids).astype(np.int32)
     if (series < 0).all():
         raise ValueError(
-            f"`ids` must name series of the frame; none of {len(ids)} is there. The frame's ids begin "
-            f"{', '.join(map(str, labels[:3]))}; those asked for {', '.join(map(str, ids[:3]))}."
+            f"`ids` must name series of the frame; none of {len(ids)} is there. The ids of the frame begin with "
+            f"{', '.join(map(str, labels[:3]))}; the requested ids with {', '.join(map(str, ids[:3]))}."
         )
     codes = series[codes]
     known = codes >= 0

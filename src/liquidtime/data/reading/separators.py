@@ -46,7 +46,7 @@ def find_separator(body: bytes, name: str, usual: str) -> str:
         return usual
     if len(best) > 1:
         shown = " and ".join(f"{NAMES.get(mark, mark)} ({scores[mark][1]} fields)" for mark in sorted(best))
-        raise ValueError(f"{name!r} could be separated by {shown}; say which with `separator`")
+        raise ValueError(f"{name!r} could be separated by {shown}; choose one with `separator`")
     if best:
         return best.pop()
     spaces = [len(line.split()) for line in text.splitlines()[:_LINES] if line.strip()]
@@ -109,7 +109,7 @@ def refuse_repeated(names: Iterable[str], name: str) -> None:
     """Refuse a table in which two columns have one name: which of them is meant cannot be known."""
     repeated = [field for field, count in Counter(names).items() if field and count > 1]
     if repeated:
-        raise ValueError(f"{name!r} has several columns called {repeated[0]!r}; every name must be there once")
+        raise ValueError(f"{name!r} has several columns called {repeated[0]!r}; names must be distinct")
 
 
 def _split(lines: Any, separator: str) -> Any:

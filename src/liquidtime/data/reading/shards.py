@@ -120,7 +120,7 @@ def _of_file(file: Path, reading: Reading, whole: bool, several: bool, name: str
         return
     for option in ("separator", "encoding"):
         if getattr(reading, option) is not None:
-            raise ValueError(f"`{option}` is for text files; {file.name!r} is none. Leave it out.")
+            raise ValueError(f"`{option}` is for text files, and {file.name!r} is not one. Leave it out.")
     try:
         lazy = scan(file, glob=False) if scan is polars.scan_parquet else scan(file)
         schema = lazy.collect_schema()

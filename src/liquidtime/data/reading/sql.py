@@ -41,7 +41,7 @@ def read_query(source: str, query: str | None) -> polars.DataFrame:
     shown = without_password(source)
     if query is None:
         raise ValueError(
-            f"{shown!r} is a database; say what to read with `query`, such as 'SELECT * FROM measurements'"
+            f"{shown!r} is a database; give the rows to read with `query`, such as 'SELECT * FROM measurements'"
         )
     kind, file = _file_of(source)
     if file is not None and not file.is_file():

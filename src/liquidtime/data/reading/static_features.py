@@ -94,8 +94,9 @@ class StaticFeatures:
         others = labels[series < 0]
         if not known.any():
             raise ValueError(
-                f"`static_table` must share ids with the series; none of {len(labels)} does. The series' ids begin "
-                f"{', '.join(map(str, ids[:3]))}; those of the table {', '.join(map(str, labels[:3]))}."
+                f"`static_table` must share ids with the series; none of {len(labels)} does. The ids of the series "
+                "begin with "
+                f"{', '.join(map(str, ids[:3]))}; those of the table with {', '.join(map(str, labels[:3]))}."
             )
         what = "rows of the static table without a series"
         first = first_words(f"id {name}" for name in others)

@@ -72,8 +72,8 @@ def align_labels(
     rows = positions(data.ids, names)  # (S,) the label of each series
     if not (rows >= 0).any():
         raise ValueError(
-            f"`labels` must share ids with the series; none of {len(names)} does. The series' ids begin "
-            f"{', '.join(map(str, data.ids[:3]))}; those of the labels {', '.join(map(str, names[:3]))}."
+            f"`labels` must share ids with the series; none of {len(names)} does. The ids of the series begin with "
+            f"{', '.join(map(str, data.ids[:3]))}; those of the labels with {', '.join(map(str, names[:3]))}."
         )
     without = first_words(f"series {name}" for name in data.ids[rows < 0])
     findings.add(Note("dropped", "series without a label", int((rows < 0).sum()), len(data), without))
@@ -123,7 +123,9 @@ def align_outcomes(
     for k, name in enumerate(columns):
         column = frame[check_column(frame, argument, name)]
         if not is_number(column):
-            raise ValueError(f"`{argument}` {name!r} must be numbers; got {column.dtype}. Make 0 and 1 of a category.")
+            raise ValueError(
+                f"`{argument}` {name!r} must be numbers; got {column.dtype}. Turn categories into 0 and 1."
+            )
         values = np.empty(len(names))
         values[codes] = numbers(column)
         unknown = [number for number in as_missing(missing) if isinstance(number, float)]
@@ -178,7 +180,7 @@ def check_values(y: Any, S: int) -> npt.NDArray[np.float64]:
     """Return (S,) or (S, K) numbers, or refuse them as `check_target` does."""
     target = _known(y, S, 2)
     if target.dtype.kind not in "fiub":
-        raise TypeError(f"`y` must be numbers to regress on; got {target.dtype}")
+        raise TypeError(f"`y` must be numbers for regression; got {target.dtype}")
     return target.astype(np.float64)
 
 
@@ -200,7 +202,7 @@ def _known(y: Any, S: int, axes: int) -> npt.NDArray[Any]:
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"`y` must be known for every series; {int(bad.sum())} of {S} are NaN, infinite or None. The first is "
+            f"`y` must have a value for every series; {int(bad.sum())} of {S} are NaN, infinite or None. The first is "
             f"{target[row]} at position {row}. Leave those series out."
         )
     return target

@@ -109,7 +109,7 @@ def _name_nameless(frame: polars.DataFrame, name: str) -> polars.DataFrame:
     frame = frame.drop([column for column in nameless if frame[column].null_count() == len(frame)])
     rest = [column for column in nameless if column in frame.columns]
     if len(rest) > 1:
-        raise ValueError(f"{name!r} has {len(rest)} columns without a name; name them in the first line")
+        raise ValueError(f"{name!r} has {len(rest)} columns without a name; add their names to the first line")
     return frame.rename({rest[0]: ""}) if rest else frame
 
 
@@ -134,5 +134,5 @@ def _fit_names(names: list[str], rows: bytes, counts: np.ndarray, separator: str
         else f"Put texts that contain {separator!r} into quotes, or say another `separator`."
     )
     raise ValueError(
-        f"{name!r} has {len(names)} column names and must have as many fields in every line; {where}. {hint}"
+        f"{name!r} has {len(names)} column names and must have that many fields in every line; {where}. {hint}"
     )

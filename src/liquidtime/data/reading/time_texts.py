@@ -246,8 +246,9 @@ def _choose(
         readings.append(f"{year[row]:04}-{month[row]:02}-{day[row]:02} (`time_format` {style!r})")
     raise ValueError(
         f"`{argument}` has dates with {len(possible)} readings: {shown(words[row])} in row {row} could be "
-        f"{' or '.join(readings)}; {int(differ.sum())} of {len(known)} rows are such, and no row decides it. "
-        "Say which with `time_format`."
+        f"{' or '.join(readings)}; {int(differ.sum())} of {len(known)} rows are ambiguous like this, and no row "
+        "settles it. "
+        "Choose one with `time_format`."
     )
 
 

@@ -129,8 +129,8 @@ def _refuse_compact_dates(array: npt.NDArray[Any], argument: str) -> None:
     if valid_dates(year, month, day).all():
         raise ValueError(
             f"`{argument}` has whole numbers that look like dates: {whole[0]} could be "
-            f"{year[0]:04}-{month[0]:02}-{day[0]:02} (`time_format` '%Y%m%d') or the number itself (say its "
-            f"`time_unit`); all {len(whole)} rows are such."
+            f"{year[0]:04}-{month[0]:02}-{day[0]:02} (`time_format` '%Y%m%d') or plain numbers (then give their "
+            f"`time_unit`); all {len(whole)} rows are ambiguous like this."
         )
 
 

@@ -119,7 +119,7 @@ class ArrayFile:
             raise DamagedFolder(f"{self.path} is not an array as it was written: {error}") from error
         fits = dtype is not None and (dtype.kind == "U" if wanted == "U" else dtype == np.dtype(wanted))
         if dtype is None or not fits or dtype.hasobject or told != (False, self.shape):
-            raise DamagedFolder(f"{self.path} must be an array of {wanted} of shape {self.shape}; it is another")
+            raise DamagedFolder(f"{self.path} must be an array of {wanted} of shape {self.shape}; it is not")
         return dtype
 
     def read(self, low: int, high: int) -> npt.NDArray[Any]:
@@ -140,7 +140,7 @@ class ArrayFile:
         while done < len(view):
             count = self._read_some(view[done:], place + done)
             if count == 0:
-                raise DamagedFolder(f"{self.path} has become shorter since it was opened")
+                raise DamagedFolder(f"{self.path} has been shortened since it was opened")
             done += count
 
     def _read_some(self, view: memoryview, place: int) -> int:

@@ -78,14 +78,14 @@ def open_set(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredSe
     try:
         _check(stored, verify)
     except ValueError as error:
-        raise DamagedFolder(f"{path} is no set of series: {error}") from error
+        raise DamagedFolder(f"{path} is not a set of series: {error}") from error
     return stored
 
 
 def _check(stored: StoredSet, verify: bool) -> None:
     """Refuse what `SeriesSet` refuses: the samples of all series block by block, where they are to be verified."""
     if len(np.unique(stored.ids)) != len(stored):
-        raise ValueError("`ids` must be distinct; two series have one id")
+        raise ValueError("`ids` must be distinct; two series have the same id")
     SeriesSet(**stored[:0].__dict__)
     if verify:
         for _, part in stored.blocks():
@@ -96,7 +96,7 @@ def _facts(sealed: SealedFolder) -> dict[str, Any]:
     """Return what the JSON file of a folder says, checked."""
     where = str(sealed.path / FACTS)
     if FACTS not in sealed.entries:
-        raise DamagedFolder(f"{sealed.path} is no stored set: its manifest lists no {FACTS}")
+        raise DamagedFolder(f"{sealed.path} is not a stored set: its manifest lists no {FACTS}")
     facts = json_from_bytes(sealed.read(FACTS, _LARGEST_FACTS), where, _MOST_FACTS)
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
         told = facts.get("format") if isinstance(facts, dict) else facts

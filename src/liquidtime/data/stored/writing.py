@@ -124,7 +124,7 @@ def write_blocks(
         sync_folder(path.parent)
         _discard(old)
     except OSError as error:
-        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is as before.") from error
+        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is unchanged.") from error
     finally:
         _discard(temporary)
     return open_set(path, verify=False)
@@ -144,7 +144,7 @@ def check_place(folder: str | os.PathLike[str], *, replace: bool = False) -> Pat
     if not (path.exists() or path.is_symlink()):
         return path
     if path.is_symlink() or not path.is_dir() or not is_stored(path):
-        raise FileExistsError(f"{path} exists and is no stored set; choose another name")
+        raise FileExistsError(f"{path} exists and is not a stored set; choose another name")
     if not replace:
         raise FileExistsError(f"{path} exists; write it with replace=True, or choose another name")
     foreign = sorted({item.name for item in path.iterdir()} - {*SealedFolder(path).entries, MANIFEST})
@@ -200,7 +200,7 @@ def stored_ids(ids: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
         return texts, texts.dtype.newbyteorder("<").str
     if ids.dtype.kind in "iu" and (ids.dtype.kind == "i" or not len(ids) or int(ids.max()) <= np.iinfo(np.int64).max):
         return ids, "<i8"
-    raise TypeError(f"`ids` must be whole numbers or texts to be stored; got {ids.dtype}")
+    raise TypeError(f"`ids` must be whole numbers or texts so that they can be stored; got {ids.dtype}")
 
 
 def _discard(folder: Path) -> None:

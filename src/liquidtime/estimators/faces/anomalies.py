@@ -68,7 +68,7 @@ def anomaly_scores(model: Forecasts, data: SeriesSet, level: float) -> AnomalySc
 
     """
     if not model.has_intervals:
-        raise ValueError("the model was saved by an earlier version and knows no errors to expect; fit it again")
+        raise ValueError("the model was saved by an earlier version, which did not store expected errors; fit it again")
     encoder = model.encoder_
     data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
     steps = encoder.steps(data)

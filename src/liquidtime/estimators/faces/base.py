@@ -55,11 +55,11 @@ _STEPS = 2**20
 
 @dataclass(frozen=True)
 class Evolution:
-    """Predictions as they evolve: series i is rows offsets[i] to offsets[i + 1].
+    """Predictions as they evolve; series i has the rows offsets[i] to offsets[i + 1].
 
     Args:
-        times: (N,) of the steps, in the unit of training.
-        offsets: (S + 1,).
+        times: (N,) times of the steps, in the time unit of training.
+        offsets: (S + 1,) first row of each series, and N.
         outputs: (N, K) the prediction from the samples up to each step: probabilities, or values.
     """
 
@@ -78,40 +78,40 @@ class SeriesEstimator(SeriesModel):
         backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
         num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
         read_out_units: units of the hidden layer between the recurrent layer and the output.
-        dropout: share of the read-out's units that are dropped in training, in [0, 1).
-        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
-            each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
-        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
-            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
-            median intervals.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
-            unless a search chooses them.
-        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
-        learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
+        dropout: share of the read-out units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, in [0, 1), drawn at
+            random for each series; None: 0 for up to 3 channels, growing to 0.3 for 16 or more.
+        bin_width: None reads single samples; a number combines the samples in each bin of this width, in the time unit
+            of the set; "scales" gives the networks of an ensemble different widths in turn: single samples, then bins
+            of 4, 16, … median intervals.
+        epochs: passes over the training series; None: as many as 200 optimiser steps need, from 6 to 100, unless a
+            search chooses the number.
+        batch_size: series per batch; None: about 1/25 of the series, rounded to a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule; None: the default of this estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
-            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series that is held out to choose the best epoch; nothing else is
+            learned from them, not even means and scales. 0 trains on all series and uses the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
-        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
-        budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
+        n_estimators: networks in the ensemble. Each is trained with a different seed; predictions are averaged.
+        budget: "quick" or "search". A search tries the number of epochs of `epochs=None`, 30 and 100 at the learning
             rates 1e-3 and 3e-3, as long as that helps on a held-out quarter of the training series and does not read
-            too many samples, and trains on all series by the best. There is no search where `epochs`, `learning_rate`
-            or series to choose the best epoch are given, nor with fewer than 24 series.
+            too many samples. Then it trains on all series with the best. There is no search if `epochs`,
+            `learning_rate` or series to choose the best epoch are given, or if there are fewer than 24 series.
         front_end: None, "convolution" or "convolution-own": strided convolutions before the recurrent layer, which then
-            runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
-            beside None where series are long and dense (half of them have 48 samples, half of the values observed);
-            without a search it is None. Such a network reads whole series: `update` is refused.
-        summary: None or "rich": let the read-out see rich features of the whole series too, such as quantiles, slopes,
-            autocorrelations and periods. "auto" lets the search try it where series are dense (half of them have 24
-            samples, half of the values observed); without a search it is None. `update` of such a network is refused,
-            and `evolve` computes the features of every prefix.
+            runs in both directions of time; "convolution-own" scales each series separately. "auto" lets the search try
+            both and None if series are long and dense (half of them have 48 samples, half of the values are observed);
+            without a search, it means None. A network with a front end reads whole series and refuses `update`.
+        summary: None or "rich": also give the read-out rich features of the whole series, such as quantiles, slopes,
+            autocorrelations and periods. "auto" lets the search try it if series are dense (half of them have 24
+            samples, half of the values are observed); without a search, it means None. A network with a summary refuses
+            `update`, and `evolve` computes the features of every prefix.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
-            The numbers are the same for every number. None computes in this process, with torch's own threads.
-        device: where networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for the second
-            of several, or "auto" for the first of CUDA and MPS that is there, else the CPU. A fitted model rests on the
-            CPU, where live series are taken, and is saved without it. It has never been run on a GPU by us.
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core.
+            Results do not depend on it. None computes in this process, with the threads of torch.
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for
+            the second GPU, or "auto" for CUDA, MPS or the CPU, whichever is available first. Fitted models are kept on
+            the CPU, which handles live series, and saved without their device. We have never run this on a GPU.
         verbose: whether to show a progress line while training.
     """
 
@@ -256,7 +256,7 @@ class SeriesEstimator(SeriesModel):
         Fitting(self, Problem(parts, outputs, loss_of, strata, groups, run, outcomes, order)).run()
 
     def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
-        """Fit again to other series, usually more of them, by the choices of the last fit.
+        """Fit again to other series, usually more of them, with the choices of the last fit.
 
         Epochs, learning rate, front end, summary, temperature and threshold stay as they were chosen; nothing is held
         out to choose them again.
@@ -264,7 +264,7 @@ class SeriesEstimator(SeriesModel):
         Args:
             X: series like those of `fit`.
             y: their targets.
-            **fit: further arguments of `fit`.
+            **fit: other arguments of `fit`.
         """
         check_is_fitted(self, "networks_")
         again, kept = clone(self), self._choices()
@@ -324,20 +324,21 @@ class SeriesEstimator(SeriesModel):
         )
 
     def encode(self, X: Any) -> EncodedSeries:
-        """Return series as the networks read them, to be passed to several methods in place of X and encoded once.
+        """Encode series for the networks, so that several methods can take the result instead of X.
 
         Args:
-            X: series like those of `fit`, or what this method returned.
+            X: series like those of `fit`, or the result of this method.
 
         Raises:
-            ValueError: another number of features than in `fit`, no series, or series encoded for another model.
+            ValueError: the number of features differs from `fit`, there are no series, or they were encoded for another
+                model.
 
         """
         check_is_fitted(self, "networks_")
         if not isinstance(X, EncodedSeries):
             return EncodedSeries(self.encoders_, as_series(self, X, reset=False), self.summary_)
         if X.encoders is not self.encoders_:
-            raise ValueError("`X` was encoded for another model; pass the series themselves")
+            raise ValueError("`X` was encoded for another model; pass the original series")
         return X
 
     def _readers(self) -> Iterator[tuple[int, list[int]]]:
@@ -429,7 +430,7 @@ class SeriesEstimator(SeriesModel):
         return state
 
     def reset(self, id: Any = None) -> None:
-        """Forget the live series `id`, or all of them if None."""
+        """Forget the live series `id`, or all live series if it is None."""
         check_is_fitted(self, "networks_")
         self._live.forget(id)
 
@@ -440,12 +441,12 @@ class SeriesEstimator(SeriesModel):
         metrics: Mapping[str, Any] | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Write the model as a folder that `liquidtime.load` reads; see `liquidtime.estimators.files.model_folder`.
+        """Save the model as a folder, which `liquidtime.load` reads; see `liquidtime.estimators.files.model_folder`.
 
         Args:
-            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
-            metrics: figures to store with it, ready for JSON.
-            files: further files for the folder, by name, such as a report.
+            path: the folder. If it exists and holds a model, that model is kept as `<name>.previous`.
+            metrics: figures to store with the model, ready for JSON.
+            files: other files for the folder, by name, such as a report.
         """
         from liquidtime.estimators.files.model_folder import save
 

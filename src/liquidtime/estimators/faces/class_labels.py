@@ -74,7 +74,7 @@ def flat_labels(y: Any, data: SeriesSet) -> Labels:
     if table.ndim == 2 and len(table) == S and table.size == N:
         table = table.reshape(N)
     if table.shape != (N,):
-        raise wrong_shape("y", "(N,)", [N], table.shape, "One class per sample, None where not known.")
+        raise wrong_shape("y", "(N,)", [N], table.shape, "One class per sample, None if not known.")
     return table
 
 
@@ -110,7 +110,7 @@ def places_of(labels: Labels, classes: Labels, argument: str = "validation") -> 
     if len(strange):
         raise ValueError(
             f"`{argument}` must have classes of training ({', '.join(map(str, classes[:10]))}); "
-            f"{len(strange)} of its labels are others, the first is {str(strange[0])!r}"
+            f"{len(strange)} of its labels are not among them, the first is {str(strange[0])!r}"
         )
     return places.astype(np.int64)
 

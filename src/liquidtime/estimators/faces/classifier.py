@@ -57,8 +57,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
 
         CfCClassifier(per_step=True).fit(data, y).predict_proba(new)     y (N,) or S arrays, (N, C)
 
-    With `per_step`, N is the number of all samples, in the order of `data.times`; a class that is None, NaN or "" is
-    not known and teaches nothing. A prediction uses the samples up to its own alone.
+    With `per_step`, N is the number of all samples, in the order of `data.times`. A class that is None, NaN or "" is
+    unknown and ignored in training. The prediction for a sample uses only the samples up to it.
 
     Args:
         network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
@@ -67,63 +67,64 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
         num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
         read_out_units: units of the hidden layer between the recurrent layer and the output.
-        dropout: share of the read-out's units that are dropped in training, in [0, 1).
-        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
-            each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
-        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
-            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
-            median intervals.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
-            unless a search chooses them.
-        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
-        learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
+        dropout: share of the read-out units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, in [0, 1), drawn at
+            random for each series; None: 0 for up to 3 channels, growing to 0.3 for 16 or more.
+        bin_width: None reads single samples; a number combines the samples in each bin of this width, in the time unit
+            of the set; "scales" gives the networks of an ensemble different widths in turn: single samples, then bins
+            of 4, 16, … median intervals.
+        epochs: passes over the training series; None: as many as 200 optimiser steps need, from 6 to 100, unless a
+            search chooses the number.
+        batch_size: series per batch; None: about 1/25 of the series, rounded to a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule; None: the default of this estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
-            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series that is held out to choose the best epoch; nothing else is
+            learned from them, not even means and scales. 0 trains on all series and uses the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
-        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
-        budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
+        n_estimators: networks in the ensemble. Each is trained with a different seed; predictions are averaged.
+        budget: "quick" or "search". A search tries the number of epochs of `epochs=None`, 30 and 100 at the learning
             rates 1e-3 and 3e-3, as long as that helps on a held-out quarter of the training series and does not read
-            too many samples, and trains on all series by the best. There is no search where `epochs`, `learning_rate`
-            or series to choose the best epoch are given, nor with fewer than 24 series.
+            too many samples. Then it trains on all series with the best. There is no search if `epochs`,
+            `learning_rate` or series to choose the best epoch are given, or if there are fewer than 24 series.
         front_end: None, "convolution" or "convolution-own": strided convolutions before the recurrent layer, which then
-            runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
-            beside None where series are long and dense (half of them have 48 samples, half of the values observed);
-            without a search it is None. Such a network reads whole series: `update` is refused.
-        summary: None or "rich": let the read-out see rich features of the whole series too, such as quantiles, slopes,
-            autocorrelations and periods. "auto" lets the search try it where series are dense (half of them have 24
-            samples, half of the values observed); without a search it is None. `update` of such a network is refused,
-            and `evolve` computes the features of every prefix.
-        class_weight: None weighs every series the same; "balanced" gives every class the same weight in all,
-            n / (C·n_c); a mapping gives the weight of each class.
-        per_step: whether there is a class for each sample instead of each series; samples are then read as they are.
-        threshold: of two classes, from which probability of the second on `predict` says it: a number, or what it is
-            chosen by on held-out series: "balanced_accuracy", "f1", "specificity=0.9" (the highest sensitivity with at
-            least this specificity), "sensitivity=0.9", "cost=1:5" (a false alarm costs 1, a miss 5). None says the more
-            probable class.
+            runs in both directions of time; "convolution-own" scales each series separately. "auto" lets the search try
+            both and None if series are long and dense (half of them have 48 samples, half of the values are observed);
+            without a search, it means None. A network with a front end reads whole series and refuses `update`.
+        summary: None or "rich": also give the read-out rich features of the whole series, such as quantiles, slopes,
+            autocorrelations and periods. "auto" lets the search try it if series are dense (half of them have 24
+            samples, half of the values are observed); without a search, it means None. A network with a summary refuses
+            `update`, and `evolve` computes the features of every prefix.
+        class_weight: None gives every series the same weight; "balanced" gives every class the same total weight,
+            n / (C·n_c) for each of its series; a mapping gives the weight of each class.
+        per_step: whether there is a class for each sample instead of each series; samples are then never binned.
+        threshold: for two classes, the probability of the second from which `predict` returns it: a number, or the
+            criterion by which it is chosen on held-out series: "balanced_accuracy", "f1", "specificity=0.9" (the
+            highest sensitivity with at least this specificity), "sensitivity=0.9", "cost=1:5" (a false alarm costs 1, a
+            miss 5). None predicts the more probable class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
-            The numbers are the same for every number. None computes in this process, with torch's own threads.
-        device: where networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for the second
-            of several, or "auto" for the first of CUDA and MPS that is there, else the CPU. A fitted model rests on the
-            CPU, where live series are taken, and is saved without it. It has never been run on a GPU by us.
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core.
+            Results do not depend on it. None computes in this process, with the threads of torch.
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for
+            the second GPU, or "auto" for CUDA, MPS or the CPU, whichever is available first. Fitted models are kept on
+            the CPU, which handles live series, and saved without their device. We have never run this on a GPU.
         verbose: whether to show a progress line while training.
 
     Attributes:
         classes_: (C,) the classes, sorted.
         encoder_: the fitted `SeriesEncoder` of the first network.
-        encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
+        encoders_: one encoder per time scale; network m uses encoder m modulo the number of encoders.
         networks_: the trained networks.
         results_: one `TrainResult` per network.
         threshold_: the threshold in use; None for the more probable class.
-        temperature_: by which the logits are divided; 1 where there was no search.
-        trust_: weight of the answer beside the classes' shares, as far as held-out series allow; 1 without a search.
-        choice_: the epochs, the learning rate, the front end and the summary that the networks were trained with.
-        front_end_: that front end, or None.
-        summary_: the fitted features of whole series that the read-out sees, or None.
-        trials_: what a search tried, each with its held-out loss; empty where there was none.
-        seed_: the seed that everything random followed from.
+        temperature_: the number by which logits are divided; 1 without a search.
+        trust_: weight of the networks' probabilities against the class frequencies, chosen on held-out series; 1
+            without a search.
+        choice_: the epochs, learning rate, front end and summary that the networks were trained with.
+        front_end_: the front end, or None.
+        summary_: the fitted features of whole series that the read-out uses, or None.
+        trials_: the trials of the search with their held-out losses; empty without a search.
+        seed_: the random seed that was used.
     """
 
     _kind: ClassVar[str] = "CfCClassifier"
@@ -173,10 +174,12 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         super()._check_settings()
         read_threshold(self.threshold)
         if self.per_step and self.bin_width not in (None, SCALES):
-            raise ValueError("`per_step` needs every sample as it is; leave out `bin_width`")
+            raise ValueError("`per_step` needs single samples, not bins; leave out `bin_width`")
         for name, whole in (("front_end", FRONT_ENDS), ("summary", SUMMARIES)):
             if self.per_step and getattr(self, name) in whole:
-                raise ValueError(f"`per_step` needs a prediction from the samples up to each; leave out `{name}`")
+                raise ValueError(
+                    f"`per_step` predicts each sample from those before it, which `{name}` cannot; leave it out"
+                )
 
     def _width(self) -> float | str | None:
         return None if self.per_step else self.bin_width
@@ -215,7 +218,7 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         data = as_series(self, X, reset=True)
         codes, strata = self._take_classes(y, data)
         if auxiliary is not None and self.per_step:
-            raise ValueError("`auxiliary` is of whole series; leave it out with `per_step`")
+            raise ValueError("`auxiliary` is for whole series; leave it out with `per_step`")
         rows = weight_tensor(sample_weight, len(data))
         groups, order = groups_of(groups, len(data)), order_of(order, len(data))
         train, back = self._hold_back(len(data), strata, groups, order, validation is not None)
@@ -415,7 +418,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         self.temperature_ = float(learned.get("temperature", 1.0))
         self._shares = torch.tensor(learned.get("log_shares", [0.0] * len(classes)), dtype=torch.float64)
         if self.temperature_ != 1.0 and "trust" not in learned:
-            raise ValueError("`temperature` is that of an unreleased version, which meant another thing; train again")
+            raise ValueError(
+                "`temperature` is from an unreleased version, where it had another meaning; train the model again"
+            )
         self.trust_ = float(learned.get("trust", 1.0))
         if not self.temperature_ > 0 or not 0 < self.trust_ <= 1 or self._shares.shape != (len(classes),):
             raise ValueError("`temperature` must be over 0, `trust` up to 1, with one of `log_shares` for each class")

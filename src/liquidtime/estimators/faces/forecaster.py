@@ -45,7 +45,7 @@ from liquidtime.estimators.forecast.answers import (
     said_of_contexts,
     said_of_series,
 )
-from liquidtime.estimators.forecast.calibration import usual_horizon, windows
+from liquidtime.estimators.forecast.calibration import check_reach, usual_horizon, windows
 from liquidtime.estimators.forecast.carried import CarriedAnswers
 from liquidtime.estimators.forecast.stored import LINES, read_learned, stored_learned
 from liquidtime.estimators.forecast.usual import usual_of
@@ -76,21 +76,21 @@ class CfCForecaster(Forecasts, SeriesEstimator):
                                 s = t - time of last
         forecast(t) = mixture of the network, the last value, the straight line, the mean so far, the seasonal naive
 
-    All tend to the last value as the gap shrinks. Training asks for later samples from many cuts of every series at
-    once. The weights of the mixture are at least 0, have the sum 1, differ by channel and change smoothly with the gap;
-    they are chosen by a network that is trained without a fifth of the series, or of few series without their ends, on
-    what it has not seen, and so are the prediction intervals and, by a search, the epochs. Hence `fit` trains more
-    networks than it keeps. Where times are time stamps the network knows hour, weekday and season; else a period that
-    the series show.
+    All of these tend to the last value as the gap shrinks. In training, the network predicts later samples from many
+    points in every series. The weights of the mixture are at least 0, sum to 1, differ by channel and change smoothly
+    with the gap. They and the prediction intervals are chosen on data that a network has not seen: a fifth of the
+    series, or the ends of the series if there are few; a search chooses the epochs in the same way. So `fit` trains
+    more networks than it keeps. If times are time stamps, the network knows the hour, weekday and season; otherwise it
+    knows the period that the series show, if any.
 
         model = CfCForecaster(random_state=0).fit(data)
-        model.predict(new, times)            (S, Q, C) at times (Q,) or (S, Q) of the series' own clock
-        model.predict(new, horizons=[1, 6])  this long after each series' last sample
+        model.predict(new, times)            (S, Q, C) at times (Q,) or (S, Q), on the clock of each series
+        model.predict(new, horizons=[1, 6])  this long after the last sample of each series
         model.predict(new, horizons=[6], intervals=0.9)    value, low, high
-        model.parts(new, horizons=[6])       what each part of the mixture says, and its weight
-        model.compare(new)                   the errors, beside those of the naive forecasts
+        model.parts(new, horizons=[6])       the forecast of each part of the mixture, and its weight
+        model.compare(new)                   the errors, next to those of naive forecasts
 
-    Categorical channels are inputs and are not forecast.
+    Categorical channels are inputs only.
 
     Args:
         network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
@@ -99,47 +99,47 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
         num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
         read_out_units: units of the hidden layer between the recurrent layer and the output.
-        dropout: share of the read-out's units that are dropped in training, in [0, 1).
-        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
-            each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
-        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
-            unit.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
-            unless a search chooses them.
-        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
-        learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
+        dropout: share of the read-out units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, in [0, 1), drawn at
+            random for each series; None: 0 for up to 3 channels, growing to 0.3 for 16 or more.
+        bin_width: None reads single samples; a number combines the samples in each bin of this width, in the time unit
+            of the set.
+        epochs: passes over the training series; None: as many as 200 optimiser steps need, from 6 to 100, unless a
+            search chooses the number.
+        batch_size: series per batch; None: about 1/25 of the series, rounded to a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule; None: the default of this estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
-            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series that is held out to choose the best epoch; nothing else is
+            learned from them, not even means and scales. 0 trains on all series and uses the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
-        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
-        horizon: how far ahead the model will be asked, in the set's time unit; None for as far as the last quarter of
-            most series' samples lies ahead.
-        targets: channels to forecast; None for all that are numbers. The others are inputs.
-        known: channels that are numbers and whose future values are given, such as a timetable or a weather forecast:
-            they are not forecast, and forecasts see their values at the times asked for.
+        n_estimators: networks in the ensemble. Each is trained with a different seed; predictions are averaged.
+        horizon: longest horizon to forecast, in the time unit of the set; None for the length of the last quarter of
+            the samples in most series.
+        targets: channels to forecast; None for all numeric channels. The others are inputs.
+        known: numeric channels whose future values are known, such as a timetable or a weather forecast. They are not
+            forecast; forecasts use their values at the requested times.
         budget: "quick" or "search". A search tries 1, 4 and 10 times the epochs of `epochs=None`, as long as that helps
-            on what is held out and does not read too many samples.
+            on held-out data and does not read too many samples.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
-            The numbers are the same for every number. None computes in this process, with torch's own threads.
-        device: where networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for the second
-            of several, or "auto" for the first of CUDA and MPS that is there, else the CPU. A fitted model rests on the
-            CPU, where live series are taken, and is saved without it. It has never been run on a GPU by us.
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core.
+            Results do not depend on it. None computes in this process, with the threads of torch.
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for
+            the second GPU, or "auto" for CUDA, MPS or the CPU, whichever is available first. Fitted models are kept on
+            the CPU, which handles live series, and saved without their device. We have never run this on a GPU.
         verbose: whether to show a progress line while training.
 
     Attributes:
-        channels_: C names of what is forecast.
-        horizon_: how far ahead training asked.
-        period_: of the seasonal naive forecast; None where the series show none.
-        blend_: weights and error quantiles of the mixture by channel and gap.
-        trials_: the budgets that were tried, with the squared error of the network alone.
+        channels_: names of the C channels that are forecast.
+        horizon_: longest horizon in training.
+        period_: period of the seasonal naive forecast; None if the series show none.
+        blend_: weights and error quantiles of the mixture, by channel and gap.
+        trials_: the numbers of epochs that were tried, with the squared error of the network alone.
         encoder_: the fitted `SeriesEncoder` of the first network.
-        encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
+        encoders_: one encoder per time scale; network m uses encoder m modulo the number of encoders.
         networks_: the trained networks.
         results_: one `TrainResult` per network.
-        seed_: the seed that everything random followed from.
+        seed_: the random seed that was used.
     """
 
     _kind: ClassVar[str] = "CfCForecaster"
@@ -192,11 +192,11 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         super()._check_settings()
         if reads_whole_series(self.network):
             raise ValueError(
-                f"`network` must take one step after another to forecast, such as 'cfc'; {self.network!r} reads whole "
-                "series, and has no state that could be carried on."
+                f"`network` must run step by step to forecast, such as 'cfc'; {self.network!r} reads whole "
+                "series and has no state to continue from."
             )
         if isinstance(self.bin_width, str):
-            raise ValueError(f"`bin_width` must be a width or None, one for all networks; got {self.bin_width!r}")
+            raise ValueError(f"`bin_width` must be one width for all networks, or None; got {self.bin_width!r}")
         if self.horizon is not None and not (np.isfinite(self.horizon) and self.horizon > 0):
             raise ValueError(f"`horizon` must be finite and over 0, or None; got {self.horizon!r}")
 
@@ -216,10 +216,10 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: ignored; the series are their own targets.
-            groups: (S,) series of one group are held out together; None for none.
-            order: (S,) when each series was taken, where those held out should be later ones; None for none.
-            validation: series to choose the best epoch by, in place of `validation_fraction`.
-            folder: where to keep checkpoints and the log of the run.
+            groups: (S,) group of each series; a group is held out as a whole. None for no groups.
+            order: (S,) date or order of each series, so that later ones are held out; None for no order.
+            validation: series to choose the best epoch with, instead of `validation_fraction`.
+            folder: folder for checkpoints and the log of the run.
             resume: resume the run in `folder`.
 
         Raises:
@@ -268,6 +268,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         self._fit_encoders(data)
         self._find_channels()
         self.horizon_ = float(usual_horizon(windows(data)) if self.horizon is None else self.horizon)
+        check_reach(data, self.horizon_)
         steps, scale = self.encoder_.steps(data), self.encoder_.time_scale_
         standard, known = (Standard.of(steps.values[:, places]) for places in (self._places, self._known))
         self._scene = Scene(standard, find_seasons(steps, self._places, scale), scale, known)
@@ -330,10 +331,10 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         return squared_error(said, truth.clamp(-_FARTHEST, _FARTHEST), counts)
 
     def encode(self, X: Any) -> ForecastSeries:
-        """Return series as the networks read them, to be passed to several methods in place of X and encoded once.
+        """Encode series for the networks, so that several methods can take the result instead of X.
 
         Args:
-            X: series like those of `fit`, or what this method returned.
+            X: series like those of `fit`, or the result of this method.
         """
         check_is_fitted(self, "networks_")
         if isinstance(X, EncodedSeries):

@@ -76,30 +76,31 @@ class Forecasts:
         """Return forecasts of the targets.
 
         Args:
-            X: the series up to now. Samples at their ends that hold `known` channels alone are their future.
-            times: (Q,) for all series, (S, Q), or a list of S arrays (Q_i,): numbers on the series' clock, or time
-                stamps where the series came with some. None of them before the series' last sample.
-            horizons: instead, (Q,) times after each series' last sample. With neither, one median interval.
-            intervals: the share of values that prediction intervals are to hold, in (0, 1), such as 0.9.
+            X: the series up to now. Samples at their ends with values only in `known` channels are their known future.
+            times: (Q,) for all series, (S, Q), or a list of S arrays (Q_i,): numbers on the clock of each series, or
+                time stamps if the series have time stamps. None may be earlier than the last sample of the series.
+            horizons: instead of `times`, (Q,) times after the last sample of each series. Without both, one median
+                interval.
+            intervals: share of the values that prediction intervals should contain, in (0, 1), such as 0.9.
 
         Returns:
-            (S, Q, C), or a list of (Q_i, C) for a list; with `intervals` a `Forecast` of three such.
+            (S, Q, C), or a list of (Q_i, C) for a list; with `intervals`, a `Forecast` of three such arrays.
 
         """
         check_level(intervals)
         return self._asked(X, times, horizons).mixture(intervals)
 
     def parts(self, X: Any, times: Any = None, *, horizons: Any = None) -> dict[str, tuple[Any, Any]]:
-        """Return what each part of the mixture says, and its weight: which part said what.
+        """Return the forecast of each part of the mixture, and its weight.
 
         Args:
-            X: as in `predict`, as are the other arguments.
-            times: likewise.
-            horizons: likewise.
+            X: see `predict`.
+            times: see `predict`.
+            horizons: see `predict`.
 
         Returns:
-            by part the forecasts and their weights, each shaped as the forecasts of `predict`, which are the sum of
-            their products, apart from a bound at 0 for channels that are never negative.
+            for each part the forecasts and their weights, shaped like the forecasts of `predict`, which are the sum of
+            forecasts times weights, except for a bound at 0 for channels that are never negative.
 
         """
         return self._asked(X, times, horizons).parts()
@@ -135,13 +136,14 @@ class Forecasts:
         """Return forecasts of the live series `id`.
 
         Args:
-            id: of the series.
-            horizons: (Q,) times after its newest sample (of bins: its bin).
-            intervals: as in `predict`.
-            known: the future of `known` channels, a number or (Q,) of them by name; those left out stay as they are.
+            id: id of the series.
+            horizons: (Q,) times after its newest sample, or after its newest bin.
+            intervals: see `predict`.
+            known: the future of `known` channels by name, each a number or (Q,); channels left out keep their last
+                value.
 
         Returns:
-            (Q, C); with `intervals` a `Forecast` of three such.
+            (Q, C); with `intervals`, a `Forecast` of three such arrays.
 
         """
         check_level(intervals)
@@ -152,15 +154,15 @@ class Forecasts:
         return answer[0] if intervals is None else Forecast(*(each[0] for each in answer))
 
     def anomaly_scores(self, X: Any, *, level: float = 0.99) -> AnomalyScores:
-        """Return how far each sample lies from its own forecast, which the samples before it make.
+        """Score how far each sample lies from its forecast from the samples before it.
 
         Args:
             X: the series.
             level: share of usual values between the bounds, in (0, 1).
 
         Returns:
-            scores by sample and channel, with forecasts and bounds: how many times as large an error is as was to be
-            expected there.
+            scores by sample and channel, with forecasts and bounds. A score is the ratio of the error to the expected
+            error.
 
         """
         from liquidtime.estimators.faces.anomalies import anomaly_scores
@@ -174,13 +176,13 @@ class Forecasts:
         A report shows the same figures; see `liquidtime.estimators.faces.forecast_test`.
 
         Args:
-            X: the series, whole.
-            share: share of the samples that the forecast starts from, in (0, 1).
+            X: the complete series.
+            share: share of the samples before the cut, in (0, 1).
 
         Returns:
-            errors under "model", "last_value", "straight_line", "mean_so_far" and, where the series show a period,
-            "seasonal_naive", of a stacked model also "networks_alone": means over the series, in standard deviations
-            of each channel.
+            errors under "model", "last_value", "straight_line", "mean_so_far", for series with a period also
+            "seasonal_naive", and for a stacked model also "networks_alone": means over the series, in standard
+            deviations of each channel.
 
         """
         return forecast_test(self, as_series(self, X, reset=False), share).skills()

@@ -46,20 +46,22 @@ class CfCImputer(CfCForecaster):
     """Fill gaps of irregular series at any time, from the samples before it and from those after it.
 
         model = CfCImputer(random_state=0).fit(data)
-        model.impute(data)                        the set with every missing value of the targets filled in
+        model.impute(data)                        the set with all missing values of the targets filled in
         model.predict(data, times, intervals=0.9) value, low, high at any times
 
-    One ensemble of networks learns to forecast series in both directions of time. At a time t the forecast of the
-    samples before it and that of the samples after it are added with weights of one over the square of the error to be
-    expected of each, so that the answer tends to a measured value as t does. A mixture with the nearest value, the
-    linear interpolation and the mean of the series, by channel and by how near the nearest value is, is chosen on a
-    fifth of the series that no network has seen, with some of their values hidden, and so are prediction intervals.
+    One ensemble of networks learns to forecast series in both directions of time. At a time t, the forecast from the
+    samples before it and the one from the samples after it are averaged, weighted by one over the square of their
+    expected errors, so that the result tends to a measured value as t approaches its time. This is mixed with the
+    nearest value, the linear interpolation and the mean of the series; the weights depend on the channel and on the
+    distance to the nearest value. They and the prediction intervals are chosen on a fifth of the series that no network
+    has seen, with some of their values hidden.
 
     Arguments and attributes are those of `CfCForecaster`; there are no `known` channels and no bins.
 
     Attributes:
         gap_blend_: weights and error quantiles of the mixture that fills gaps.
-        held_out_: mean squared errors on the hidden values, in standard deviations, by part; "mixture" is the model.
+        held_out_: mean squared errors on the hidden values, in standard deviations, for each part; "mixture" is the
+            whole model.
     """
 
     _kind: ClassVar[str] = "CfCImputer"
@@ -70,9 +72,9 @@ class CfCImputer(CfCForecaster):
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.known:
-            raise ValueError("`known` is for forecasts: to fill gaps, all channels may be seen before and after")
+            raise ValueError("`known` is for forecasts: to fill gaps, all channels are used before and after them")
         if self.bin_width is not None:
-            raise ValueError("`bin_width` must be None to fill gaps: times are answered as they are")
+            raise ValueError("`bin_width` must be None to fill gaps: times are not put into bins")
 
     def fit(  # type: ignore[override]
         self,
@@ -88,8 +90,9 @@ class CfCImputer(CfCForecaster):
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values), with gaps or without.
             y: ignored; the series are their own targets.
-            groups: (S,) series of one group are held out together; None for none: series that move together are.
-            folder: where to keep checkpoints and the log of the run.
+            groups: (S,) group of each series; a group is held out as a whole. None holds out together series that move
+                together.
+            folder: folder for checkpoints and the log of the run.
             resume: resume the run in `folder`.
 
         Raises:
@@ -129,7 +132,7 @@ class CfCImputer(CfCForecaster):
         return self
 
     def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
-        """Train again on other series, with all choices made anew; arguments as in `fit`."""
+        """Train again on other series, and repeat all choices; arguments as in `fit`."""
         return self.fit(X, y, **fit)
 
     def predict(self, X: Any, times: Any = None, *, horizons: None = None, intervals: float | None = None) -> Any:
@@ -137,14 +140,14 @@ class CfCImputer(CfCForecaster):
 
         Args:
             X: the series, with gaps.
-            times: (Q,) for all series, (S, Q), or a list of S arrays (Q_i,), numbers on the series' clocks; None for
-                the times of their samples, as a list.
-            horizons: None; forecasts after the end are asked for by times.
-            intervals: the share of values that prediction intervals are to hold, in (0, 1), such as 0.9.
+            times: (Q,) for all series, (S, Q), or a list of S arrays (Q_i,), numbers on the clock of each series; None
+                for the times of their samples, as a list.
+            horizons: must be None; use `times` for values after the end.
+            intervals: share of the values that prediction intervals should contain, in (0, 1), such as 0.9.
 
         Returns:
-            (S, Q, C), or a list of (Q_i, C) for a list; with `intervals` a `Forecast` of three such. A value that was
-            measured at such a time is returned as it is.
+            (S, Q, C), or a list of (Q_i, C) for a list; with `intervals`, a `Forecast` of three such arrays. A value
+            that was measured at one of the times is returned unchanged.
 
         """
         check_level(intervals)
@@ -167,7 +170,7 @@ class CfCImputer(CfCForecaster):
         return shaped[0] if intervals is None else Forecast(*shaped)
 
     def impute(self, X: Any) -> SeriesSet:
-        """Return the set with every missing value of the targets filled in; measured values stay as they are.
+        """Return the set with all missing values of the targets filled in; measured values are unchanged.
 
         Args:
             X: the series, with gaps.
@@ -182,7 +185,7 @@ class CfCImputer(CfCForecaster):
 
     def forecast(self, *arguments: Any, **options: Any) -> Any:
         """Refuse: a live series has no samples after the gap."""
-        raise ValueError("live series have no samples after a gap; take a forecaster for them")
+        raise ValueError("live series have no samples after a gap; use a forecaster for them")
 
     def _in_training_form(self, data: SeriesSet) -> SeriesSet:
         """Return series with the columns of training, without the direction of time."""
@@ -265,7 +268,7 @@ class CfCImputer(CfCForecaster):
     def _relearn(self, learned: Mapping[str, Any]) -> int:
         outputs = super()._relearn(learned)
         if self._carried is not None or REVERSED not in self.encoder_.static_names_:
-            raise ValueError("the model has no direction of time; it is not of an imputer")
+            raise ValueError("the model has no direction of time; it is not an imputer")
         self.gap_blend_ = read_blend(learned["gap_blend"], len(self.channels_), NAMES)
         self.held_out_ = {str(name): float(value) for name, value in learned["held_out"].items()}
         return outputs

@@ -43,11 +43,11 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         classes_: (K,) the names of the labels.
         encoder_: the fitted `SeriesEncoder` of the first network.
         networks_: the trained networks.
-        seed_: the seed that everything random followed from.
+        seed_: the random seed that was used.
     """
 
     _kind: ClassVar[str] = "CfCMultiLabelClassifier"
-    _purpose: ClassVar[str] = "says which labels irregular series have"
+    _purpose: ClassVar[str] = "predicts which labels irregular series have"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -96,7 +96,7 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
             return
         names = list(self.labels) if not isinstance(self.labels, str) else []
         if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise ValueError(f"`labels` must be different names, one per label; got {self.labels!r}")
+            raise ValueError(f"`labels` must be distinct names, one per label; got {self.labels!r}")
 
     def fit(
         self,
@@ -117,7 +117,7 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
             sample_weight: (S,) how much each series counts; None for all alike.
             groups: (S,) of which group each series is: held-out folds never split a group.
             order: (S,) when each series was taken, where held-out series are to be later ones than those trained on.
-            folder: where to keep checkpoints and the log of the run.
+            folder: folder for checkpoints and the log of the run.
             resume: resume the run in `folder`.
 
         Raises:
@@ -130,7 +130,7 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         self._take_names(table.shape[1], getattr(y, "columns", None))
         for name, column in zip(self.classes_, table.T, strict=True):
             if len(np.unique(column[~np.isnan(column)])) < 2:
-                raise ValueError(f"`y` must have both 0 and 1 for every label; label {name} has one of them alone")
+                raise ValueError(f"`y` must have both 0 and 1 for every label; label {name} has only one of them")
         rows = weight_tensor(sample_weight, len(data))
         several = groups_of(groups, len(data)), order_of(order, len(data))
         train, back = self._hold_back(len(data), None, *several, False)
@@ -212,7 +212,7 @@ def checked_label_table(y: Any, S: int) -> Values:
     if strange.any():
         row, column = (int(place[0]) for place in np.nonzero(strange))
         raise ValueError(
-            f"`y` must be 0 or 1, or NaN where not known; {int(strange.sum())} are others, the first is "
+            f"`y` must be 0 or 1, or NaN if not known; {int(strange.sum())} are something else, the first is "
             f"{table[row, column]:g} of label {getattr(y, 'columns', range(table.shape[1]))[column]} in row {row}"
         )
     return table

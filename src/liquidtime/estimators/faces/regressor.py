@@ -45,10 +45,10 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         CfCRegressor(per_step=True).fit(data, y).predict(new)            y (N,) or (N, K), one row per sample
 
     With `per_step`, N is the number of all samples, in the order of `data.times`; for an array X (S, T) or (S, T, C)
-    targets and predictions may be (S, T) or (S, T, K). NaN in such a target is not known and teaches nothing. A
-    prediction at a sample depends on the samples up to it alone.
+    targets and predictions may be (S, T) or (S, T, K). NaN in a target is unknown and ignored in training. The
+    prediction for a sample uses only the samples up to it.
 
-    Targets are standardised inside.
+    Targets are standardised internally.
 
     Args:
         network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
@@ -57,57 +57,57 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         backbone_units: units of the hidden layer inside a cell of the CfC family; other networks have none.
         num_layers: recurrent layers, each reading the outputs of the one below; 1 for networks that cannot be stacked.
         read_out_units: units of the hidden layer between the recurrent layer and the output.
-        dropout: share of the read-out's units that are dropped in training, in [0, 1).
-        channel_dropout: share of the channels that are hidden from the recurrent layer in training, drawn anew for
-            each series, in [0, 1); None: 0 with up to 3 channels, growing to 0.3 with 16 and more.
-        bin_width: None reads every sample as it is; a number gathers samples in bins of this width, in the set's time
-            unit; "scales" lets the networks of an ensemble take turns: every sample as it is, then bins of 4, 16, …
-            median intervals.
-        epochs: passes over the training series; None: 6, or as many as it takes for 200 optimiser steps, at most 100,
-            unless a search chooses them.
-        batch_size: series per batch; None: about a 25th of the series, a power of 2 from 8 to 128.
-        learning_rate: highest learning rate of the one-cycle schedule; None: that of the kind of estimator, unless a
+        dropout: share of the read-out units that are dropped in training, in [0, 1).
+        channel_dropout: share of the channels that are hidden from the recurrent layer in training, in [0, 1), drawn at
+            random for each series; None: 0 for up to 3 channels, growing to 0.3 for 16 or more.
+        bin_width: None reads single samples; a number combines the samples in each bin of this width, in the time unit
+            of the set; "scales" gives the networks of an ensemble different widths in turn: single samples, then bins
+            of 4, 16, … median intervals.
+        epochs: passes over the training series; None: as many as 200 optimiser steps need, from 6 to 100, unless a
+            search chooses the number.
+        batch_size: series per batch; None: about 1/25 of the series, rounded to a power of 2 from 8 to 128.
+        learning_rate: highest learning rate of the one-cycle schedule; None: the default of this estimator, unless a
             search chooses it.
         weight_decay: weight decay of the AdamW optimiser.
-        validation_fraction: share of the training series held back to choose the best epoch; nothing else is learned
-            from them, no scale and no mean. 0 trains on all series and takes the last epoch.
+        validation_fraction: share of the training series that is held out to choose the best epoch; nothing else is
+            learned from them, not even means and scales. 0 trains on all series and uses the last epoch.
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
-        n_estimators: networks in the ensemble. Each is trained from its own seed; predictions are averaged.
-        budget: "quick" or "search". A search tries the epochs of `epochs=None`, 30 and 100 of them at the learning
+        n_estimators: networks in the ensemble. Each is trained with a different seed; predictions are averaged.
+        budget: "quick" or "search". A search tries the number of epochs of `epochs=None`, 30 and 100 at the learning
             rates 1e-3 and 3e-3, as long as that helps on a held-out quarter of the training series and does not read
-            too many samples, and trains on all series by the best. There is no search where `epochs`, `learning_rate`
-            or series to choose the best epoch are given, nor with fewer than 24 series.
+            too many samples. Then it trains on all series with the best. There is no search if `epochs`,
+            `learning_rate` or series to choose the best epoch are given, or if there are fewer than 24 series.
         front_end: None, "convolution" or "convolution-own": strided convolutions before the recurrent layer, which then
-            runs in both directions of time; the second scales each series by itself. "auto" lets the search try both
-            beside None where series are long and dense (half of them have 48 samples, half of the values observed);
-            without a search it is None. Such a network reads whole series: `update` is refused.
-        summary: None or "rich": let the read-out see rich features of the whole series too, such as quantiles, slopes,
-            autocorrelations and periods. "auto" lets the search try it where series are dense (half of them have 24
-            samples, half of the values observed); without a search it is None. `update` of such a network is refused,
-            and `evolve` computes the features of every prefix.
+            runs in both directions of time; "convolution-own" scales each series separately. "auto" lets the search try
+            both and None if series are long and dense (half of them have 48 samples, half of the values are observed);
+            without a search, it means None. A network with a front end reads whole series and refuses `update`.
+        summary: None or "rich": also give the read-out rich features of the whole series, such as quantiles, slopes,
+            autocorrelations and periods. "auto" lets the search try it if series are dense (half of them have 24
+            samples, half of the values are observed); without a search, it means None. A network with a summary refuses
+            `update`, and `evolve` computes the features of every prefix.
         per_step: whether there is a target for each sample instead of each series.
-        intervals: whether held-out thirds of the series tell how far predictions are off, for `predict_interval`: three
-            further trainings.
+        intervals: whether to measure the errors of predictions on three held-out thirds of the series, which
+            `predict_interval` needs; this takes three more trainings.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core.
-            The numbers are the same for every number. None computes in this process, with torch's own threads.
-        device: where networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for the second
-            of several, or "auto" for the first of CUDA and MPS that is there, else the CPU. A fitted model rests on the
-            CPU, where live series are taken, and is saved without it. It has never been run on a GPU by us.
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core.
+            Results do not depend on it. None computes in this process, with the threads of torch.
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda" or "mps", "cuda:1" for
+            the second GPU, or "auto" for CUDA, MPS or the CPU, whichever is available first. Fitted models are kept on
+            the CPU, which handles live series, and saved without their device. We have never run this on a GPU.
         verbose: whether to show a progress line while training.
 
     Attributes:
         n_outputs_: K of targets (S, K) or (N, K); 0 for (S,) or (N,).
         encoder_: the fitted `SeriesEncoder` of the first network.
-        encoders_: one encoder per time scale; network m reads by encoder m modulo their number.
+        encoders_: one encoder per time scale; network m uses encoder m modulo the number of encoders.
         networks_: the trained networks.
         results_: one `TrainResult` per network.
-        choice_: the epochs, the learning rate, the front end and the summary that the networks were trained with.
-        front_end_: that front end, or None.
-        summary_: the fitted features of whole series that the read-out sees, or None.
-        trials_: what a search tried, each with its held-out loss; empty where there was none.
-        residuals_: how far held-out predictions were off, with `intervals`; else None.
-        seed_: the seed that everything random followed from.
+        choice_: the epochs, learning rate, front end and summary that the networks were trained with.
+        front_end_: the front end, or None.
+        summary_: the fitted features of whole series that the read-out uses, or None.
+        trials_: the trials of the search with their held-out losses; empty without a search.
+        residuals_: errors of held-out predictions, with `intervals`; otherwise None.
+        seed_: the random seed that was used.
     """
 
     _kind: ClassVar[str] = "CfCRegressor"
@@ -164,10 +164,12 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
     def _check_settings(self) -> None:
         super()._check_settings()
         if self.per_step and self.bin_width is not None:
-            raise ValueError("`per_step` needs every sample as it is; leave `bin_width` None")
+            raise ValueError("`per_step` needs single samples, not bins; leave out `bin_width`")
         for name, whole in (("front_end", FRONT_ENDS), ("summary", SUMMARIES)):
             if self.per_step and getattr(self, name) in whole:
-                raise ValueError(f"`per_step` needs a prediction from the samples up to each; leave out `{name}`")
+                raise ValueError(
+                    f"`per_step` predicts each sample from those before it, which `{name}` cannot; leave it out"
+                )
 
     def fit(
         self,
@@ -199,7 +201,9 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         data = as_series(self, X, reset=True)
         target = self._targets(y, data)
         if auxiliary is not None and self.per_step:
-            raise ValueError("`auxiliary` is of whole series; with `per_step` give auxiliary targets as columns of `y`")
+            raise ValueError(
+                "`auxiliary` is for whole series; with `per_step`, add auxiliary targets as columns of `y`"
+            )
         rows = weight_tensor(sample_weight, len(data))
         groups, order = groups_of(groups, len(data)), order_of(order, len(data))
         train, back = self._hold_back(len(data), None, groups, order, validation is not None)
@@ -214,7 +218,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         if (np.abs(table[known]) > _LARGEST).any():
             raise ValueError(f"`y` must be numbers of at most {_LARGEST:g}; some are larger. Scale them first.")
         if not known.any(axis=0).all():
-            raise ValueError("`y` must be known somewhere for each output; one has NaN only")
+            raise ValueError("`y` must have a known value for each output; one output has only NaN")
         self._mean = np.array([column[some].mean() for column, some in zip(table.T, known.T, strict=True)])
         spread = np.array([column[some].std() for column, some in zip(table.T, known.T, strict=True)])
         self._scale = np.where(spread > 0, spread, 1.0)
@@ -274,7 +278,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
             if apart is not None:
                 off[np.isin(owners, held)] = apart
         if not np.isfinite(off).all(axis=1).any():
-            raise ValueError("`intervals` need series to hold out; there are too few")
+            raise ValueError("`intervals` need held-out series; there are too few series")
         return Residuals.of(off)
 
     def _held_out(self, X: Any, y: Any) -> tuple[SeriesSet, Values]:
@@ -323,7 +327,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "networks_")
         if self.residuals_ is None:
-            raise ValueError("the model knows no intervals; fit it with intervals=True")
+            raise ValueError("the model has no intervals; fit it with intervals=True")
         return self.residuals_.around(self.predict(X), coverage)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -365,9 +369,9 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         if target.ndim >= 2 and len(target) == S and target.shape[0] * target.shape[1] == N:
             target = target.reshape(N, *target.shape[2:])
         if target.ndim not in (1, 2) or len(target) != N:
-            raise wrong_shape("y", "(N,) or (N, K)", [N], target.shape, "One target per sample, NaN where not known.")
+            raise wrong_shape("y", "(N,) or (N, K)", [N], target.shape, "One target per sample, NaN if not known.")
         if np.isinf(target).any():
-            raise ValueError(f"`y` must be finite, or NaN where not known; {int(np.isinf(target).sum())} are infinite")
+            raise ValueError(f"`y` must be finite, or NaN if not known; {int(np.isinf(target).sum())} are infinite")
         return target
 
     def _choices(self) -> dict[str, Any]:
@@ -386,7 +390,7 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         K = int(learned["outputs"])
         fits = self._mean.shape == self._scale.shape == (max(K, 1),) and K >= 0
         if not fits or not np.isfinite(self._mean).all() or not (self._scale > 0).all():
-            raise ValueError("`mean` and `scale` must be finite numbers, one an output, scales over 0")
+            raise ValueError("`mean` and `scale` must be finite numbers, one per output, with scales over 0")
         self.n_outputs_ = K
         stored = learned.get("residuals")
         self.residuals_ = None if stored is None else Residuals.restored(stored, max(K, 1))

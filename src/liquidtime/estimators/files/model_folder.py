@@ -164,7 +164,7 @@ def load(path: str | Path, *, network: Any = None) -> Any:
     stacked = config["format"] == STACKED_FORMAT
     if {name in sealed.entries for name in (STACK, STACK_ARRAYS)} != {stacked}:
         raise ModelFolderError(
-            f"{home / MANIFEST} must list {STACK} and {STACK_ARRAYS} if config.json is of a stacked model, format "
+            f"{home / MANIFEST} must list {STACK} and {STACK_ARRAYS} if config.json describes a stacked model, format "
             f"{STACKED_FORMAT}, and neither otherwise; config.json has format {config['format']}"
         )
     own = (CONFIG, WEIGHTS, STACK, STACK_ARRAYS)

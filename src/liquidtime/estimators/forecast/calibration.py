@@ -31,6 +31,30 @@ def usual_horizon(data: SeriesSet) -> float:
     return float(np.quantile(spans, 0.9))
 
 
+def check_reach(data: SeriesSet, horizon: float) -> None:
+    """Refuse a horizon before which no series has a later sample: there would be nothing to learn.
+
+    Args:
+        data: S series, one of them with two samples.
+        horizon: in the time unit of the set.
+
+    Raises:
+        ValueError: every interval between samples is longer.
+
+    """
+    inside = np.ones(max(0, len(data.times) - 1), dtype=bool)
+    borders = data.offsets[1:-1]
+    inside[borders[(borders > 0) & (borders < len(data.times))] - 1] = False
+    shortest = float(np.diff(data.times)[inside].min())
+    if horizon < shortest:
+        unit = f" {data.time_unit}" if data.time_unit else ""
+        raise ValueError(
+            f"`horizon` must reach at least the next sample; {horizon:g}{unit} is shorter than the shortest interval "
+            f"between samples, {shortest:g}{unit}. Give it in the time unit of the series"
+            + (", or set another one with `time_unit`." if data.time_unit else ".")
+        )
+
+
 def windows(data: SeriesSet) -> SeriesSet:
     """Return the set with series of over 512 samples cut into overlapping windows, each a series of its own."""
     if not (data.lengths > _WINDOW).any():

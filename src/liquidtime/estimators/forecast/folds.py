@@ -75,7 +75,7 @@ def forecast_folds(data: SeriesSet, count: int, seed: int, groups: Any = None, o
 
     """
     if groups is not None and order is not None:
-        raise ValueError("`groups` and `order` cannot both be given; choose one way to keep series apart")
+        raise ValueError("`groups` and `order` cannot both be given; choose one of them")
     some = np.flatnonzero(data.lengths >= 2)
     if groups is not None:
         return _grouped(data, some, _codes("groups", groups, data), count, seed)
@@ -159,6 +159,6 @@ def _codes(name: str, values: Any, data: SeriesSet) -> Rows:
     if array.shape != (len(data),):
         raise ValueError(f"`{name}` must have one entry per series, ({len(data)},); got shape {array.shape}")
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise ValueError(f"`{name}` must be known for every series; {int(np.isnan(array).sum())} are NaN")
+        raise ValueError(f"`{name}` must have a value for every series; {int(np.isnan(array).sum())} are NaN")
     codes: Rows = np.unique(array.astype(str) if array.dtype == object else array, return_inverse=True)[1]
     return codes.astype(np.int64)

@@ -202,5 +202,5 @@ def _parts(value: Any) -> list[tuple[str, Any]]:
 def _clock(kind: Any, origin: Any) -> Clock:
     whole = origin is None or (isinstance(origin, int) and not isinstance(origin, bool))
     if kind not in CLOCK_KINDS or not whole:
-        raise TypeError(f"{kind!r} from {origin!r} is no clock")
+        raise TypeError(f"{kind!r} from {origin!r} is not a clock")
     return Clock(kind, origin)

@@ -88,8 +88,8 @@ class LiveSeries:
             outputs = torch.cat([output[:, 0] for _, output in taken])
             if not bool(torch.isfinite(outputs).all()):
                 raise ValueError(
-                    f"the outputs after the sample at t = {t!r} are not finite; it was not taken. Check its values: "
-                    "where they are right, the weights of the model are too large."
+                    f"the outputs after the sample at t = {t!r} are not finite, so it was refused. Check its values: "
+                    "if they are right, the weights of the model are too large."
                 )
             states = tuple(state for state, _ in taken)
             memory = None if memory is None else memory.add(states[0].samples)

@@ -87,7 +87,7 @@ def standardised(auxiliary: Any, S: int, rows: npt.NDArray[np.int64] | None = No
         values = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"`auxiliary` must be numbers, NaN where not known; got {table.dtype}. Make 0 and 1 of a category."
+            f"`auxiliary` must be numbers, with NaN if not known; got {table.dtype}. Turn categories into 0 and 1."
         ) from error
     if values.ndim == 1:
         values = values[:, None]
@@ -96,7 +96,7 @@ def standardised(auxiliary: Any, S: int, rows: npt.NDArray[np.int64] | None = No
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise ValueError(
-            f"`auxiliary` must be finite, or NaN where not known; {int(np.isinf(values).sum())} are infinite, the "
+            f"`auxiliary` must be finite, or NaN if not known; {int(np.isinf(values).sum())} are infinite, the "
             f"first at position {row}, column {column}"
         )
     values = values if rows is None else values[rows]
@@ -106,7 +106,7 @@ def standardised(auxiliary: Any, S: int, rows: npt.NDArray[np.int64] | None = No
         known_values = column[some]
         if len(np.unique(known_values)) < 2:
             raise ValueError(
-                f"`auxiliary` must differ between series; column {k} is known of {len(known_values)} of {len(values)} "
+                f"`auxiliary` must differ between series; column {k} is known for {len(known_values)} of {len(values)} "
                 f"series{f' and always {known_values[0]:g}' if len(known_values) else ''}. Leave it out."
             )
         scaled[some, k] = (known_values - known_values.mean()) / known_values.std()

@@ -140,7 +140,7 @@ def order_of(order: Any, S: int) -> npt.NDArray[Any] | None:
     if table.shape != (S,):
         raise wrong_shape("order", "(S,)", [S], table.shape, "One time per series.")
     if table.dtype.kind in "fM" and np.isnan(table).any():
-        raise ValueError(f"`order` must be known for every series; {int(np.isnan(table).sum())} are not")
+        raise ValueError(f"`order` must have a value for every series; {int(np.isnan(table).sum())} are not")
     codes: npt.NDArray[Any] = np.unique(table, return_inverse=True)[1]
     return codes
 

@@ -27,8 +27,9 @@ def check_weights(weights: Any, S: int) -> npt.NDArray[np.float64]:
     if numbers.dtype.kind in "if" and (numbers < 0).any():
         row = int(np.argmax(numbers < 0))
         raise ValueError(
-            f"`sample_weight` must be 0 or more for every series; {int((numbers < 0).sum()):,} of {numbers.size:,} are "
-            f"negative, the first is {numbers.ravel()[row]:g} in row {row}. To leave a series out give it 0."
+            f"`sample_weight` must be at least 0 for every series; {int((numbers < 0).sum()):,} of {numbers.size:,} "
+            "are "
+            f"negative, the first is {numbers.ravel()[row]:g} in row {row}. To leave a series out, give it weight 0."
         )
     checked: npt.NDArray[np.float64] = _check_sample_weight(
         array, np.empty((S, 1)), dtype=np.float64, ensure_non_negative=True

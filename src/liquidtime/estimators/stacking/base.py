@@ -52,13 +52,13 @@ class StackedEstimator(SeriesModel):
     """CfC networks at several scales, and trees and linear models on features, weighted by out-of-fold predictions.
 
     Args:
-        n_networks: CfC networks, which take turns at the time scales.
-        n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
-            series 3.
+        n_networks: number of CfC networks, which use the time scales in turn.
+        n_splits: number of folds, in which parts are scored on series that they were not fitted to; None: 5, or 3 for
+            networks on many series.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
-        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
     """
@@ -152,7 +152,7 @@ class StackedEstimator(SeriesModel):
         tables = make_tables(data, self.seed_, {TABLES[part] for part in used})
         parts, _ = fit_features(tables, goal, folds, self.seed_, used)
         if set(parts) != set(used):
-            raise ValueError(f"`X` must be like the series of `fit`; there is nothing to fit {used[0]} to")
+            raise ValueError(f"`X` must be like the series of `fit`; so {used[0]} cannot be fitted")
         cfc = self.cfc_.refit(data, goal.labels(slice(None)), **given, folder=folder, resume=resume)
         self._take(cfc, tables, parts)
         return self
@@ -245,7 +245,7 @@ class StackedEstimator(SeriesModel):
         check_is_fitted(self, "cfc_")
         if isinstance(X, StackedSeries):
             if X.features is not self._features:
-                raise ValueError("`X` was encoded for another model; pass the series themselves")
+                raise ValueError("`X` was encoded for another model; pass the original series")
             return X
         return StackedSeries(self.cfc_.encode(as_series(self, X, reset=False)), self._features)
 
@@ -332,7 +332,7 @@ class StackedEstimator(SeriesModel):
             return answer
 
     def reset(self, id: Any = None) -> None:
-        """Forget the live series `id`, or all of them if None."""
+        """Forget the live series `id`, or all live series if it is None."""
         check_is_fitted(self, "cfc_")
         with self._lock:
             self.cfc_.reset(id)

@@ -24,38 +24,38 @@ from liquidtime.estimators.stacking.goal import Classes, Goal
 
 
 class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc]
-    """Predict the class of each irregular series by several models that err on different series.
+    """Predict the class of each irregular series with several models that make different errors.
 
         StackedClassifier().fit(data, y).predict_proba(new)
 
     The parts are CfC networks at several time scales, gradient boosting and extra trees on features of each series,
-    and, for dense series, ridge regression on convolutions. Each predicts training series that it was not fitted to;
-    weights that are not negative and sum to one are those of least log loss of these predictions, and so is the
-    temperature of the answer, which is drawn towards the classes' shares where few series show little gain. Networks
-    are then fitted to all series; trees are the mean of those of the folds. Parts of no weight are left out, except
-    the networks, which stay to compare with.
+    and, for dense series, ridge regression on convolutions. Each part predicts training series that it was not fitted
+    to. The weights of the parts, which are at least 0 and sum to 1, minimise the log loss of these predictions, as does
+    the temperature of the final probabilities; if there are few series and little gain, probabilities are drawn towards
+    the class frequencies. Then the networks are fitted to all series; the trees of all folds are averaged. Parts with
+    weight 0 are left out, except the networks, which are kept for comparison.
 
     Args:
-        n_networks: CfC networks, which take turns at the time scales.
-        n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
-            series 3.
-        threshold: of two classes, from which probability of the second on `predict` says it, or what that is chosen by
-            out of fold, as for `CfCClassifier`. None says the more probable class.
+        n_networks: number of CfC networks, which use the time scales in turn.
+        n_splits: number of folds, in which parts are scored on series that they were not fitted to; None: 5, or 3 for
+            networks on many series.
+        threshold: for two classes, the probability of the second from which `predict` returns it, or the criterion by
+            which it is chosen out of fold, as for `CfCClassifier`. None predicts the more probable class.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
-        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
         classes_: (C,) the classes, sorted.
         parts_: name, weight and out-of-fold figures of each part.
-        figures_: out-of-fold figures of the answer.
-        calibration_: the temperature of its probabilities, and their weight beside the classes' shares.
+        figures_: out-of-fold figures of the stack.
+        calibration_: the temperature of its probabilities, and their weight against the class frequencies.
         threshold_: the threshold in use; None for the more probable class.
         cfc_: the networks, a fitted `CfCClassifier`.
-        seed_: the seed that everything random followed from.
+        seed_: the random seed that was used.
     """
 
     _face: ClassVar = CfCClassifier
@@ -90,13 +90,13 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) one class per series, at least two different ones.
-            sample_weight: (S,) how much each series counts, in training and in the choice of weights; None for all
-                alike.
-            groups: (S,) series of one group are never on both sides of a fold; None for none.
-            order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
-                to; None for none.
-            auxiliary: auxiliary targets of the networks, as `CfCClassifier.fit` takes them.
-            folder: where to keep checkpoints and the log of the networks.
+            sample_weight: (S,) weight of each series, in training and in the choice of the parts' weights; None for
+                equal weights.
+            groups: (S,) group of each series; a group is never on both sides of a fold. None for no groups.
+            order: (S,) date or order of each series, so that parts are scored on later series than they were fitted
+                to; None for no order.
+            auxiliary: auxiliary targets of the networks, as in `CfCClassifier.fit`.
+            folder: folder for checkpoints and the log of the networks.
             resume: resume the run in `folder`.
         """
         each = {"sample_weight": sample_weight, "groups": groups, "order": order, "auxiliary": auxiliary}

@@ -109,7 +109,7 @@ class FlatTrees:
             bool(np.isfinite(trees.threshold).all()) and bool(np.isfinite(values).all()),
         ]
         if not all(inside):
-            raise ValueError("trees must lead from each node to later ones or to leaves, by features that there are")
+            raise ValueError("trees must lead from each node to later nodes or to leaves, by existing features")
         trees._refuse_others_than_trees(~is_leaf)
         return trees
 

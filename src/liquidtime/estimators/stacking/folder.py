@@ -183,7 +183,7 @@ def _refuse_surplus(arrays: Arrays) -> None:
 def _params(params: Any, kind: type[StackedEstimator]) -> dict[str, Any]:
     known = kind._get_param_names()
     if not isinstance(params, dict):
-        raise ValueError(f"{STACK} has `params` that are none")
+        raise ValueError(f"{STACK} has invalid `params`")
     later = {name: value for name, value in LATER.items() if name in known}
     params = {**later, **params}
     if set(params) != set(known):

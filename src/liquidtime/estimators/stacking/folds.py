@@ -84,6 +84,6 @@ def _codes(name: str, values: Any, S: int) -> npt.NDArray[np.int64]:
     if array.shape != (S,):
         raise ValueError(f"`{name}` must have one entry per series, ({S},); got shape {array.shape}")
     if array.dtype.kind in "fM" and np.isnan(array).any():
-        raise ValueError(f"`{name}` must be known for every series; {int(np.isnan(array).sum())} are NaN")
+        raise ValueError(f"`{name}` must have a value for every series; {int(np.isnan(array).sum())} are NaN")
     codes: npt.NDArray[np.int64] = np.unique(array, return_inverse=True)[1].astype(np.int64)
     return codes

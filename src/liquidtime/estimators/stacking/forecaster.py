@@ -33,43 +33,44 @@ _MANY = 1000
 
 
 class StackedForecaster(Forecasts, SeriesModel):
-    """Forecast channels of irregular series by several models that err in different places.
+    """Forecast channels of irregular series with several models that make different errors.
 
         model = StackedForecaster().fit(data)
         model.predict(new, times)                  (S, Q, C), at any later times
         model.predict(new, horizons=[6, 24], intervals=0.9)      value, low, high
-        model.parts(new, horizons=[6])             what each part says, and its weight
+        model.parts(new, horizons=[6])             the forecast of each part, and its weight
 
     The parts are CfC networks, gradient boosting and a linear model on features of the past (last values, slopes,
-    running statistics over several spans, the phase of the season, the gap asked for), the last value, the straight
-    line, the mean so far and the seasonal naive forecast. Each forecasts series that it was not fitted to; of few
-    series, and of series beside each other in time, what comes after the part that it was fitted to. Weights that are
-    not negative and sum to one, by channel and smooth in the gap, are those of least squared error of these forecasts;
-    prediction intervals hold their share of these errors at every gap. Where a naive forecast is better, it is taken.
+    running statistics over several spans, the phase of the season, the gap to the forecast), the last value, the
+    straight line, the mean so far and the seasonal naive forecast. Each part forecasts series that it was not fitted
+    to; if series are few or cover the same period, it forecasts what comes after the data it was fitted to. The
+    weights, which are at least 0, sum to 1, differ by channel and change smoothly with the gap, minimise the squared
+    error of these forecasts; prediction intervals contain the chosen share of these errors at every gap. If a naive
+    forecast is better, it gets the weight.
 
     Args:
-        n_networks: CfC networks.
-        n_splits: folds in which parts are judged; None: 3, of 1,000 series and more 2.
-        horizon: how far ahead the model will be asked, in the set's time unit; None for as far as the last quarter of
-            most series' samples lies ahead.
-        targets: channels to forecast; None for all that are numbers. The others are inputs.
-        known: channels that are numbers and whose future values are given; see `CfCForecaster`.
+        n_networks: number of CfC networks.
+        n_splits: number of folds in which parts are scored; None: 3, or 2 for 1,000 series or more.
+        horizon: longest horizon to forecast, in the time unit of the set; None for the length of the last quarter of
+            the samples in most series.
+        targets: channels to forecast; None for all numeric channels. The others are inputs.
+        known: numeric channels whose future values are known; see `CfCForecaster`.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
-        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
-        channels_: C names of what is forecast.
-        horizon_: how far ahead training asked.
-        period_: of the seasonal naive forecast; None where the series show none.
+        channels_: names of the C channels that are forecast.
+        horizon_: longest horizon in training.
+        period_: period of the seasonal naive forecast; None if the series show none.
         parts_: name, mean weight and out-of-fold figures of each part.
         figures_: out-of-fold figures of the mixture.
         blend_: weights and error quantiles of the mixture by channel and gap.
-        cfc_: the networks, a fitted `CfCForecaster` with a mixture of its own.
-        seed_: the seed that everything random followed from.
+        cfc_: the networks, a fitted `CfCForecaster` with its own mixture.
+        seed_: the random seed that was used.
     """
 
     stacked: ClassVar[bool] = True
@@ -216,10 +217,10 @@ class StackedForecaster(Forecasts, SeriesModel):
         self.results_, self.trials_ = cfc.results_, cfc.trials_
 
     def encode(self, X: Any) -> ForecastSeries:
-        """Return series as the networks read them, to be passed to several methods in place of X and encoded once.
+        """Encode series for the networks, so that several methods can take the result instead of X.
 
         Args:
-            X: series like those of `fit`, or what this method returned.
+            X: series like those of `fit`, or the result of this method.
         """
         check_is_fitted(self, "cfc_")
         return self.cfc_.encode(X if isinstance(X, ForecastSeries) else as_series(self, X, reset=False))
@@ -254,7 +255,7 @@ class StackedForecaster(Forecasts, SeriesModel):
         self.cfc_.update(id, t, values, static=static)
 
     def reset(self, id: Any = None) -> None:
-        """Forget the live series `id`, or all of them if None."""
+        """Forget the live series `id`, or all live series if it is None."""
         check_is_fitted(self, "cfc_")
         self.cfc_.reset(id)
 

@@ -16,32 +16,32 @@ from liquidtime.estimators.stacking.goal import Goal, Values
 
 
 class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
-    """Predict one or more numbers for each irregular series by several models that err on different series.
+    """Predict one or more numbers for each irregular series with several models that make different errors.
 
         StackedRegressor().fit(data, y, groups=machine).predict(new)           y (S,) or (S, W)
 
-    The parts are those of `StackedClassifier`, and their weights those of least squared error out of fold, each target
+    The parts are those of `StackedClassifier`. Their weights minimise the squared error out of fold, with each target
     in units of its standard deviation.
 
     Args:
-        n_networks: CfC networks, which take turns at the time scales.
-        n_splits: folds in which parts are judged by series that they were not fitted to; None: 5, of networks on many
-            series 3.
+        n_networks: number of CfC networks, which use the time scales in turn.
+        n_splits: number of folds, in which parts are scored on series that they were not fitted to; None: 5, or 3 for
+            networks on many series.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
-        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
         n_outputs_: W of targets (S, W); 0 for (S,).
-        scale_: on which parts were fitted and weighed: for each target as it is, or its logarithm.
+        scale_: scale on which parts were fitted and weighted: each target itself, or its logarithm.
         parts_: name, weight and out-of-fold figures of each part.
-        figures_: out-of-fold figures of the answer.
-        residuals_: how far out-of-fold predictions were off, for `predict_interval`; None where nothing was held out.
+        figures_: out-of-fold figures of the stack.
+        residuals_: errors of out-of-fold predictions, for `predict_interval`; None if nothing was held out.
         cfc_: the networks, a fitted `CfCRegressor`.
-        seed_: the seed that everything random followed from.
+        seed_: the random seed that was used.
     """
 
     _face: ClassVar = CfCRegressor
@@ -68,11 +68,11 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) or (S, W).
-            sample_weight: (S,) how much each series counts, in training and in the choice of weights; None for all
-                alike.
-            groups: (S,) series of one group are never on both sides of a fold; None for none.
-            order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
-                to; None for none.
+            sample_weight: (S,) weight of each series, in training and in the choice of the parts' weights; None for
+                equal weights.
+            groups: (S,) group of each series; a group is never on both sides of a fold. None for no groups.
+            order: (S,) date or order of each series, so that parts are scored on later series than they were fitted
+                to; None for no order.
             auxiliary: auxiliary targets of the networks, as `CfCRegressor.fit` takes them.
             folder: where to keep checkpoints and the log of the networks.
             resume: resume the run in `folder`.
@@ -137,7 +137,7 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "cfc_")
         if self.residuals_ is None:
-            raise ValueError("the model knows no intervals: it was fitted to too few series to hold some out")
+            raise ValueError("the model has no intervals: too few series were given to `fit` to hold some out")
         return self.residuals_.around(self.predict(X), coverage)
 
     def _shaped(self, outputs: Floats) -> Floats:

@@ -52,20 +52,20 @@ class StackedStepClassifier(StackedClassifier):
         n_splits: folds of series in which parts are judged; None: 3, and networks on many series by the first alone.
         threshold: of two classes, as for `CfCClassifier`.
         random_state: random seed, numpy RandomState, or None for a different result each time.
-        n_jobs: processes that train networks and folds, each with one thread; -1 for one per core;
+        n_jobs: number of processes that train networks and folds, each with one thread; -1 for one per core;
             see `CfCClassifier`.
-        device: where networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
+        device: device on which networks are trained and whole series predicted: "cpu", "cuda", "mps" or "auto";
             see `CfCClassifier`.
         verbose: whether to show a progress line while networks are trained.
 
     Attributes:
         classes_: (C,) the classes, sorted.
         parts_: name, weight and out-of-fold figures of each part.
-        figures_: out-of-fold figures of the answer.
-        calibration_: the temperature of its probabilities, and their weight beside the classes' shares.
+        figures_: out-of-fold figures of the stack.
+        calibration_: the temperature of its probabilities, and their weight against the class frequencies.
         threshold_: the threshold in use; None for the more probable class.
         cfc_: the networks, a fitted `CfCClassifier` of every sample.
-        seed_: the seed that everything random followed from.
+        seed_: the random seed that was used.
     """
 
     _face: ClassVar = CfCClassifier
@@ -109,7 +109,7 @@ class StackedStepClassifier(StackedClassifier):
         """
         check_size("n_networks", self.n_networks)
         if auxiliary is not None:
-            raise ValueError("`auxiliary` is of whole series; leave it out for classes of samples")
+            raise ValueError("`auxiliary` is for whole series; leave it out to classify samples")
         data, codes, each = self._checked(X, y, sample_weight, groups, order)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         known = codes >= 0

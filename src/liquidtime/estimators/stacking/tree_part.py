@@ -87,7 +87,7 @@ class TreeMember:
             raise ValueError("`columns`, `classes` and `baseline` of trees must be rows of numbers")
         rising = all(bool((np.diff(array) > 0).all()) for array in (columns, classes))
         if not rising or any(len(a) and (a[0] < 0 or a[-1] >= n) for a, n in ((columns, width), (classes, K))):
-            raise ValueError("`columns` and `classes` of trees must be different ones that there are")
+            raise ValueError("`columns` and `classes` of trees must be distinct and exist")
         trees = FlatTrees.from_arrays(
             {name[6:]: array for name, array in arrays.items() if name.startswith("trees.")}, len(columns)
         )
@@ -100,7 +100,7 @@ class TreeMember:
             fits = len(baseline) == (1 if outputs == 2 else outputs) and len(trees.roots) % len(baseline) == 0
             fits = fits and trees.values.shape[1] == 1
         if not fits:
-            raise ValueError("trees must have one output per class that they know, or one")
+            raise ValueError("trees must have one output per class, or one in total")
         return TreeMember(columns, classes, baseline, trees)
 
 

@@ -121,7 +121,8 @@ class Circuit(Shown):
         hidden = max(0, len(self.links) - _LINKS_DRAWN)
         rest = f" Not drawn: the {hidden} weakest of {len(self.links)} connections." if hidden else ""
         return (
-            f"The circuit. Solid: excites; dashed: inhibits; the thicker, the stronger. Weights: {self.meaning}.{rest}"
+            "The circuit. Solid lines excite, dashed lines inhibit; thicker lines are stronger. "
+            f"Weights: {self.meaning}.{rest}"
         )
 
     def sketch(self) -> Sketch:

@@ -55,7 +55,7 @@ def circuit(network: Any, data: SeriesSet | None = None, id: Any = None, *, inpu
     if not hasattr(network, "get_params"):
         raise TypeError(f"`network` must be a wiring, a layer, a cell or an estimator; got {type(network).__name__}")
     if data is None:
-        raise ValueError("`data` must be given with an estimator: its neurons are watched along some series")
+        raise ValueError("`data` must be given with an estimator: its neurons are recorded while it reads series")
     return _of_model(network, data, row_of(data, id))
 
 
@@ -65,7 +65,7 @@ def _of_wiring(wiring: Wiring, input_names: Sequence[str]) -> Circuit:
         raise ValueError("`input_names` must name the inputs: this wiring takes any number of them")
     graph = wiring.build(D)
     names = _inputs(input_names, D)
-    return _joined(names, wiring, graph.sensory.astype(float), graph.adjacency.astype(float), "the polarity alone")
+    return _joined(names, wiring, graph.sensory.astype(float), graph.adjacency.astype(float), "polarity only")
 
 
 def _of_cell(cell: Cell, input_names: Sequence[str]) -> Circuit:
@@ -75,7 +75,7 @@ def _of_cell(cell: Cell, input_names: Sequence[str]) -> Circuit:
     like = next(cell.parameters())
     x, h = like.new_zeros(1, cell.input_size), cell.initial_state(like.new_zeros(1, cell.input_size))
     weights = _derivatives(cell, x, h, like.new_ones(1))
-    return _joined(names, _wiring_of(cell), *weights, "derivatives at zero, one time unit after the sample before")
+    return _joined(names, _wiring_of(cell), *weights, "derivatives at zero, one time unit after the previous sample")
 
 
 _LTC_WORDS = "conductance times reversal potential of each synapse"
@@ -102,7 +102,7 @@ def _of_model(model: Any, data: SeriesSet, row: int) -> Circuit:
     sample = networks.encode(data[rows]).prepared().at(np.arange(len(rows)))
     x, h, dt, _ = _watched(cell, sample.x, sample.dt, sample.lengths)
     some = np.linspace(0, len(x) - 1, min(_STEPS, len(x))).astype(np.int64)
-    words = "mean derivatives over the steps of some series; of a channel its value's"
+    words = "mean derivatives over the steps of some series; for a channel, with respect to its value"
     if isinstance(cell, LTCCell):
         sensory, recurrent = _ltc_weights(cell)
         words = _LTC_WORDS
@@ -225,7 +225,7 @@ def _joined(
         scale = max(np.abs(recurrent).max(), 1e-12) / max(np.abs(outputs).max(), 1e-12)
         for end, row in zip(ends, outputs, strict=True):
             links += [Link(label[u], end, float(row[u] * scale)) for u in units if u < len(row) and row[u]]
-        meaning += "; of outputs scaled to the others"
+        meaning += "; weights of outputs are scaled to match the others"
     links.sort(key=lambda link: -abs(link.weight))
     kept = None
     if activity is not None:

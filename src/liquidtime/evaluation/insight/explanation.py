@@ -110,7 +110,10 @@ class Explanation:
                 gif = (raw, f"Activity along series {self.circuit.activity.id}: red above 0, blue below.")
             sections.append(Section("circuit", "The circuit", "", drawn(("circuit", self.circuit)), moving=gif))
         if self.similar:
-            words = "Training series whose end the networks describe most alike; 1 is the usual distance of two series."
+            words = (
+                "The training series whose final states in the networks are most similar; 1 is the usual distance "
+                "between two series."
+            )
             sections.append(Section("similar", "Similar series", words, similar=self.similar))
         return sections
 

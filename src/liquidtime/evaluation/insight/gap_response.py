@@ -47,8 +47,9 @@ class GapResponse(Shown):
             for name, low, high in zip(self.channels, self.low, self.high, strict=True)
         )
         return (
-            "How far one more observation moves the networks' prediction, by the gap since the sample before it: the "
-            f"distance between a low and a high value ({ends}), the mean over series. A flat line does not care when."
+            "How much one more observation changes the networks' prediction, by the gap since the previous sample: the "
+            f"distance between a low and a high value ({ends}), averaged over series. A flat line means that the gap "
+            "does not matter."
         )
 
     def sketch(self) -> Sketch:
@@ -65,7 +66,7 @@ class GapResponse(Shown):
                 axes.plot(self.gaps, self.responses[place], marker="o", markersize=3, color=colour, label=name[:30])
             axes.set_xscale("log")
             figure.plain_ticks(axes, float(np.log10(self.gaps[-1] / self.gaps[0])))
-            axes.set_xlabel("gap since the sample before" + (f", in {self.time_unit}" if self.time_unit else ""))
+            axes.set_xlabel("gap since the previous sample" + (f", in {self.time_unit}" if self.time_unit else ""))
             axes.set_ylabel("response")
             axes.set_ylim(bottom=0)
             figure.legend_below()

@@ -29,7 +29,7 @@ KINDS: dict[Kind, str] = {
     "channel": "its values and when it was observed",
     "presence": "only when it was observed",
     "static": "a static feature",
-    "timing": "when the samples came",
+    "timing": "the times of the samples",
 }
 """What is taken from another series, in words."""
 TIMING = "timing of the samples"
@@ -110,19 +110,19 @@ class Importances(Shown):
         """Return what matters most, in a sentence."""
         named = [row.label for row in self.rows if row.matters][:most]
         if not named:
-            return f"On these {self.series:,} series nothing matters measurably when it is exchanged on its own."
-        return f"The model leans most on {_listed(named)}."
+            return f"On these {self.series:,} series no single channel has a measurable effect when it is shuffled."
+        return f"The model relies most on {_listed(named)}."
 
     def caption(self) -> str:
         """Return what the figure shows."""
         hidden = max(0, len(self.rows) - _DRAWN)
-        what = "How far the prediction moves"
+        what = "How much the prediction changes"
         if self.base is not None:
-            what = f"By how much the {self.measure} grows (it is {self.base:.3f} as the series are)"
+            what = f"How much the {self.measure} grows from {self.base:.3f}"
         return (
-            f"{what} when this alone comes from another series, with 95 % confidence intervals over {self.series:,} "
-            "series. “When observed” exchanges only which samples have a value."
-            + (f" Not drawn: the {hidden} that matter least." if hidden else "")
+            f"{what} when only this is taken from another series, with 95 % confidence intervals over {self.series:,} "
+            "series. “When observed” shuffles only which samples have a value."
+            + (f" Not drawn: the {hidden} least important ones." if hidden else "")
         )
 
     def sketch(self) -> Sketch:
@@ -188,7 +188,7 @@ def importances(
     check_size("most_series", most_series, 2)
     question = question_of(model)
     if len(data) < 2:
-        raise ValueError(f"`data` must have at least two series, which exchange their channels; got {len(data)}")
+        raise ValueError(f"`data` must have at least two series, which can exchange their channels; got {len(data)}")
     rng = np.random.default_rng(seed)
     target = by_series(target, data)
     if len(data) > most_series:

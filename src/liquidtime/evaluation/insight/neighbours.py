@@ -168,7 +168,7 @@ class Neighbours:
         check_size("k", k)
         points = _points(model, data)
         if points.shape[1] != self.states.shape[1]:
-            raise ValueError("the kept series are those of another model; keep them again with this one")
+            raise ValueError("the stored series belong to another model; store them again with this one")
         found = []
         names = np.array(self.ids)
         for id, point in zip(data.ids.tolist(), (points - self.centre) / self.scale, strict=True):

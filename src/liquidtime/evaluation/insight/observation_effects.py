@@ -87,16 +87,17 @@ class ObservationEffects(Shown):
             for effect in self.strongest(most)
             if effect.on_arrival != 0
         ]
-        why = f" What moved it most when it came: {'; '.join(moved)}." if moved else ""
+        why = f" The observations that changed it most: {'; '.join(moved)}." if moved else ""
         return f"Series {self.id}: {self.output} is {last} at the end.{why}"
 
     def caption(self) -> str:
         """Return what the figure shows."""
         grouped = any(effect.count > 1 for effect in self.effects)
-        runs = " Long series: neighbouring observations of a channel are left out together." if grouped else ""
+        runs = " In long series, neighbouring observations of a channel are left out together." if grouped else ""
         return (
-            f"{self.words()} A triangle is an observation, the larger the more it moved the prediction up or down at "
-            "the time it came (predicted with and without it). Below: the prediction from everything seen until then."
+            f"{self.words()} Each triangle is an observation; the larger it is, the more it moved the prediction up "
+            "or down when it "
+            "arrived (predicted with and without it). Below: the prediction from all samples up to each time."
             f"{runs}"
         )
 

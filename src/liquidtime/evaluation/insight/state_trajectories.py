@@ -45,7 +45,7 @@ class StateTrajectories(Shown):
         """Return what the figure shows."""
         return (
             f"States of the network along series {self.id}: the {min(_LINES, len(self.units))} of {len(self.units)} "
-            "units that move most, with their time constants and what they follow."
+            "units that change most, with their time constants and what they follow."
         )
 
     def sketch(self) -> Sketch:

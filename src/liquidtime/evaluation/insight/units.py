@@ -85,14 +85,15 @@ class Units(Shown):
         beside = f"; samples come every {self.interval:.3g}{unit}" if self.interval else ""
         return (
             f"Half of the units change within {middle:.3g}{unit} (most between {low:.3g} and {high:.3g}{beside}). "
-            f"What they follow: {followed}."
+            f"They follow: {followed}."
         )
 
     def caption(self) -> str:
         """Return what the figure shows."""
         place = "its time constant" if len(self.time_constants) else "its number"
         return (
-            f"{self.words()} Each dot is a unit: to the right {place}, upwards how closely its state follows the "
+            f"{self.words()} Each dot is a unit: the horizontal axis is {place}, the vertical axis how closely its "
+            "state follows the "
             "channel named by its colour (correlation over the samples)."
         )
 

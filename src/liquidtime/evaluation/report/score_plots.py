@@ -56,7 +56,7 @@ def precision_recall(data: ReportData) -> str:
                 recall[keep], precision[keep], color=SERIES[place], label=name, drawstyle="steps-post",
                 zorder=3 - 0.1 * place,
             )  # fmt: skip
-        axes.set(xlabel="found (recall)", ylabel="right of those named", ylim=(-0.02, 1.02))
+        axes.set(xlabel="found (recall)", ylabel="precision", ylim=(-0.02, 1.02))
         figure.legend_below("average precision")
     return figure.svg
 
@@ -65,8 +65,8 @@ def calibration(data: ReportData) -> str:
     """Draw how often it happened against the probability given, in ten groups of equal size, with 95 % intervals."""
     target, classes, name = data.comparison.target, data.classes, data.target_name
     multiple = len(classes) > 2
-    event = "the class named" if multiple else f"{name} = {classes[1]}" if name else classes[1]
-    alt = "Share of cases in which it happened, against the probability that was given, in groups of equal size."
+    event = "the predicted class" if multiple else f"{name} = {classes[1]}" if name else classes[1]
+    alt = "Share of cases in which the event happened, by predicted probability, in groups of equal size."
     with drawing("calibration", alt, _square(len(data.comparison.predictions))) as figure:
         (axes,) = figure.axes
         axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle=":", label="perfect")
@@ -182,7 +182,7 @@ def _classes_said(data: ReportData, figure: Callable[[Array, Array], float]) -> 
         return " Dotted: guessing."
     hidden = [data.classes[place] for place in _drawn(data)[1]]
     rest = f" Not drawn: {', '.join(hidden)}." if hidden else ""
-    return f" Each class against the rest, of {data.comparison.name}. Means over all classes: " + (
+    return f" Each class against the rest, for {data.comparison.name}. Means over all classes: " + (
         f"{'; '.join(_means(data, figure)) or 'none'}.{rest}"
     )
 
@@ -229,9 +229,9 @@ def _model(data: ReportData, key: str) -> str:
 def _errors_caption(data: ReportData) -> str:
     channels = len(errors_over_all(data))
     rest = (
-        f" Drawn are {_CHANNELS_DRAWN} of {channels} channels; the table has all." if channels > _CHANNELS_DRAWN else ""
+        f" {_CHANNELS_DRAWN} of {channels} channels are drawn; the table has all." if channels > _CHANNELS_DRAWN else ""
     )
-    return f"Mean absolute error of each channel, in its own unit, by how far ahead it was forecast.{rest}"
+    return f"Mean absolute error of each channel, in its own unit, by forecast horizon.{rest}"
 
 
 @dataclass(frozen=True)
@@ -257,14 +257,14 @@ PLOTS: Mapping[str, Plot] = {
     "calibration": Plot(
         calibration,
         lambda data: (
-            "Calibration: ten groups of equal size, with 95 % confidence intervals. On the dotted line probabilities "
-            "mean what they say."
+            "Calibration: ten groups of equal size, with 95 % confidence intervals. On the dotted line, predicted "
+            "probabilities match what happened."
         ),
     ),
-    "residuals": Plot(residuals, lambda data: "Residuals: what was missed, against what was predicted."),
+    "residuals": Plot(residuals, lambda data: "Residuals: truth minus prediction, by prediction."),
     "value_calibration": Plot(
         value_calibration,
-        lambda data: "Calibration: ten groups of equal size. On the dotted line the predictions are right on average.",
+        lambda data: "Calibration: ten groups of equal size. On the dotted line, predictions are right on average.",
     ),
 }
 """The drawings that a task can choose for its report, by name."""

@@ -42,8 +42,8 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
         return f"{_capital(ours)} and {best} are both right here but for rounding: {label} {mine} against {theirs}."
     if units is not None and units < _FEW:
         return (
-            f"The test part has only {units} independent series or groups, too few to tell {ours} from {best}: "
-            f"{label} {mine} against {theirs}. Test on more."
+            f"The test part has only {units} independent series or groups, too few to compare {ours} with {best}: "
+            f"{label} {mine} against {theirs}. Test on more series."
         )
     if low > 0:
         return f"{_capital(ours)} is better here than {best}: {shown}."
@@ -51,12 +51,12 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
         by = f"by {apart:.2g} ± {half:.2g} ({label} {theirs} against {mine})"
         if best.startswith("guess"):
             return f"A guess is better here {by}: do not use this model. More series may help."
-        return f"{rival} is better here {by}: take it, or train on more series or for longer and test again."
+        return f"{rival} is better here {by}: use it instead, or train on more series or for longer and test again."
     if not best.startswith("guess") and best != BOOSTING:
-        return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. The simpler one may do."
+        return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. The simpler one may be enough."
     if best.startswith("guess"):
         return f"{_capital(ours)} is not measurably better than a guess here: {shown}."
-    return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. Take either, or test on more series."
+    return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. Use either, or test on more series."
 
 
 def _of_deviations(comparison: Comparison, metric: str) -> bool:

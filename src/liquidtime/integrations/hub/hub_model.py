@@ -65,7 +65,7 @@ class HubModel(ModelHubMixin, library_name="liquidtime", tags=["time-series"]):
             **push_to_hub_kwargs: of `push_to_hub`.
         """
         if config is not None or model_card_kwargs is not None:
-            raise ValueError("`config` and `model_card_kwargs` are the model's own; leave them out")
+            raise ValueError("`config` and `model_card_kwargs` come from the model; leave them out")
         home = Path(save_directory)
         self._save_pretrained(home)
         if not push_to_hub:
@@ -131,7 +131,7 @@ def _copy_sealed(find: Any, copy: Path) -> None:
     try:
         entries = SealedFolder(copy).entries
     except DamagedFolder as error:
-        raise ModelFolderError(f"{error}; it is no model of this library") from error
+        raise ModelFolderError(f"{error}; it is not a model of this library") from error
     if len(entries) > _MOST_FILES:
         raise ModelFolderError(f"{MANIFEST} lists {len(entries)} files; at most {_MOST_FILES} are read")
     entries.pop(_CARD, None)

@@ -41,7 +41,7 @@ def save_layer(layer: Recurrent, path: Path) -> None:
     """
     kind = type(layer).__name__
     if KINDS.get(kind) is not type(layer):
-        raise TypeError(f"only layers CfC and LTC are saved with what they were made with; got {kind}")
+        raise TypeError(f"only CfC and LTC layers can be saved with their arguments; got {kind}")
     given: Any = layer.constructor_arguments
     arguments = {name: _plain(name, value) for name, value in given.items()}
     tensors = {name: tensor.cpu().contiguous() for name, tensor in model_tensors(layer).items()}
@@ -49,7 +49,7 @@ def save_layer(layer: Recurrent, path: Path) -> None:
         compare_tensors(_empty(kind, arguments), tensors, "the layer")
     except ValueError as error:
         raise TypeError(
-            f"the layer was changed after it was made, so that its arguments do not tell it: {error}"
+            f"the layer was changed after it was made, so its arguments do not describe it: {error}"
         ) from None
     config = {"format": FORMAT, "layer": kind, "arguments": arguments, "versions": versions()}
     count = sum(tensor.numel() for tensor in tensors.values())

@@ -47,7 +47,7 @@ def _tracker(one: Any, argument: str) -> Tracker:
     if name not in TRACKERS:
         raise ValueError(f"{argument} must be one of {', '.join(TRACKERS)}; got {name!r}{nearest(name, TRACKERS)}")
     if equals and not place:
-        raise ValueError(f"{argument} {one!r} ends before it says where to; leave out the = sign, or name a place")
+        raise ValueError(f"{argument} {one!r} has no destination; leave out the = sign, or add a destination after it")
     return TRACKERS[name](place) if place else TRACKERS[name]()
 
 

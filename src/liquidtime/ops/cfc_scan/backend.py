@@ -183,13 +183,13 @@ def check_inputs(form: Form, inputs: Inputs) -> None:
     H = h0.shape[1]
     check_part("h0", h0, (B, H), x)
     if (m0 is None) == form.remembers:
-        raise ValueError(f"`m0` must be given with a memory and only then; the form's is {form.memory!r}")
+        raise ValueError(f"`m0` must be given if, and only if, there is a memory; the form has {form.memory!r}")
     if m0 is not None:
         check_part("m0", m0, (B, H), x)
     U = check_weights(form, weights, D, H, x)
     count = sum(form.masked) * form.passes
     if (masks is None) != (count == 0):
-        raise ValueError(f"`masks` must be given where layers are masked and only then; {count} are needed")
+        raise ValueError(f"`masks` must be given if, and only if, layers are masked; {count} are needed")
     if masks is not None:
         check_part("masks", masks, (count, B, T, U), x)
 

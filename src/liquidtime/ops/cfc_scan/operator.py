@@ -51,7 +51,7 @@ class _Scan(torch.autograd.Function):
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
         wanted = Wanted(of_x, of_h0 or of_m0, ctx.with_dt)
         if ctx.shapes != _shapes(x, h0, m0, dt, lengths, masks, y, *weights):
-            raise ValueError("a tensor of the scan has got another shape or type since the forward run")
+            raise ValueError("a tensor of the scan has changed its shape or type since the forward run")
 
         def run(incoming: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
             g = ctx.backend.backward(ctx.form, inputs, y, saved, incoming, wanted)

@@ -201,7 +201,7 @@ def raise_for(code: int, dt: Tensor, lengths: Tensor | None) -> None:
         check_dt(dt, lengths)
     if code == BAD_LENGTH and lengths is not None:
         check_lengths(lengths, dt.shape[0], dt.shape[1], dt.device)
-    raise RuntimeError(f"the native kernel refused what it was given (code {code})")
+    raise RuntimeError(f"the native kernel refused its arguments (code {code})")
 
 
 _is_negated, _is_dense, _offset, _pointer = Tensor.is_neg, Tensor.is_contiguous, Tensor.storage_offset, Tensor.data_ptr

@@ -64,7 +64,7 @@ class SqliteStore(Store):
                 self._prepare(self._connection())
         except StoreFailed as error:
             if "not a database" in str(error):
-                raise ValueError(f"{path} is no SQLite database; choose another file for the state") from error
+                raise ValueError(f"{path} is not an SQLite database; choose another file for the state") from error
             raise
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
@@ -72,7 +72,7 @@ class SqliteStore(Store):
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if tables and application != _APPLICATION:
-            raise ValueError(f"{self._path} is a database of something else; choose another file for the state")
+            raise ValueError(f"{self._path} is a database of another program; choose another file for the state")
         if tables and version != _FORMAT:
             raise ValueError(f"{self._path} is of format {version}, this version reads {_FORMAT}")
         connection.execute("PRAGMA journal_mode = WAL")

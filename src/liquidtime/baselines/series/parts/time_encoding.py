@@ -25,7 +25,7 @@ class TimeEncoding(nn.Module):
     def __init__(self, size: int, shortest: float, longest: float) -> None:
         super().__init__()
         if check_size("time_size", size, least=2) % 2:
-            raise ValueError(f"`time_size` must be even, a sine and a cosine each; got {size}")
+            raise ValueError(f"`time_size` must be even, for pairs of a sine and a cosine; got {size}")
         if not 0 < shortest <= longest < math.inf:
             raise ValueError(f"`shortest` must be over 0 and at most `longest`; got {shortest} and {longest}")
         exponents = torch.linspace(0.0, 1.0, size // 2, dtype=torch.float64)

@@ -48,7 +48,7 @@ class CfC(SequenceNetwork):
             given = {"units": backbone_units, "layers": backbone_layers, "dropout": backbone_dropout}
             for name, value in given.items():
                 if value is not None:
-                    raise ValueError(f"`backbone_{name}` has no meaning with a wiring, which has no backbone.")
+                    raise ValueError(f"`backbone_{name}` has no effect with a wiring, which has no backbone.")
             cell = WiredCfCCell(input_size, units, mode)
             state_size, output_size = cell.state_size, cell.output_size
             if proj_size is not None and output_size != cell.cell.output_size:
