@@ -1,5 +1,6 @@
 """Samples of live series without HTTP: equal to the library on every sample, idempotent, all or none."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -238,6 +239,53 @@ def test_paths_in_one_answer_have_a_bound(exported, tmp_path):
     with pytest.raises(Refused, match="`limit` times `path` may be 100,000"):
         service.newest(1000, 1000)
     service.store.close()
+
+
+def test_series_that_are_deleted_while_others_send_start_whole(exported, tmp_path, served):
+    """Two services on one file: two threads send, a third deletes the series and a fourth evicts."""
+    services = [service_of(Settings(exported, str(tmp_path / "s.db"), oldest=1e6, keep=1000)) for _ in range(2)]
+    problems, ended = [], threading.Event()
+
+    def send(service, name, offset):
+        for k in range(60):
+            try:
+                service.take("x", NewSamples([Sample(float(k // 4), {name: k // 4 + offset})]))
+            except Refused as refusal:
+                problems.extend([] if refusal.code == "late_sample" else [refusal])  # the other thread is ahead
+            except Exception as error:
+                problems.append(error)
+
+    def disturb(service, action):
+        while not ended.wait(0.01):
+            try:
+                action(service)
+            except Refused as refusal:
+                problems.extend([] if refusal.code == "unknown_series" else [refusal])
+            except Exception as error:
+                problems.append(error)
+
+    senders = [threading.Thread(target=send, args=args) for args in zip(services, "ab", (0.0, 0.5), strict=True)]
+    others = [
+        threading.Thread(target=disturb, args=(services[0], lambda service: service.delete("x"))),
+        threading.Thread(target=disturb, args=(services[1], lambda service: service.evict())),
+    ]
+    for thread in (*senders, *others):
+        thread.start()
+    for thread in senders:
+        thread.join()
+    ended.set()
+    for thread in others:
+        thread.join()
+    assert not problems
+    services[0].take("x", NewSamples([Sample(1e3, {"c0": 1.0})]))
+    record = read_record(services[1].store.get("x").content, sizes_of(served))
+    assert record.times == len(record.newest)
+    again = [
+        (own.time, {served.channels.names[at]: value for at, value in own.observed().items()}) for own in record.newest
+    ]
+    np.testing.assert_allclose(last(taken(served, None, again).record), last(record), atol=5e-6)
+    for service in services:
+        service.store.close()
 
 
 def test_a_model_of_several_labels_says_each(tmp_path):
