@@ -117,3 +117,15 @@ def test_empty_and_single_samples_are_survived():
 def test_no_threshold_is_refused():
     with pytest.raises(ValueError, match="thresholds"):
         ConvolutionFeatures(thresholds=0).fit(dense())
+
+
+def test_features_are_the_same_bits_however_many_thresholds_are_pooled_together(monkeypatch):
+    features = ConvolutionFeatures(thresholds=400).fit(dense())
+    for data in (dense(), dense(1)[:1]):
+        tables = []
+        for together in (1, 900, 1 << 24):
+            monkeypatch.setattr("liquidtime.baselines.features.convolutions._AT_ONCE", together)
+            tables.append(features.transform(data))
+        assert tables[0].shape[1] == len(features.names_)
+        np.testing.assert_array_equal(tables[0], tables[1])
+        np.testing.assert_array_equal(tables[0], tables[2])

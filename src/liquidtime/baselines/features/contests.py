@@ -69,9 +69,8 @@ def outcomes(series: Resampled, contests: Sequence[Contest]) -> Singles:
             flat = FlatSeries(series, contest.view, contest.dilation)
         responses = np.stack([flat.response(triple, contest.channels) for triple in contest.triples])
         for winners in (responses.argmax(axis=0), responses.argmin(axis=0)):
-            for place in range(len(contest.triples)):
-                won = (winners == place) & flat.inside
-                columns.append(np.sqrt(flat.sums(won.astype(np.float32)) / series.counts))
+            won = (winners == np.arange(len(contest.triples))[:, None]) & flat.inside
+            columns.extend(np.sqrt(flat.sums(won.astype(np.float32)) / series.counts))
     if not columns:
         return np.empty((len(series.counts), 0), dtype=np.float32)
     return np.stack(columns, axis=1).astype(np.float32)

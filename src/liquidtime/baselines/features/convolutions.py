@@ -9,7 +9,7 @@ at. Besides, kernels compete (`contests`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ from liquidtime.data.encoding.alignment import aligned
 
 _BLOCK = 2**18
 """Samples that are looked at together."""
+_AT_ONCE = 2**15
+"""Numbers of responses that are pooled together, at least."""
 POOLS = ("share", "mean", "position", "stretch")
 WORK = 1e9
 """Grid points times thresholds for which features are computed, about: one or two nanoseconds each and pool."""
@@ -106,14 +108,10 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
     def _fill(self, table: Singles, series: Resampled) -> None:
         """Put the features of some series into their rows of the table."""
         column = 0
-        flat: FlatSeries | None = None
-        for kernel in self.kernels_:
-            if flat is None or not flat.serves(kernel.view, kernel.dilation):
-                flat = FlatSeries(series, kernel.view, kernel.dilation)
-            response = flat.response(kernel.triple, kernel.channels)
-            for threshold in kernel.thresholds:
-                table[:, column : column + len(POOLS)] = _pools(flat, response - threshold)
-                column += len(POOLS)
+        for flat, responses in _over_thresholds(series, self.kernels_):
+            end = column + len(responses) * len(POOLS)
+            table[:, column:end] = _pools(flat, responses).reshape(len(table), end - column)
+            column = end
         table[:, column:] = contests.outcomes(series, self.contests_)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
@@ -167,16 +165,36 @@ def _dilations(series: Resampled) -> list[int]:
     return [2**power for power in range(1 + int(np.log2(max(1.0, (length - 1) / (TAPS - 1)))))]
 
 
-def _pools(flat: FlatSeries, response: Singles) -> Singles:
-    """Return (S, 4) the `POOLS` of a response (size,) above 0."""
-    above = (response > 0) & flat.inside
+def _over_thresholds(series: Resampled, kernels: Sequence[Kernel]) -> Iterator[tuple[FlatSeries, Singles]]:
+    """Yield (n, size) responses less their thresholds, kernel after kernel; of short series many at once."""
+    flat: FlatSeries | None = None
+    rows: list[Singles] = []
+    for kernel in kernels:
+        if flat is None or not flat.serves(kernel.view, kernel.dilation):
+            if flat is not None and rows:
+                yield flat, np.stack(rows)
+            flat, rows = FlatSeries(series, kernel.view, kernel.dilation), []
+        response = flat.response(kernel.triple, kernel.channels)
+        for threshold in kernel.thresholds:
+            rows.append(response - threshold)
+            if len(rows) * flat.size >= _AT_ONCE:
+                yield flat, rows[0][None] if len(rows) == 1 else np.stack(rows)
+                rows = []
+    if flat is not None and rows:
+        yield flat, np.stack(rows)
+
+
+def _pools(flat: FlatSeries, responses: Singles) -> Singles:
+    """Return (S, n, 4) the `POOLS` of responses (n, size) above 0."""
+    above = (responses > 0) & flat.inside
     count = flat.sums(above.astype(np.float32))
     some = np.maximum(count, 1.0)
-    mean = flat.sums(np.where(above, response, np.float32(0.0))) / some
+    mean = flat.sums(np.where(above, responses, np.float32(0.0))) / some
     position = np.where(count > 0, flat.sums(np.where(above, flat.position, np.float32(0.0))) / some, -1.0)
-    barrier = np.maximum.accumulate(np.where(above, np.int32(-1), flat.number))
+    barrier = np.maximum.accumulate(np.where(above, np.int32(-1), flat.number), axis=-1)
     stretch = flat.largest(flat.number - barrier)
-    return np.stack([count / flat.counts, mean, position, np.log1p(stretch)], axis=1).astype(np.float32)
+    pools = np.stack([count / flat.counts, mean, position, np.log1p(stretch)], axis=-1).astype(np.float32)
+    return pools.swapaxes(0, 1)
 
 
 def _subset(series: Resampled, rows: npt.NDArray[np.int64]) -> Resampled:

@@ -74,13 +74,13 @@ class FlatSeries:
         return response
 
     def sums(self, values: Singles) -> Singles:
-        """Return (S,) the sums of (size,) numbers over each series."""
-        sums: Singles = np.add.reduceat(values, self.cuts)[::2]
+        """Return (..., S) the sums of (..., size) numbers over each series."""
+        sums: Singles = np.add.reduceat(values, self.cuts, axis=-1)[..., ::2]
         return sums
 
     def largest(self, values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Return (S,) the largest of (size,) numbers in each series."""
-        return np.maximum.reduceat(values, self.cuts)[::2]
+        """Return (..., S) the largest of (..., size) numbers in each series."""
+        return np.maximum.reduceat(values, self.cuts, axis=-1)[..., ::2]
 
 
 def viewed(series: Resampled, view: str) -> Singles:
