@@ -53,12 +53,19 @@ def test_short_trials_leave_the_row_its_length(tmp_path, monkeypatch):
     search = EXPERIMENTS["xor"].search
     short = dataclasses.replace(search, fixed={**search.fixed, "epochs": 2}, epochs=1, sequences=8)
     monkeypatch.setitem(EXPERIMENTS, "xor", dataclasses.replace(EXPERIMENTS["xor"], search=short))
+    learned, true_train = [], NetworkModel.train
+    monkeypatch.setattr(
+        NetworkModel, "train", lambda self, trial, s: learned.append(trial.split.train.x) or true_train(self, trial, s)
+    )
     records, chosen = tune("xor", "lstm", limit=20, out=tmp_path, progress=False)
     assert [(one["epochs"], one["sequences"]) for one in records] == [(1, 8), (1, 8)]
     (path,) = run("xor", "lstm_searched", [0], limit=20, out=tmp_path, jobs=1, progress=False)
     record = json.loads(path.read_text())
     assert record["settings"]["epochs"] == chosen["settings"]["epochs"] == 2
     assert (record["epochs"], record["sizes"]["train"]) == (2, 20)
+    whole = EXPERIMENTS["xor"].data("honest", None, 20).train.x
+    assert [torch.equal(x, whole[: len(x)]) for x in learned] == [True, True, True]
+    assert [len(x) for x in learned] == [8, 8, 20]
 
 
 def test_a_row_runs_the_trials_that_are_missing_and_no_others(tmp_path, monkeypatch):

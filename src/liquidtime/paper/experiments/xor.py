@@ -184,7 +184,7 @@ def rows(streams: Streams) -> dict[str, Row]:
     }
     other_form = {name: OTHER_FORM for name in table if f"{name}_quoted" in table}
     why = other_form | {name: text for name, text in streams.why.items() if name in table}
-    see = {name: (f"{name}_quoted",) for name in other_form} | streams.see
+    see: dict[str, tuple[str, ...]] = {**{name: (f"{name}_quoted",) for name in other_form}, **streams.see}
     return {name: dataclasses.replace(row, why=why.get(name, ""), see=see.get(name, ())) for name, row in table.items()}
 
 

@@ -13,6 +13,7 @@ from liquidtime.paper.pages.driving import driving_markdown, driving_rows
 from liquidtime.paper.pages.gradients import gradient_markdown, gradient_rows
 from liquidtime.paper.pages.lane import lane_markdown, lane_rows, tightness_markdown, tightness_rows
 from liquidtime.paper.pages.portfolio import portfolio_markdown, portfolio_rows
+from liquidtime.paper.pages.searches import search_markdown, search_rows
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ SECTIONS: dict[str, Section] = {
         tightness_rows,
         tightness_markdown,
     ),
+    "searches": Section("Equal tuning", "liquidtime paper tune EXPERIMENT --model MODEL", search_rows, search_markdown),
     "gradients": Section(
         EXPERIMENTS["gradients"].title,
         "liquidtime paper run gradients --model MODEL_DELAY --seeds 3; liquidtime paper figure gradients",

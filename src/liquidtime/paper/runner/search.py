@@ -85,6 +85,13 @@ def trials_of(
     return records
 
 
+def read_trials(out: Path, experiment: Experiment, model: str) -> list[dict[str, Any]]:
+    """Return the trials of a row that have a file, by number; none of changed length or data."""
+    key = Key(experiment.name, model, HONEST, 0)
+    files = [TrialKey(key, number).file(out) for number in range(searched(experiment, model).trials)]
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
+
+
 def searched(experiment: Experiment, model: str) -> Search:
     """Return the search that a row takes part in.
 

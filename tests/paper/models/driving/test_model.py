@@ -75,6 +75,7 @@ def test_a_whole_run(small, tmp_path, monkeypatch):
     assert figures["teacher"]["interventions"] == 0
     assert figures["closed_loop"]["dropped"]["interval"] > figures["closed_loop"]["clean"]["interval"]
     assert set(figures["attention_kept"]) == {"noise", "winter", "winter_noise"}
+    assert all(-1 <= likeness < 0.999 for likeness in figures["attention_kept"].values())
     kept = tmp_path / "kept"
     assert tiles_file(kept, "cfc").exists()
     assert tiles_file(kept, INPUT).exists()
