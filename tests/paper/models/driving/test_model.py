@@ -72,6 +72,7 @@ def test_a_whole_run(small, tmp_path, monkeypatch):
     for figure in figures["closed_loop"].values():
         assert figure["tracks"]["seed"] == [2_000]
         assert figure["low"] <= figure["per_kilometre"] <= figure["high"]
+    assert len({figure["lateral"] for figure in figures["closed_loop"].values()}) == len(CONDITIONS)
     assert figures["teacher"]["interventions"] == 0
     assert figures["closed_loop"]["dropped"]["interval"] > figures["closed_loop"]["clean"]["interval"]
     assert set(figures["attention_kept"]) == {"noise", "winter", "winter_noise"}
