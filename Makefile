@@ -51,6 +51,8 @@ test-extras: $(READY)
 	$(PIP) jax
 	$(MAKE) --no-print-directory site
 	$(PIP) triton
+	$(PIP) 'ray[client]'
+	$(PIP) 'dask[dataframe,distributed]' pyspark
 	LIQUIDTIME_BACKEND=native $(BIN)/pytest -n 2 --dist worksteal -m extras
 
 # What most changes break first; whole programs, experiments, compilers and fuzzing are left to `make test`.

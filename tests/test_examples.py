@@ -25,7 +25,11 @@ BLOCKS = {
 PRINTS = {"compiling.md": "midpoint", "training.md": r"test AUC 0\.9\d\d \[0\.\d+, [01]\.\d+\]"}
 SMALL = {"bit_stream_xor.py": ["--epochs", "1", "--size", "640"]}
 GENERATED = ("commands.md", "api/", "gallery/", "all-results.md", "changes.md")  # by tools/site_pages.py
-ELSEWHERE = {"service_client.py": "serving/test_client.py"}
+ELSEWHERE = {
+    "service_client.py": "serving/test_client.py",
+    "score_with_dask.py": "scoring/test_engines.py",
+    "score_with_spark.py": "scoring/test_engines.py",
+}
 
 
 def test_every_example_is_run():

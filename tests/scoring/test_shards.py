@@ -63,7 +63,7 @@ def test_each_shard_becomes_one_file_and_finished_ones_are_left(home, whole, tmp
     (out / "part-2.parquet").unlink()
     code, said, err = lt("predict", home / "model", home / "shards", "--out", out)
     assert code == 0, err
-    assert "1 of 4 shards predicted, 3 were there already: 6 series" in said
+    assert "1 of 4 shards predicted, 3 had been predicted before: 6 series" in said
     assert_same(together(out), whole)
     after = {file.name: file.stat().st_mtime_ns for file in out.iterdir()}
     assert {name for name in before if before[name] != after[name]} == {"part-2.parquet"}

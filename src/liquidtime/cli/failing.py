@@ -28,7 +28,7 @@ OPTIONS = {"resume=True": "--resume", "restart=True": "--force", "`folder`": "--
     "`folds`": "--folds", "`test`": "--test", "`sample_weight`": "--weight", "`threshold`": "--threshold",
     "`intervals`": "--intervals", "`device`": "--device", "refit=False": "--no-refit",
     "gather=False": "--no-gather", "replace=True": "--force", "`out`": "--out",
-    "`validation_fraction`": "--validation-share",
+    "`validation_fraction`": "--validation-share", "`cluster`": "--cluster", "`storage`": "--storage",
 }  # fmt: skip
 """The options that correspond to the arguments named in messages of the library."""
 

@@ -25,6 +25,14 @@ Device = Annotated[
     str | None,
     typer.Option("--device", help="cpu, cuda, mps, or auto for the first GPU that is available (default: cpu)."),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Ray cluster that does the work: ray://HOST:PORT, or auto on one of its machines; see docs/scaling.md.",
+        show_default=False,
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
 
 Channel = Annotated[
@@ -82,3 +90,14 @@ def numbers(option: str, texts: list[str] | None) -> list[float]:
         except ValueError:
             raise ValueError(f"{option} must be numbers, such as 6 or 6,24; got {text!r}") from None
     return values
+
+
+def refuse_device(cluster: str | None, device: str | None) -> None:
+    """Refuse a device other than the CPU on a cluster.
+
+    Raises:
+        ValueError: one was named.
+
+    """
+    if cluster is not None and device not in (None, "cpu"):
+        raise ValueError(f"--device {device} is for this machine and for torchrun; --cluster uses CPUs only")

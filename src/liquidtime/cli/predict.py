@@ -9,6 +9,7 @@ import typer
 from liquidtime.cli.failing import command
 from liquidtime.cli.options import (
     AsJson,
+    Cluster,
     Data,
     Debug,
     Device,
@@ -78,8 +79,13 @@ def predict(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Processes that predict shards, if --out is a folder."),
+        typer.Option(
+            "--workers",
+            min=1,
+            help="Processes that predict shards, if --out is a folder (default: 1; one per CPU of a cluster).",
+        ),
     ] = None,
+    cluster: Cluster = None,
     id: OldId = None,
     time: OldTime = None,
     channel: OldChannel = None,
@@ -103,9 +109,11 @@ def predict(
     you name others.
 
     If --out is a folder, every shard of DATA (a folder of files, a pattern, or several files) becomes one file in it,
-    predicted by --workers processes. To resume after an interruption, repeat the command: existing files are kept. Each
-    series must lie in one shard; `liquidtime pack` brings together series that are spread over several.
+    predicted by --workers processes, or on the machines of --cluster. To resume after an interruption, repeat the
+    command: existing files are kept. Each series must lie in one shard; `liquidtime pack` brings together series that
+    are spread over several.
     """
+    from liquidtime.cli.options import refuse_device
     from liquidtime.cli.printing import Printer
     from liquidtime.scoring.model_files import columns_to_read, load, read_series
     from liquidtime.scoring.prediction_files import prediction_slices, write_tables
@@ -113,9 +121,11 @@ def predict(
 
     in_shards = out.is_dir() or not out.suffix
     if not in_shards:
-        if workers is not None:
-            raise ValueError("--workers is for predicting shards into a folder; name a folder as --out")
+        for option, value_of in (("--workers", workers), ("--cluster", cluster)):
+            if value_of is not None:
+                raise ValueError(f"{option} is for predicting shards into a folder; name a folder as --out")
         _check_out(out, model, data, force)
+    refuse_device(cluster, device)
     printer = Printer(as_json)
     estimator, record = load(model, device)
     task = task_of(estimator)
@@ -129,8 +139,9 @@ def predict(
     if in_shards:
         named = {"id": id, "time": time, "channel": channel, "value": value, "time_unit": time_unit}
         _predict_shards(
-            printer, model, data, out, workers=workers or 1, reading=reading.plain(), each_sample=each_sample,
-            strict=strict, replace=force, device=device, show=sys.stderr.isatty(), **named, **options,
+            printer, model, data, out, workers=workers, cluster=cluster, reading=reading.plain(),
+            each_sample=each_sample, strict=strict, replace=force, device=device, show=sys.stderr.isatty(), **named,
+            **options,
         )  # fmt: skip
         return
     columns = columns_to_read(record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)

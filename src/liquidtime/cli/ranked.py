@@ -1,9 +1,10 @@
-"""Training by several ranks: those that --workers starts, or those of torchrun, SLURM or Ray."""
+"""Training by several ranks: those that --workers and --cluster start, or those of torchrun or SLURM."""
 
 from __future__ import annotations
 
 import dataclasses
 import signal
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -54,9 +55,8 @@ def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[s
 
     from liquidtime.distributed.torchrun import RESTARTS, launch
 
-    plain = dataclasses.replace(job, reading=dataclasses.replace(job.reading, context=None))
     try:
-        returned = launch(one_rank, (plain, as_json, debug), workers)
+        returned = launch(one_rank, (_plain(job), as_json, debug), workers)
     except SignalException as stopped:
         number = signal.Signals(stopped.sigval)
         print_line(f"interrupted by {number.name}. {HOW_TO_RESUME}")
@@ -68,6 +68,37 @@ def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[s
             f"{failure.signal_name() or failure.exitcode}; "
             f"perhaps memory ran out. {HOW_TO_RESUME}"
         ) from None
+    return _result_of(returned)
+
+
+def run_on_cluster(job: Job, as_json: bool, workers: int, cluster: str, debug: bool) -> dict[str, Any]:
+    """Do the job by ranks on a Ray cluster, which are started again where one of them dies.
+
+    Args:
+        job: what to do.
+        as_json: as above.
+        workers: how many ranks.
+        cluster: its address.
+        debug: whether a rank shows the traceback of an error.
+    """
+    from liquidtime.distributed import WorkerDied, joined_cluster
+    from liquidtime.distributed.cluster_ranks import launch_on
+
+    with joined_cluster(cluster) as machines:
+        machines.check([job.out.absolute().parent, *(path for path in map(Path, job.data) if path.exists())])
+        try:
+            return _result_of(launch_on(machines, one_rank, (_plain(job), as_json, debug), workers))
+        except WorkerDied as error:
+            raise RuntimeError(f"{error} {HOW_TO_RESUME}") from None
+
+
+def _plain(job: Job) -> Job:
+    """Return the job without what other processes cannot be sent."""
+    return dataclasses.replace(job, reading=dataclasses.replace(job.reading, context=None))
+
+
+def _result_of(returned: dict[int, Any]) -> dict[str, Any]:
+    """Return the result of rank 0, or end with the exit code of the ranks."""
     code = next((code for code, _ in returned.values() if code), 0)
     if code:
         raise typer.Exit(returned[0][0] or code)
@@ -97,21 +128,23 @@ def print_line(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def check_workers(workers: int | None, n_jobs: int | None) -> None:
+def check_workers(workers: int | None, n_jobs: int | None, cluster: str | None) -> None:
     """Refuse combinations of options that cannot work.
 
     Args:
         workers: value of --workers.
         n_jobs: value of --n-jobs.
+        cluster: value of --cluster.
     """
     from liquidtime.distributed.torchrun import in_ranks
 
-    if workers is None:
+    option = "--workers" if cluster is None else "--cluster"
+    if workers is None and cluster is None:
         return
     if in_ranks():
-        raise ValueError("--workers starts ranks, but torchrun has already started this one; leave out --workers")
+        raise ValueError(f"{option} starts ranks, but torchrun has already started this one; leave out {option}")
     if n_jobs is not None:
         raise ValueError(
-            "--workers splits the training of each network, and --n-jobs trains several networks at once; give only "
+            f"{option} splits the training of each network, and --n-jobs trains several networks at once; give only "
             "one of them"
         )

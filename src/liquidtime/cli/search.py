@@ -10,6 +10,7 @@ from liquidtime.cli.options import (
     AsJson,
     Categorical,
     Channel,
+    Cluster,
     Data,
     Debug,
     Device,
@@ -52,7 +53,11 @@ def search(
     ] = None,
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Stop trials that do worse than others.")] = True,
     device: Device = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Processes that run trials.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Processes that run trials (default: 1; one per CPU of a cluster)."),
+    ] = None,
+    cluster: Cluster = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="HTML page about the search to write (default: <out>.search.html).")
     ] = None,
@@ -101,17 +106,19 @@ def search(
 
     Each trial trains on three quarters of the training part and is scored on the rest. The test part is used once, to
     test the model with the best settings. With --storage, the same command continues an interrupted search until there
-    are --trials in total, and several machines can share one database. Writes the model, its report, and a page about
-    the search.
+    are --trials in total, and several machines can share one database: machines on which you type the command, or those
+    of --cluster. Writes the model, its report, and a page about the search.
 
     Exit codes: 0 done, 1 failed, 2 wrong options or bad input, 130 interrupted.
     """
     from liquidtime.cli.columns import Columns
     from liquidtime.cli.job import Job, run
+    from liquidtime.cli.options import refuse_device
     from liquidtime.cli.printing import Printer
     from liquidtime.cli.train import typed
     from liquidtime.training.devices import device_of
 
+    refuse_device(cluster, device)
     device_of(device or "cpu")
     where = page or out.absolute().with_name(f"{out.absolute().name}.search.html")
     if where.exists() and not force and storage is None:
@@ -142,7 +149,7 @@ def search(
         settings={setting: value for setting, value in settings.items() if value is not None},
         search={
             "trials": trials, "storage": storage, "name": name, "space": _space(space), "prune": prune,
-            "workers": workers,
+            "workers": workers, "cluster": cluster,
         },
         search_report=where,
         command=typed(),

@@ -10,6 +10,7 @@ from liquidtime.cli.options import (
     AsJson,
     Categorical,
     Channel,
+    Cluster,
     Data,
     Debug,
     Device,
@@ -99,8 +100,13 @@ def train(
     device: Device = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Processes on this machine that share every batch; see docs/scaling.md."),
+        typer.Option(
+            "--workers",
+            min=1,
+            help="Processes on this machine, or of --cluster, that share every batch; see docs/scaling.md.",
+        ),
     ] = None,
+    cluster: Cluster = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Give every class the same total weight.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     test_share: Annotated[
@@ -194,13 +200,15 @@ def train(
     """
     from liquidtime.cli.config import write_config
     from liquidtime.cli.job import Job
+    from liquidtime.cli.options import refuse_device
     from liquidtime.cli.printing import Printer
-    from liquidtime.cli.ranked import check_workers, run_by_workers, run_in_ranks
+    from liquidtime.cli.ranked import check_workers, run_by_workers, run_in_ranks, run_on_cluster
     from liquidtime.cli.stored_tables import columns_of_training
     from liquidtime.tasks import find_task
     from liquidtime.training.devices import device_of
 
-    check_workers(workers, n_jobs)
+    check_workers(workers, n_jobs, cluster)
+    refuse_device(cluster, device)
     device_of(device or "cpu")
     settings = {
         "network": network, "n_estimators": n_estimators, "hidden_size": hidden_size, "bin_width": bin_width,
@@ -242,8 +250,11 @@ def train(
         settings={name: setting for name, setting in settings.items() if setting is not None},
         command=typed(),
     )  # fmt: skip
-    if workers is not None and workers > 1:
-        result: dict[str, Any] | None = run_by_workers(job, as_json, workers, debug)
+    result: dict[str, Any] | None
+    if cluster is not None:
+        result = run_on_cluster(job, as_json, workers or 1, cluster, debug)
+    elif workers is not None and workers > 1:
+        result = run_by_workers(job, as_json, workers, debug)
     else:
         result = run_in_ranks(job, as_json)
     if result is None:

@@ -1,7 +1,12 @@
 """Many processes and machines: pieces of work in processes of their own, and what starts them."""
 
-from liquidtime.distributed.processes import WorkerDied, check_jobs, in_processes
+from liquidtime.distributed.cluster import Mapper, joined_cluster, mapper_of
+from liquidtime.distributed.pieces import WorkerDied
+from liquidtime.distributed.processes import check_jobs, in_processes
 from liquidtime.distributed.torchrun import ranks
 from liquidtime.distributed.worker import in_worker, one_thread
 
-__all__ = ["WorkerDied", "check_jobs", "in_processes", "in_worker", "one_thread", "ranks"]
+__all__ = [
+    "Mapper", "WorkerDied", "check_jobs", "in_processes", "in_worker", "joined_cluster", "mapper_of", "one_thread",
+    "ranks",
+]  # fmt: skip

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -15,22 +13,16 @@ from typing import Any, TypeVar
 
 import joblib
 
-from liquidtime.distributed.worker import BEGUN, STOP, Outcome, done, in_worker, one_thread
+from liquidtime.distributed.pieces import TRIES, Pieces
+from liquidtime.distributed.worker import BEGUN, STOP, done, in_worker, one_thread
 from liquidtime.training.ranks import current
 from liquidtime.training.signals import TrainingInterrupted, stop_requests
 from liquidtime.training.stages import stage
-from liquidtime.training.tracking import NetworkRecord
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-_TRIES = 3
-"""Times that a piece of work is begun whose workers die."""
 _MAPPED = "1M"
 """Arrays from this size on reach workers as one file in memory, not as a copy each."""
-
-
-class WorkerDied(RuntimeError):
-    """Workers died again and again over the same work: out of memory, or killed."""
 
 
 def check_jobs(n_jobs: int | None) -> int | None:
@@ -115,86 +107,54 @@ class _Pool:
         folder: str | Path | None,
         show: bool,
     ) -> None:
-        self.work, self.items, self.jobs, self.names = work, items, jobs, names
-        self.folder, self.show = folder, show
-        self.outcomes: dict[int, Outcome] = {}
-        self.fault: Exception | None = None
+        self.work, self.items, self.jobs, self.folder = work, items, jobs, folder
+        self.pieces = Pieces(names, f"in {jobs} processes", show)
 
     def run(self) -> list[Any]:
+        pieces = self.pieces
         with tempfile.TemporaryDirectory(prefix="liquidtime-", ignore_cleanup_errors=True) as control:
             stop = Path(control) / STOP
-            with self._line() as tell, stop_requests(stop.touch, catch=self.folder is not None) as request:
-                for turn in range(_TRIES):
+            with pieces.line() as tell, stop_requests(stop.touch, catch=self.folder is not None) as request:
+                for turn in range(TRIES):
                     try:
                         self._round(control, turn > 0, tell)
                         break
                     except BrokenProcessPool as error:
-                        if request.signal is not None or self.fault is not None:
+                        if request.signal is not None or pieces.fault is not None:
                             break
-                        self._warn(turn, error, Path(control))
-        if self.fault is not None:
-            raise self.fault
+                        begun = [place for place in pieces.left() if (Path(control) / f"{BEGUN}{place}").exists()]
+                        pieces.died(begun, turn, "Try a smaller `n_jobs`.", error)
+        if pieces.fault is not None:
+            raise pieces.fault
         self._raise(request.signal)
-        return [self.outcomes[place].value for place in range(len(self.items))]
+        return [pieces.outcomes[place].value for place in range(len(self.items))]
 
     def _round(self, control: str, again: bool, tell: Callable[[], None]) -> None:
         """Let workers do what is not done; one outcome after the other, as they come."""
-        left = [place for place in range(len(self.items)) if place not in self.outcomes]
-        pieces = (
-            joblib.delayed(done)(self.work, place, self.items[place], self.names[place], again, control, os.getpid())
-            for place in left
-            if self.fault is None
+        pieces = self.pieces
+        calls = (
+            joblib.delayed(done)(self.work, place, self.items[place], pieces.names[place], again, control, os.getpid())
+            for place in pieces.left()
+            if pieces.fault is None
         )
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             run = joblib.Parallel(
                 n_jobs=self.jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs",
                 max_nbytes=_MAPPED, mmap_mode="c",
             )  # fmt: skip
-            for outcome in run(pieces):
-                self.outcomes[outcome.place] = outcome
-                networks: dict[str, NetworkRecord] = {}
-                for network, record in outcome.told:
-                    networks.setdefault(network, NetworkRecord(network)).epoch(record)
-                for text, category in outcome.warned:
-                    warnings.warn(text, category, stacklevel=6)
-                if outcome.error is not None and self.fault is None:
-                    self.fault = outcome.error
+            for outcome in run(calls):
+                pieces.take(outcome)
+                if pieces.fault is not None:
                     (Path(control) / STOP).touch()  # what is at work elsewhere has no use any more
                 tell()
 
-    def _warn(self, turn: int, error: BrokenProcessPool, control: Path) -> None:
-        """Say what was begun and is lost; what was not begun is lost to nobody."""
-        begun = [place for place in range(len(self.items)) if (control / f"{BEGUN}{place}").exists()]
-        left = [self.names[place] for place in begun if place not in self.outcomes]
-        if turn + 1 == _TRIES:
-            raise WorkerDied(
-                f"worker processes died {_TRIES} times over {', '.join(left) or 'their start'}. Were they out of "
-                "memory? Try a smaller `n_jobs`."
-            ) from error
-        again = f"; done again: {', '.join(left)}" if left else ""
-        warnings.warn(f"a worker process died{again}", UserWarning, stacklevel=6)
-
     def _raise(self, asked: signal.Signals | None) -> None:
         """Say that work was stopped, where it was."""
-        stopped = [one for one in self.outcomes.values() if one.stopped]
-        if not stopped and len(self.outcomes) == len(self.items):
+        outcomes = self.pieces.outcomes
+        stopped = [one for one in outcomes.values() if one.stopped]
+        if not stopped and len(outcomes) == len(self.items):
             return
         if self.folder is None:
             raise KeyboardInterrupt
         steps, saved = sum(one.step for one in stopped), all(one.saved for one in stopped)
         raise TrainingInterrupted(asked or signal.SIGINT, steps, Path(self.folder), saved)
-
-    @contextmanager
-    def _line(self) -> Iterator[Callable[[], None]]:
-        """Show how many pieces are done, where asked for."""
-        if not self.show or threading.current_thread() is not threading.main_thread():
-            yield lambda: None
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        words = f"{self.names[0]} … {self.names[-1]} in {self.jobs} processes"
-        columns = (TextColumn(words), BarColumn(bar_width=None), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True, force_terminal=True), expand=True) as bar:
-            task = bar.add_task("", total=len(self.items))
-            yield lambda: bar.update(task, completed=len(self.outcomes))

@@ -16,6 +16,8 @@ from liquidtime.training.ranks import ALONE, Ranks, joined
 
 RESTARTS = 3
 """Times that all ranks are started again after one of them died."""
+THREADS = "LIQUIDTIME_RANK_THREADS"
+"""Environment variable: threads of a rank, where who starts it knows better than the number of cores does."""
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _PATIENCE = datetime.timedelta(minutes=30)
 """How long a rank waits for the others: rank 0 may be reading or writing a large file."""
@@ -44,7 +46,7 @@ def ranks() -> Iterator[Ranks]:
 
     Under torchrun, or with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set by another launcher. Without them, or with
     a WORLD_SIZE of 1, the process is alone and nothing changes. Each rank computes with as many threads as there are
-    cores for it.
+    cores for it, or as the environment variable LIQUIDTIME_RANK_THREADS says.
 
     Raises:
         ValueError: WORLD_SIZE is set and another of the variables is not.
@@ -72,7 +74,8 @@ def ranks() -> Iterator[Ranks]:
     except (RuntimeError, OSError, ValueError) as error:
         raise ConnectionError(f"the other ranks cannot be reached at {address}: {_first_line(error)}") from error
     before = torch.get_num_threads()
-    torch.set_num_threads(max(1, (check_jobs(-1) or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
+    shared = (check_jobs(-1) or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    torch.set_num_threads(max(1, int(os.environ.get(THREADS, shared))))
     try:
         with joined(_group()) as group:
             yield group

@@ -97,6 +97,12 @@ def done(
     """
     _watch(Path(folder), parent)
     (Path(folder) / f"{BEGUN}{place}").touch()
+    return outcome_of(work, place, item, name, again)
+
+
+def outcome_of(work: Callable[[Any, bool], Any], place: int, item: Any, name: str, again: bool) -> Outcome:
+    """Do one piece of work with one thread, and return what came of it; the arguments are those of `done`."""
+    _at_work.set()
     outcome = Outcome(place)
     collected = tracking(_Collected(outcome.told))
     with warnings.catch_warnings(record=True) as caught, one_thread(), collected, stage(name, place, 0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from liquidtime.scoring.columns import Columns
     from liquidtime.scoring.shard_plan import Shard
 
-Mapper = Callable[..., list[Any]]
-"""What hands pieces of work to processes; `in_processes`, or that of a cluster."""
 SEAL = "liquidtime.predictions"
 """Under this name a file of predictions says what it was made from."""
 
@@ -72,7 +70,8 @@ def predict_shards(
     shards: Any,
     out: str | Path,
     *,
-    workers: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
     id: str | None = None,
     time: str | None = None,
     channel: str | None = None,
@@ -84,7 +83,6 @@ def predict_shards(
     reading: ReadingOptions | None = None,
     device: str | None = None,
     show: bool = False,
-    mapper: Mapper | None = None,
     **options: Any,
 ) -> ShardedPredictions:
     """Write one file of predictions for each shard of a table, `<shard>.parquet` in a folder.
@@ -101,7 +99,9 @@ def predict_shards(
         shards: a folder of files, a pattern, one file or several; or a stored set, of which 20,000 series are a shard.
             A series must lie in one shard.
         out: folder to write; made if need be.
-        workers: processes.
+        workers: processes; None for one, and on a cluster for one per CPU.
+        cluster: Ray cluster whose machines predict, "ray://host:port", or "auto" on one of them; None for this machine.
+            Model, shards and `out` lie in folders that all of them see.
         id: column of ids, where it is not that of training; as are the next four.
         time: column of times.
         channel: column of channel names.
@@ -113,19 +113,18 @@ def predict_shards(
         reading: what is said about how files are read.
         device: to predict on, as `device` of the estimators; None for the model's own.
         show: whether to show on standard error how many shards are done.
-        mapper: hands shards to other processes in place of `workers`: takes the arguments of
-            `liquidtime.distributed.in_processes`.
         **options: of the model's task: `horizons`, `intervals`, `threshold`.
 
     Raises:
         FileNotFoundError: there is no such model folder or shard.
         FileExistsError: a file of `out` would be lost.
         FolderInUse: another process is writing to `out`.
+        ConnectionError: the cluster cannot be reached.
         ValueError: a shard lacks a column, a series is in two shards, or two shards have the same name.
         WorkerDied: workers died over the same shards three times.
 
     """
-    from liquidtime.distributed import in_processes
+    from liquidtime.distributed import mapper_of
     from liquidtime.scoring.frames import loaded
     from liquidtime.scoring.model_files import columns_to_read
     from liquidtime.scoring.shard_plan import check_shards, planned
@@ -138,21 +137,18 @@ def predict_shards(
     )
     plan = planned(shards, request, own.seal)
     _check_place(place, request.model, plan)
-    check_shards(plan, request, own.estimator)
-    place.mkdir(exist_ok=True)
-    lock = place / ".lock"
-    with lock_file(lock, f"process {{pid}} is writing predictions to {place}; wait for it"):
-        try:
-            left = [shard for shard in plan if not shard.is_done()]
-            _refuse_foreign(place, plan, left, replace)
-            work = functools.partial(predict_shard, request)
-            names = [shard.name for shard in left]
-            if mapper is not None:
-                done = mapper(work, left, names=names, show=show)
-            else:
-                done = in_processes(work, left, workers, names=names, show=show)
-        finally:
-            lock.unlink(missing_ok=True)
+    with mapper_of(cluster, [request.model, place.parent, *(shard.source for shard in plan[:1])]) as mapped:
+        check_shards(plan, request, own.estimator)
+        place.mkdir(exist_ok=True)
+        lock = place / ".lock"
+        with lock_file(lock, f"process {{pid}} is writing predictions to {place}; wait for it"):
+            try:
+                left = [shard for shard in plan if not shard.is_done()]
+                _refuse_foreign(place, plan, left, replace)
+                names = [shard.name for shard in left]
+                done = mapped(functools.partial(predict_shard, request), left, workers, names=names, show=show)
+            finally:
+                lock.unlink(missing_ok=True)
     return ShardedPredictions(
         place,
         tuple(shard.out for shard in plan),

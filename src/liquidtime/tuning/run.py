@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from liquidtime._checks import check_size
 from liquidtime.data import SeriesSet
-from liquidtime.distributed import in_processes
+from liquidtime.distributed import mapper_of
 from liquidtime.estimators.network.budget import batch_size_of, quick_epochs
 from liquidtime.evaluation.job_inputs import gathered
 from liquidtime.evaluation.model_place import check_place
@@ -40,8 +40,6 @@ from liquidtime.tuning.trials import CURVE, Material, Place, run_slot
 
 _WAIT = 0.5
 """Seconds between two looks at trials of other processes."""
-Mapper = Callable[..., list[Any]]
-"""What hands pieces of work to processes; `in_processes`, or that of a cluster."""
 
 
 def search(
@@ -53,7 +51,8 @@ def search(
     storage: str | None = None,
     name: str = "liquidtime",
     prune: bool = True,
-    workers: int = 1,
+    workers: int | None = None,
+    cluster: str | None = None,
     task: str | Task | None = None,
     auxiliary: Any = None,
     groups: Any = None,
@@ -67,7 +66,6 @@ def search(
     folder: str | Path | None = None,
     log: Callable[[str], None] | None = None,
     verbose: bool = False,
-    mapper: Mapper | None = None,
     about: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> SearchResult:
@@ -92,7 +90,9 @@ def search(
             postgresql://host/name, which several machines may share; None keeps it in memory.
         name: of the study.
         prune: whether to stop trials that fall behind.
-        workers: processes that make trials, one thread each.
+        workers: processes that make trials, one thread each; None for one, and on a cluster for one per CPU.
+        cluster: Ray cluster whose machines make trials, "ray://host:port", or "auto" on one of them; None for this
+            machine. It needs a `storage` that all of them reach.
         task: as of `lt.train_and_test`, as are the following up to `seed`.
         auxiliary: likewise.
         groups: likewise; no group is on both sides of the test nor of a trial.
@@ -106,21 +106,23 @@ def search(
         folder: model folder to write the model with the best settings into.
         log: called with one line of text per stage.
         verbose: whether to show how many trials are done.
-        mapper: hands trials to other processes in place of `workers`: takes the arguments of
-            `liquidtime.distributed.in_processes`.
         about: further arguments of `lt.train_and_test` for the report and the model folder.
         **settings: of the task's estimator, which are fixed.
 
     Raises:
         ImportError: Optuna is not installed.
         ValueError: a space, a storage or a study that cannot be used, or what `lt.train_and_test` refuses.
-        ConnectionError: the database cannot be reached.
+        ConnectionError: the database or the cluster cannot be reached.
         RuntimeError: no trial came to its end.
 
     """
     optuna_or_refuse()
     check_size("trials", trials)
-    check_size("workers", workers)
+    check_size("workers", 1 if workers is None else workers)
+    if cluster is not None and (storage is None or storage.startswith("sqlite:")):
+        raise ValueError(
+            "a search on a cluster keeps its study where all machines reach it: give `storage` as postgresql://host/name"
+        )
     say = log or (lambda line: None)
     if folder is not None:
         check_place(folder)
@@ -129,8 +131,10 @@ def search(
     job = TrainingJob.planned(whole, inputs, task, None, request, refit, seed, settings, quick=True)
     material = _material(job, space_of(space, settings, job.model._get_param_names()), seed)
     with ExitStack() as stack:
+        mapped = stack.enter_context(mapper_of(cluster))
+        alone = cluster is None and workers in (None, 1)
         url = storage
-        if url is None and (workers > 1 or mapper is not None):
+        if url is None and not alone:
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="liquidtime-", ignore_cleanup_errors=True))
             url = f"sqlite:///{home}/search.db"
         place = Place(url, name, prune, _fingerprint(job, material), trials)
@@ -145,7 +149,10 @@ def search(
         )
         while left > 0 or (url is not None and at_work(study)):  # of other processes that share the study
             if left > 0:
-                _run_trials(material, place, study, left, workers, mapper, verbose)
+                first = len(study.get_trials(deepcopy=False))
+                slots = list(range(first, first + left))
+                work = functools.partial(_slot, material, place, study if alone else None)
+                mapped(work, slots, workers, names=[f"trial {slot + 1}" for slot in slots], show=verbose)
             else:
                 time.sleep(_WAIT)
             left = max(0, trials - done(study))
@@ -200,24 +207,8 @@ def _material(job: TrainingJob, space: Mapping[str, Any], seed: int) -> Material
     )
 
 
-def _run_trials(
-    material: Material, place: Place, study: Any, left: int, workers: int, mapper: Mapper | None, verbose: bool
-) -> None:
-    first = len(study.get_trials(deepcopy=False))
-    slots = list(range(first, first + left))
-    names = [f"trial {slot + 1}" for slot in slots]
-    if mapper is None and workers == 1:
-        in_processes(lambda slot, again: run_slot(material, place, study), slots, 1, names=names, show=verbose)
-        return
-    work = functools.partial(_slot, material, place)
-    if mapper is not None:
-        mapper(work, slots, names=names, show=verbose)
-    else:
-        in_processes(work, slots, workers, names=names, show=verbose)
-
-
-def _slot(material: Material, place: Place, slot: int, again: bool) -> str:
-    return run_slot(material, place)
+def _slot(material: Material, place: Place, study: Any, slot: int, again: bool) -> str:
+    return run_slot(material, place, study)
 
 
 def _tried(study: Any) -> list[TriedTrial]:
