@@ -167,6 +167,7 @@ MODELS: dict[str, Make] = {
     "boosting": lambda seed, classify: _OnFeatures(_boosting(seed, classify), classify),
     "lightgbm": lambda seed, classify: _OnFeatures(_lightgbm(seed, classify), classify),
     "networks": lambda seed, classify: _Native(_networks(seed, classify), classify),
+    "ensemble": lambda seed, classify: _Native(_networks(seed, classify, n_estimators=5), classify),
     "multirocket-hydra": lambda seed, classify: _MultiRocketHydra(seed, classify),
     "default": lambda seed, classify: _Native(
         (StackedClassifier if classify else StackedRegressor)(random_state=seed), classify

@@ -18,6 +18,7 @@ Floats = npt.NDArray[np.float64]
 DEFAULT = "default"
 TITLES = {
     DEFAULT: "**default** (stack)",
+    "ensemble": "CfC networks alone, five",
     "networks": "CfC networks alone",
     "quick": "CfC network, quick",
     "boosting": "HistGradientBoosting",
