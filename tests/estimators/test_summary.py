@@ -68,6 +68,23 @@ def test_evolve_ends_in_predict_at_every_scale(fitted):
         assert np.allclose(evolution.outputs[evolution.offsets[row] + half - 1], begun, atol=1e-6)
 
 
+def test_evolve_at_some_points_is_evolve_there(fitted):
+    model, data = fitted
+    few = data[:3]
+    every, some = model.evolve(few), model.evolve(few, points=5)
+    assert np.diff(some.offsets).tolist() == [5, 5, 5]
+    for row in range(3):
+        own = slice(some.offsets[row], some.offsets[row + 1])
+        whole = slice(every.offsets[row], every.offsets[row + 1])
+        places = np.searchsorted(every.times[whole], some.times[own])
+        assert places[-1] == few.lengths[row] - 1
+        assert np.allclose(some.outputs[own], every.outputs[whole][places], atol=1e-6)
+    plain = lt.CfCClassifier(**TINY | {"epochs": 1}).fit(data, np.arange(40) % 2)
+    every, some = plain.evolve(few), plain.evolve(few, points=5)
+    assert np.array_equal(some.outputs[-1], every.outputs[-1])
+    assert len(some.outputs) == len(some.times) == 15
+
+
 def test_a_folder_gives_the_same_predictions_and_refuses_what_is_forged(fitted, tmp_path):
     model, data = fitted
     model.save(tmp_path / "model")

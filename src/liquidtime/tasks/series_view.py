@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from liquidtime._checks import check_choice
 from liquidtime.errors import wrong_shape
-from liquidtime.estimators.stacking.base import StackedEstimator
 
 Array = npt.NDArray[Any]
 _SHOWN = 2
@@ -70,8 +69,7 @@ def evolution_of(model: Any, series: Any) -> Any:
         model: fitted.
         series: as it reads them.
     """
-    stacked = isinstance(model, StackedEstimator)  # it computes features anew for every point
-    return model.evolve(series, points=_POINTS) if stacked else model.evolve(series)
+    return model.evolve(series, points=_POINTS if model.reads_whole_series else None)
 
 
 def extremes(errors: Array, lengths: Array, groups: Any = None) -> tuple[list[str], list[int]]:

@@ -24,6 +24,7 @@ from liquidtime.data.container import neighbours
 from liquidtime.distributed import check_jobs
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
+from liquidtime.estimators.faces.prefixes import prefixes
 from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.live import (
     LiveSeries,
@@ -376,6 +377,26 @@ class SeriesEstimator(SeriesModel):
                 outputs[first.offsets[rows.start] : first.offsets[rows.stop]] = said
         assert outputs is not None
         return Evolution(first.times, first.offsets, outputs)
+
+    def _evolution_at(self, X: Any, finish: Callable[[Tensor], Tensor], points: int | None) -> Evolution:
+        """Return the members' mean output after some samples of every series; `points` as `evolve` takes it."""
+        series = self.encode(X)
+        if points is None:
+            return self._evolution(series, finish)
+        first = series.prepared()
+        chosen = prefixes(series.data, first.times, first.offsets, check_size("points", points))
+        if self.reads_whole_series and not self.encoder_.bin_width:
+            said = [self._outputs(self.encode(head), finish) for head in chosen.of(series.data)]
+        else:
+            said = [self._evolution(series, finish).outputs[chosen.rows]]
+        if not said:
+            return self._evolution(series, finish)
+        return Evolution(first.times[chosen.rows], chosen.offsets, np.concatenate(said))
+
+    @property
+    def reads_whole_series(self) -> bool:
+        """Whether all samples are read again when a series has one more."""
+        return self.summary_ is not None or self.front_end_ is not None or reads_whole_series(self.network)
 
     def _outputs_over_time(self, series: EncodedSeries, finish: Callable[[Tensor], Tensor]) -> Tensor:
         """Return (M, N, K) the members' outputs after every step of the first encoder."""

@@ -369,9 +369,15 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         right = said.astype(str) == labels[known].astype(str) if labels.dtype == object else said == labels[known]
         return float(np.mean(right))
 
-    def evolve(self, X: Any) -> Evolution:
-        """Return the probabilities after every step of every series, from the samples up to it alone."""
-        return self._evolution(self.encode(X), self._probabilities)
+    def evolve(self, X: Any, points: int | None = None) -> Evolution:
+        """Return the probabilities after every step of every series, from the samples up to it alone.
+
+        Args:
+            X: series like those of `fit`.
+            points: steps per series after which they are given, evenly spread, the last one always; None for all. It
+                bounds the work of networks that read whole series, which read each beginning anew.
+        """
+        return self._evolution_at(X, self._probabilities, points)
 
     def update(
         self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None

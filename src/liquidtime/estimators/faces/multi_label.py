@@ -177,9 +177,15 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         """Return (S, K) 1 where a label is more probable than not."""
         return (self.predict_proba(X) >= 0.5).astype(np.int64)
 
-    def evolve(self, X: Any) -> Evolution:
-        """Return the probabilities after every step of every series, from the samples up to it alone."""
-        return self._evolution(self.encode(X), torch.sigmoid)
+    def evolve(self, X: Any, points: int | None = None) -> Evolution:
+        """Return the probabilities after every step of every series, from the samples up to it alone.
+
+        Args:
+            X: series like those of `fit`.
+            points: steps per series after which they are given, evenly spread, the last one always; None for all. It
+                bounds the work of networks that read whole series, which read each beginning anew.
+        """
+        return self._evolution_at(X, torch.sigmoid, points)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Values:
         """Take one sample of the live series `id` and return (K,) its probabilities; as `CfCClassifier.update`."""

@@ -340,9 +340,15 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         known = np.isfinite(wanted.reshape(len(wanted), -1)).all(axis=1)
         return float(r2_score(wanted[known], predicted[known]))
 
-    def evolve(self, X: Any) -> Evolution:
-        """Return the prediction after every step of every series, from the samples up to it alone."""
-        return self._evolution(self.encode(X), self._unscaled)
+    def evolve(self, X: Any, points: int | None = None) -> Evolution:
+        """Return the prediction after every step of every series, from the samples up to it alone.
+
+        Args:
+            X: series like those of `fit`.
+            points: steps per series after which they are given, evenly spread, the last one always; None for all. It
+                bounds the work of networks that read whole series, which read each beginning anew.
+        """
+        return self._evolution_at(X, self._unscaled, points)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Any:
         """Take one sample of the live series `id` and return its prediction, a number or (K,), from all so far.

@@ -18,6 +18,7 @@ from liquidtime.baselines.features.temperature import Calibration, log_scores
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.distributed import check_jobs
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
+from liquidtime.estimators.faces.prefixes import prefixes
 from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.network.budget import QUICK
 from liquidtime.estimators.network.inputs import as_series
@@ -37,7 +38,6 @@ from liquidtime.estimators.stacking.fitting import (
 from liquidtime.estimators.stacking.folds import Folds, make_folds
 from liquidtime.estimators.stacking.goal import Goal
 from liquidtime.estimators.stacking.live import LiveSamples
-from liquidtime.estimators.stacking.prefixes import prefixes
 from liquidtime.estimators.stacking.series import StackedSeries
 from liquidtime.training.devices import device_of
 from liquidtime.training.seeds import derive_seed
@@ -292,6 +292,11 @@ class StackedEstimator(SeriesModel):
         """Return (n, W) outputs in units of the targets."""
         return outputs
 
+    @property
+    def reads_whole_series(self) -> bool:
+        """Whether all samples are read again when a series has one more."""
+        return bool(self._feature_parts)
+
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
         """Return the prediction after the samples of every series, each from the samples up to it alone.
 
@@ -305,13 +310,14 @@ class StackedEstimator(SeriesModel):
         """
         series = self.encode(X)
         evolution = self.cfc_.evolve(series.encoded)
-        rows, offsets, heads = prefixes(series.data, evolution, points)
+        chosen = prefixes(series.data, evolution.times, evolution.offsets, points)
+        rows, heads = chosen.rows, list(chosen.of(series.data))
         said = {NETWORKS: self._network_columns(evolution.outputs[rows])}
         for name, part in self._feature_parts.items():
             tables = [self._features[part.table].transform(head) for head in heads]
             empty = np.empty((0, said[NETWORKS].shape[1]))
             said[name] = self._unscaled(part.predict(np.concatenate(tables))) if tables else empty
-        return Evolution(evolution.times[rows], offsets, self._answer(said))
+        return Evolution(evolution.times[rows], chosen.offsets, self._answer(said))
 
     def _network_columns(self, outputs: Floats) -> Floats:
         """Return (N, W) outputs of the networks over time, with a column for everything that is predicted."""
