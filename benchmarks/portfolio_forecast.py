@@ -56,6 +56,7 @@ class Exam:
         truth: for each (Q, C) what was measured, NaN = nothing.
         horizon: how far ahead is asked.
         scale: (C,) what errors are divided by.
+        units: what each of them belongs to, and is not independent of: a storm, the days that all stations share.
         targets: channels that are forecast; None for all.
     """
 
@@ -65,6 +66,7 @@ class Exam:
     truth: list[Floats]
     horizon: float
     scale: Floats
+    units: list[str]
     targets: tuple[str, ...] | None = None
 
 
@@ -96,9 +98,11 @@ def exam_of(name: str, data_dir: str | Path | None = None, test: bool = False) -
                 times.append(series.times[asked])
                 truth.append(series.values[asked].astype(np.float64))
     owners = np.array(rows)
+    shared = dict(zip(labels["id"].cast(pl.String), labels["start" if name == BEIJING else "id"], strict=True))
+    units = [str(shared[str(id)]) for id in judged.ids[owners]]
     past = judged.replace_unchecked(ids=np.arange(len(judged)))[owners].head(np.array(counts))
     past = past.replace_unchecked(ids=np.arange(len(owners)))
-    return Exam(train, past, times, truth, 72.0 if name == BEIJING else 48.0, scale)
+    return Exam(train, past, times, truth, 72.0 if name == BEIJING else 48.0, scale, units)
 
 
 def _stays(data_dir: str | Path | None, test: bool) -> Exam:
@@ -118,7 +122,9 @@ def _stays(data_dir: str | Path | None, test: bool) -> Exam:
     some = np.array([row for row, own in enumerate(truth) if len(own) and counts[row] > 0])
     scale = np.where(span > 0, span, 1.0).astype(np.float64)
     past = cuts.head(counts)[some]
-    return Exam(data[np.sort(trained)], past, [times[k] for k in some], [truth[k] for k in some], 24 * 60.0, scale)
+    units = [str(id) for id in cuts.ids[some]]
+    times, truth = [times[k] for k in some], [truth[k] for k in some]
+    return Exam(data[np.sort(trained)], past, times, truth, 24 * 60.0, scale, units)
 
 
 def figures(name: str, exam: Exam, said: Sequence[Floats]) -> dict[str, float]:
@@ -134,6 +140,21 @@ def figures(name: str, exam: Exam, said: Sequence[Floats]) -> dict[str, float]:
         gaps, away = _gaps(exam), _kilometres(exam.past.channels, forecast, truth)
         found |= {f"km_{hours}h": float(np.nanmean(away[gaps == hours])) for hours in (6, 12, 24, 48)}
     return found
+
+
+def by_unit(name: str, exam: Exam, said: Sequence[Floats]) -> dict[str, list[Any]]:
+    """Return what each unit contributes to the figure that forecasts are judged by; the mean of these is the figure."""
+    off = (np.concatenate(said) - np.concatenate(exam.truth)) / exam.scale
+    known = ~np.isnan(off)
+    counts = known.sum(axis=0)
+    weight = np.full(len(counts), 1.0 / known.sum())
+    if name == PHYSIONET:
+        weight = 1e3 / np.maximum(counts, 1) / (counts > 0).sum()
+    shares = (np.where(known, off, 0.0) ** 2) @ weight
+    owners = np.repeat(np.array(exam.units), [len(own) for own in exam.truth])
+    units, codes = np.unique(owners, return_inverse=True)
+    each = np.bincount(codes, shares) * len(units)
+    return {"unit": units.tolist(), "squared_error": [float(f"{value:.5g}") for value in each]}
 
 
 def _kilometres(channels: Sequence[str], forecast: Floats, truth: Floats) -> Floats:
@@ -175,7 +196,8 @@ def _record(name: str, model: str, seed: int, data_dir: str | Path | None, test:
     begun = time.perf_counter()
     record: dict[str, Any] = {"metric": "mse_e3" if name == PHYSIONET else "mse"}
     if model == RIVAL:
-        record["figures"] = figures(name, exam, forecaster.predict(exam.past, exam.times))
+        value = forecaster.predict(exam.past, exam.times)
+        record["figures"] = figures(name, exam, value)
         seconds["predict"] = round(time.perf_counter() - begun, 1)
     else:
         series = forecaster.encode(exam.past)
@@ -188,10 +210,11 @@ def _record(name: str, model: str, seed: int, data_dir: str | Path | None, test:
             part: {"weight": round(float(np.mean(np.concatenate(weights))), 4), **figures(name, exam, said)}
             for part, (said, weights) in parts.items()
         }
-        record["mse_by_gap"] = {"model": _by_gap(exam, value)} | {
-            part: _by_gap(exam, said) for part, (said, _) in parts.items()
-        }
-    return record | {"seconds": seconds, "sizes": {"train": len(exam.train), "test": len(exam.past)}}
+        answers = {"model": value} | {part: said for part, (said, _) in parts.items()}
+        record["mse_by_gap"] = {part: _by_gap(exam, said) for part, said in answers.items()}
+        record["mse_by_channel"] = {part: _by_channel(exam, said) for part, said in answers.items()}
+    sizes = {"train": len(exam.train), "test": len(exam.past)}
+    return record | {"seconds": seconds, "sizes": sizes, "series": by_unit(name, exam, value)}
 
 
 def _coverage(exam: Exam, low: Sequence[Floats], high: Sequence[Floats]) -> tuple[float, dict[str, float]]:
@@ -219,6 +242,13 @@ def _by_gap(exam: Exam, said: Sequence[Floats]) -> dict[str, float]:
         if rows.any():
             found[f"{begin:g} to {end:g}"] = round(float(np.nanmean(off[rows] ** 2)), 5)
     return found
+
+
+def _by_channel(exam: Exam, said: Sequence[Floats]) -> dict[str, float]:
+    """Return the mean squared errors of channels that were measured."""
+    off = (np.concatenate(said) - np.concatenate(exam.truth)) / exam.scale
+    some = np.flatnonzero(~np.isnan(off).all(axis=0))
+    return {exam.past.channels[c]: float(f"{np.nanmean(off[:, c] ** 2):.4g}") for c in some.tolist()}
 
 
 def _gaps(exam: Exam) -> Floats:

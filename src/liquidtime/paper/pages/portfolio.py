@@ -152,7 +152,7 @@ def difference(
 
 def _figure(metric: str, series: Mapping[str, Any], W: Floats) -> Floats:
     """Return (R,) the figure under (R, n) weights of the series."""
-    column = {"accuracy": "correct", "rmse": "squared_error", "mse": "squared_error"}.get(metric)
+    column = "squared_error" if metric in LOWER else {"accuracy": "correct"}.get(metric)
     if column is None:
         y, p = METRICS[metric].prepare(np.array(series["truth"]), np.array(series["probability"]))
         return METRICS[metric].weighted(y, p, W)
