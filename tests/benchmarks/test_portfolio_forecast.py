@@ -1,12 +1,14 @@
 """The records of forecasts: what each unit contributes, and what is left when they are drawn again."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from benchmarks import portfolio_forecast
+from benchmarks import portfolio, portfolio_forecast
 from benchmarks.portfolio_forecast import PHYSIONET, STORMS, Exam
 from estimators.small import series
-from liquidtime.paper.pages.portfolio import difference
+from liquidtime.paper.pages.portfolio import MODEL, difference, forecasts_by_gap, forecasts_markdown
 
 
 @pytest.mark.parametrize(("name", "metric"), [(STORMS, "mse"), (PHYSIONET, "mse_e3")])
@@ -30,3 +32,21 @@ def test_the_figure_is_the_mean_of_what_units_contribute(name, metric, monkeypat
     found = difference(metric, records[1.0], records[0.5])
     assert found[0] == pytest.approx(records[1.0][0]["figures"][metric] - records[0.5][0]["figures"][metric], rel=1e-3)
     assert found[1] <= found[0] <= found[2]
+
+
+def test_no_naive_forecast_is_better_at_any_gap():
+    rows = forecasts_by_gap(Path(__file__).parents[2] / "results")
+    assert {row["set"] for row in rows} == set(portfolio_forecast.SETS)
+    for row in rows:
+        for name in ("last value", "straight line", "seasonal naive", "mean so far"):
+            assert row["mse"][MODEL] <= row["mse"][name], (row["set"], row["gap"], name)
+
+
+def test_the_table_by_gap_has_the_naive_forecasts_beside_the_default(tmp_path):
+    (tmp_path / "portfolio").mkdir()
+    assert forecasts_markdown(tmp_path) == ""
+    gaps = {"model": {"0 to 3": 0.1}, "network": {"0 to 3": 0.2}, "last value": {"0 to 3": 0.3}}
+    portfolio.write(tmp_path / "portfolio", STORMS, "default", 0, {"metric": "mse", "figures": {}, "mse_by_gap": gaps})
+    page = forecasts_markdown(tmp_path)
+    assert "| set | gap | **default** | CfC networks alone | last value |" in page
+    assert "| storms | 0 to 3 | 0.1 | 0.2 | 0.3 |" in page

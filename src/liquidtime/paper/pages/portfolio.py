@@ -42,6 +42,21 @@ MultiRocket-Hydra reads dense channels at equal steps of time, brought to one le
 *Best part*: the figure of the best single part of the stack on the test series, known only afterwards."""
 
 
+MODEL = "model"
+SHOWN = {
+    "network": "CfC networks alone",
+    "last value": "last value",
+    "straight line": "straight line",
+    "mean so far": "mean so far",
+    "seasonal naive": "seasonal naive",
+}
+"""Parts of the default that are shown beside it by gap."""
+GAPS = """\
+Mean squared errors of the same forecasts by the gap since the last sample, in the set's unit of time (hours; PhysioNet
+minutes): of the default, of its networks, and of the naive forecasts that it must not be worse than. Where series show
+no season, the seasonal naive forecast is the last value. Of PhysioNet over all values, and not channel by channel."""
+
+
 def portfolio_rows(out: Path) -> list[dict[str, Any]]:
     """Return one entry per set and model, in the order of the table; empty where nothing was measured.
 
@@ -183,6 +198,33 @@ def portfolio_markdown(out: Path) -> str:
             )
         )
     return "\n".join([*text, "", LEGEND]) + "\n"
+
+
+def forecasts_markdown(out: Path) -> str:
+    """Return the errors of forecasts by gap, beside those of their parts; empty where nothing was measured."""
+    rows = forecasts_by_gap(out)
+    if not rows:
+        return ""
+    names = [name for name in (MODEL, *SHOWN) if any(name in row["mse"] for row in rows)]
+    text = head("set", "gap", *(SHOWN.get(name, "**default**") for name in names))
+    for row in rows:
+        figures = (row["mse"].get(name) for name in names)
+        text.append(cells(row["set"], row["gap"], *("–" if figure is None else f"{figure:.3g}" for figure in figures)))
+    return "\n".join([*text, "", GAPS]) + "\n"
+
+
+def forecasts_by_gap(out: Path) -> list[dict[str, Any]]:
+    """Return one entry per set and span of gaps, with the mean squared errors of the default and its parts by name."""
+    records = [_read(path) for path in sorted((out / "portfolio").glob(f"*-{DEFAULT}-seed*.json"))]
+    rows = []
+    for name in dict.fromkeys(record["key"]["set"] for record in records if "mse_by_gap" in record):
+        runs = [record["mse_by_gap"] for record in records if record["key"]["set"] == name]
+        for gap in runs[0][MODEL]:
+            parts = [part for part in runs[0] if all(part in run for run in runs)]
+            rows.append(
+                {"set": name, "gap": gap, "mse": {part: fmean(run[part][gap] for run in runs) for part in parts}}
+            )
+    return rows
 
 
 def _interval(difference: tuple[float, float, float] | None, digits: int) -> str:

@@ -12,7 +12,7 @@ from liquidtime.paper.pages.complexity import complexity_markdown, complexity_ro
 from liquidtime.paper.pages.driving import driving_markdown, driving_rows
 from liquidtime.paper.pages.gradients import gradient_markdown, gradient_rows
 from liquidtime.paper.pages.lane import lane_markdown, lane_rows, tightness_markdown, tightness_rows
-from liquidtime.paper.pages.portfolio import portfolio_markdown, portfolio_rows
+from liquidtime.paper.pages.portfolio import forecasts_by_gap, forecasts_markdown, portfolio_markdown, portfolio_rows
 from liquidtime.paper.pages.searches import search_markdown, search_rows
 
 
@@ -68,6 +68,12 @@ SECTIONS: dict[str, Section] = {
         "make bench CASE=portfolio ARGS='--sets SET --models MODEL --seeds 0 1 2'",
         portfolio_rows,
         portfolio_markdown,
+    ),
+    "forecasts": Section(
+        "Forecasts by gap",
+        "make bench CASE=portfolio_forecast ARGS='--sets SET --models default --seeds 0 1 2'",
+        forecasts_by_gap,
+        forecasts_markdown,
     ),
 }
 
