@@ -31,6 +31,18 @@ def test_one_long_series_is_split_in_time():
         ends_by_share(daily(20), 0.2)
 
 
+def test_gaps_are_tested_in_pieces_of_the_end_alone():
+    data = daily()
+    pieces, train, test = hold_out_ends(data, ends_by_share(data, 0.2), with_past=False)
+    assert pieces.lengths[train].sum() == 960
+    assert (pieces.lengths[test] >= 32).all()
+    np.testing.assert_array_equal(np.concatenate([pieces[int(row)].times for row in test]), data.times[960:])
+    result = lt.train_and_test(daily(300), task="impute", refit=False, **TINY)
+    assert result.record.split["test"] == "the last 20% of the samples"
+    assert len(result.predictions) > 5
+    assert result.predictions["time"].min() > (START + np.timedelta64(300, "h")).astype("datetime64[us]").item()
+
+
 def test_train_and_test_takes_one_long_series():
     result = lt.train_and_test(
         daily(), epochs=30, refit=False, **{name: TINY[name] for name in ("hidden_size", "read_out_units")}

@@ -44,6 +44,17 @@ def test_errors_by_channel_and_gap_are_in_own_units(result):
     assert len(rows) > 4
 
 
+def test_the_saved_model_keeps_what_the_tested_one_chose(monkeypatch):
+    fits, whole = [], lt.StackedForecaster.fit
+    monkeypatch.setattr(lt.StackedForecaster, "fit", lambda *given, **more: fits.append(1) or whole(*given, **more))
+    with small_forecasts():
+        saved = lt.train_and_test(swings(40, 0), n_networks=1, targets=["one", "two"]).model
+        tested = lt.train_and_test(swings(40, 0), n_networks=1, targets=["one", "two"], refit=False).model
+    assert len(fits) == 2
+    assert (saved.n_series_, tested.n_series_) == (40, 32)
+    np.testing.assert_array_equal(saved.blend_.weights, tested.blend_.weights)
+
+
 def test_time_stamps_with_a_zone_come_back_with_it():
     start = np.datetime64("2024-03-01T00:00:00", "ns")
     stamps = start + (np.arange(20 * 12) * 30).astype("timedelta64[m]")

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from liquidtime.data.reading import Table
 
 
-def columns_of_training(data: Sequence[str | Path], in_time: bool, **named: Any) -> Columns:
+def columns_of_training(data: Sequence[str | Path], one_series: bool, **named: Any) -> Columns:
     """Return the meaning of columns, from the options or, for a stored set, as it was packed.
 
     Args:
         data: files or database with the measurements.
-        in_time: whether a single series can be trained on, so that a table needs no column of ids.
+        one_series: whether a single one can be trained on, so that a table needs no column of ids.
         **named: arguments of `Columns`; None and () for options that were not given.
 
     Raises:
@@ -28,11 +28,11 @@ def columns_of_training(data: Sequence[str | Path], in_time: bool, **named: Any)
     from liquidtime.data.stored import is_stored, open_set
 
     if not (len(data) == 1 and is_stored(data[0])):
-        if in_time and named["id"] is None:
+        if one_series and named["id"] is None:
             named["id"] = ONE_SERIES
         for name in ("id", "time"):
             if named[name] is None:
-                exception = "a stored set, or one series to forecast" if name == "id" else "a stored set"
+                exception = "a stored set, or one series to forecast or impute" if name == "id" else "a stored set"
                 raise ValueError(f"--{name} must name a column of DATA, unless DATA is {exception}")
         return Columns(**named)
     for name, value in named.items():

@@ -217,10 +217,11 @@ def train(
         "class_weight": "balanced" if balanced else None, "threshold": threshold, "intervals": intervals or None,
         "horizon": horizon, "targets": listed(targets) or None, "known": listed(known) or None,
     }  # fmt: skip
+    chosen = find_task(task, "--task")
     job = Job(
         data=data,
         columns=columns_of_training(
-            data, find_task(task, "--task").in_time, id=id, time=time, channel=channel, value=value,
+            data, chosen.in_time or chosen.in_pieces, id=id, time=time, channel=channel, value=value,
             values=tuple(listed(values)), static=tuple(listed(static)), categorical=tuple(listed(categorical)),
             time_unit=time_unit,
         ),

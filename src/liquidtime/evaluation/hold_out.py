@@ -38,7 +38,10 @@ def hold_out(S: int, share: float, seed: int, classes: Any = None, groups: Any =
         raise ValueError(f"`test_share` must be between 0 and 1; got {share!r}")
     held = int(np.ceil(share * S))
     if S < FEWEST or S - held < 2:
-        raise ValueError(f"`data` must have series to train on and to test on; got {S} with `test_share` {share:g}")
+        raise ValueError(
+            f"`data` must have series to train on and to test on; got {S} with `test_share` {share:g}. Add series, or "
+            "train without a test: `test_share` 0."
+        )
     if classes is not None:
         labels, counts = np.unique(classes, return_counts=True)
         rare = counts < 2
@@ -167,7 +170,7 @@ def ends_by_share(data: SeriesSet, share: float) -> npt.NDArray[np.int64]:
     return held
 
 
-def hold_out_ends(data: SeriesSet, held: npt.NDArray[np.int64]) -> tuple[SeriesSet, Rows, Rows]:
+def hold_out_ends(data: SeriesSet, held: npt.NDArray[np.int64], with_past: bool = True) -> tuple[SeriesSet, Rows, Rows]:
     """Cut each series in time: its beginning to train on, windows of its end to test on; one held whole stays whole.
 
     A window starts so long before its first sample to test on, if the series reaches so far back, that the test of
@@ -177,6 +180,7 @@ def hold_out_ends(data: SeriesSet, held: npt.NDArray[np.int64]) -> tuple[SeriesS
     Args:
         data: the series.
         held: (S,) how many samples at the end of each are tested on, from none to all.
+        with_past: whether windows reach back; otherwise each sample of the end is in one window, and no other is.
 
     Returns:
         the pieces as a set of series, and which of them are to train and to test on.
@@ -195,7 +199,7 @@ def hold_out_ends(data: SeriesSet, held: npt.NDArray[np.int64]) -> tuple[SeriesS
             continue
         edges = np.linspace(length - kept, length, count + 1).astype(np.int64).tolist()
         for place, (low, high) in enumerate(itertools.pairwise(edges), 1):
-            past = int((high - low) * SHARE / (1.0 - SHARE)) if kept < length else 0
+            past = int((high - low) * SHARE / (1.0 - SHARE)) if kept < length and with_past else 0
             spans.append((series, begin + max(low - past, 0), begin + high))
             ids.append(f"{data.ids[series]} test {place}")
             tested.append(True)

@@ -84,7 +84,9 @@ class Split:
     cut: bool = False
 
 
-def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any, in_time: bool) -> Split:
+def split_series(
+    data: SeriesSet, request: SplitRequest, seed: int, strata: Any, in_time: bool, in_pieces: bool = False
+) -> Split:
     """Return how series are parted; warn where nothing is tested, and where ids look grouped but no groups are given.
 
     Args:
@@ -93,6 +95,7 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
         seed: of random draws.
         strata: (S,) classes of which every part is to have its share; None for none.
         in_time: whether a series can be trained on up to some time and tested on after it, as for forecasts.
+        in_pieces: whether a few long ones can, on pieces of what comes after it.
 
     Raises:
         ValueError: a split that leaves nothing to train on or to test on.
@@ -131,8 +134,8 @@ def split_series(data: SeriesSet, request: SplitRequest, seed: int, strata: Any,
         left = len(data) - len(train) - len(test)
         apart = f"; {left:,} earlier ones from the same groups are left out" if left else ""
         return Split(data, [(train, test)], f"the latest ones{apart}", groups, order)
-    if in_time and len(data) < FEWEST:
-        pieces, train, test = hold_out_ends(data, ends_by_share(data, request.share))
+    if (in_time or in_pieces) and len(data) < FEWEST:
+        pieces, train, test = hold_out_ends(data, ends_by_share(data, request.share), with_past=in_time)
         return Split(pieces, [(train, test)], f"the last {request.share:.0%} of the samples", cut=True)
     if in_time and groups is None:
         latest = None if common_clock(data) is None else _latest_samples(data, request.share)

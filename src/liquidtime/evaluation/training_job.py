@@ -94,7 +94,8 @@ class TrainingJob:
             )
         if request.folds is not None and not refit:
             raise ValueError("with `folds`, no single tested model exists to save; leave out refit=False")
-        split = split_series(data, request, seed, None if y is None else chosen.strata(y), chosen.in_time)
+        strata = None if y is None else chosen.strata(y)
+        split = split_series(data, request, seed, strata, chosen.in_time, chosen.in_pieces)
         if split.cut:
             assert y is None
         checked = JobInputs(y, inputs.auxiliary, inputs.weights)
@@ -142,7 +143,7 @@ class TrainingJob:
         if rows is not None:
             part = self._part(rows)
             return model.fit(*part, **{name: array[rows] for name, array in known.items()}, **run)
-        if hasattr(model, "refit") and hasattr(model, "n_series_") and not self.task.in_time:
+        if hasattr(model, "refit") and hasattr(model, "n_series_"):
             return model.refit(self.data, inputs.target, **known, **run)
         return self.unfitted().fit(self.data, inputs.target, **known, **run)
 

@@ -37,6 +37,8 @@ class Comparison:
             threshold; "low" and "high", shaped as the target, the ends of its prediction intervals; "place" (n,)
             which sample of the series a row is, where rows are samples.
         coverage: share of targets that the intervals are to hold.
+        errors: by metric and model, (S,) the mean over the values of each series, where figures are means of these;
+            empty where figures are of all rows together.
     """
 
     target: npt.NDArray[Any]
@@ -47,6 +49,7 @@ class Comparison:
     clusters: npt.NDArray[Any] | None = None
     extras: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     coverage: float = 0.9
+    errors: Mapping[str, Mapping[str, npt.NDArray[np.float64]]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -56,12 +59,9 @@ class Comparison:
     def plain(self) -> Comparison:
         """Return the figures and predictions alone, without the series."""
         return Comparison(
-            self.target, self.predictions, self.figures, self.classes, None, self.clusters, self.extras, self.coverage
-        )
-
-    def errors_by_series(self, metric: str, model: str) -> npt.NDArray[np.float64] | None:
-        """Return (S,) what a figure is the mean of, one number per series; None where it is of all rows together."""
-        return None
+            self.target, self.predictions, self.figures, self.classes, None, self.clusters, self.extras, self.coverage,
+            self.errors,
+        )  # fmt: skip
 
     def details(self) -> list[dict[str, Any]]:
         """Return further figures as rows of a table; none where the task has no others."""

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from liquidtime.data import SeriesSet
 from liquidtime.data.container import absolute_times, sample_times
@@ -19,7 +17,6 @@ from liquidtime.tasks.series_view import SeriesView, extremes
 from liquidtime.tasks.task import Part, Task
 from liquidtime.training import mean_interval
 
-Values = npt.NDArray[np.float64]
 USUAL = 0.99
 """Share of usual values that intervals hold where each sample is compared with its own forecast."""
 
@@ -33,20 +30,14 @@ class ForecastComparison(Comparison):
     Args:
         test: the forecasts.
         skills: errors by channel and gap, in own units.
-        errors: by metric and model, (S,) the mean over the values of each series.
     """
 
     test: ForecastTest | None = None
     skills: tuple[ChannelSkill, ...] = ()
-    errors: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
 
     def plain(self) -> ForecastComparison:
         """Return the figures and predictions alone, without the series."""
         return replace(self, series=None, test=None)
-
-    def errors_by_series(self, metric: str, model: str) -> Values | None:
-        """Return (S,) the errors of a model, means over the values of each series."""
-        return self.errors.get(metric, {}).get(model)
 
     def details(self) -> list[dict[str, Any]]:
         """Return the errors of each channel in its own unit, over all gaps and by gap, one row for each."""

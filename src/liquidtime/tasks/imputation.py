@@ -57,6 +57,7 @@ class Imputation(Task):
     has_target: ClassVar = False
     takes_auxiliary: ClassVar = False
     explained: ClassVar = False
+    in_pieces: ClassVar = True
     unnamed_target: ClassVar = "every channel"
     unit: ClassVar = "in standard deviations"
     options: ClassVar = ("intervals",)
@@ -99,18 +100,19 @@ class Imputation(Task):
             totals: npt.NDArray[np.float64] = np.bincount(owners, weights=each) / np.bincount(owners)
             return totals
 
+        errors = {
+            "mse": {model_name: means((each - truth) ** 2) for model_name, each in predictions.items()},
+            "mae": {model_name: means(np.abs(each - truth)) for model_name, each in predictions.items()},
+        }
         figures = {
-            model_name: {
-                "mse": mean_interval(means((each - truth) ** 2), seed=seed),
-                "mae": mean_interval(means(np.abs(each - truth)), seed=seed),
-            }
-            for model_name, each in predictions.items()
+            model_name: {metric: mean_interval(errors[metric][model_name], seed=seed) for metric in self.metrics}
+            for model_name in predictions
         }
         inside = (said[:, 1] <= measured) & (measured <= said[:, 2])
         figures[name][f"coverage_{100 * LEVEL:g}"] = mean_interval(means(inside.astype(np.float64)), seed=seed)
         return ImputationComparison(
             target=truth, predictions=predictions, figures=figures, series=EncodedSeries(model.encoders_, data),
-            coverage=LEVEL, whole=whole, rows=rows, places=places, values=said,
+            coverage=LEVEL, whole=whole, rows=rows, places=places, values=said, errors=errors,
         )  # fmt: skip
 
     def predict(self, model: Any, data: SeriesSet, *, intervals: float = LEVEL, **options: Any) -> Columns:

@@ -59,6 +59,8 @@ class Task(ABC):
     """Whether `lt.explain` and reports look inside its models."""
     in_time: ClassVar[bool] = False
     """Whether a series may be trained on up to some time and tested on after it; such tests have no folds."""
+    in_pieces: ClassVar[bool] = False
+    """Whether a few long series may be cut, each trained on up to some time and tested on pieces of what follows."""
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"

@@ -75,7 +75,7 @@ def forecasts(own, line, n):
     hard = np.random.default_rng(0).uniform(0.5, 2.0, n)
     errors = {"stacked model": own * hard, "straight line": line * hard}
     figures = {name: {"mse": mean_interval(each)} for name, each in errors.items()}
-    return ForecastComparison(np.zeros(n), {name: np.zeros(n) for name in errors}, figures, errors={"mse": errors})
+    return ForecastComparison(np.ones(n), {name: np.zeros(n) for name in errors}, figures, errors={"mse": errors})
 
 
 def test_forecasts_are_compared_on_the_same_series():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from liquidtime.tasks import Comparison
@@ -14,7 +16,8 @@ _FEW = 10
 
 
 _NOTHING = 1e-6
-"""Errors, as a share of those of a constant, that are of rounding."""
+"""Errors, as a share of the targets, that are of rounding."""
+_POWERS = {"mse": 2, "rmse": 1, "mae": 1}
 
 
 def verdict(comparison: Comparison, paired: bool = True) -> str:
@@ -38,7 +41,7 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
     label = METRICS[metric].short_label
     shown = f"{label} {mine} against {theirs}, a difference of {apart:.2g} ± {half:.2g}"
     rival, units = _capital(best), _units(comparison, metric, paired)
-    if max(figures[name][metric].value for name in (ours, best)) < _NOTHING and _of_deviations(comparison, metric):
+    if _is_rounding(comparison, metric, [figures[name][metric].value for name in (ours, best)]):
         return f"{_capital(ours)} and {best} are both right here but for rounding: {label} {mine} against {theirs}."
     if units is not None and units < _FEW:
         return (
@@ -59,16 +62,18 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
     return f"{_capital(ours)} and {best} cannot be told apart here: {shown}. Use either, or test on more series."
 
 
-def _of_deviations(comparison: Comparison, metric: str) -> bool:
-    """Return whether errors are counted in standard deviations."""
-    return comparison.errors_by_series(metric, comparison.name) is not None
+def _is_rounding(comparison: Comparison, metric: str, values: Sequence[float]) -> bool:
+    """Return whether errors are so small, beside the targets, that they are of rounding."""
+    if metric not in _POWERS:
+        return False
+    size = float(np.sqrt(np.mean(np.square(comparison.target.astype(np.float64)))))
+    return max(values) <= (_NOTHING * size) ** _POWERS[metric]
 
 
 def _units(comparison: Comparison, metric: str, paired: bool) -> int | None:
     """Return how many independent things were tested: series, or groups of them; None where that is not known."""
-    errors = comparison.errors_by_series(metric, comparison.name)
-    if errors is not None:
-        return len(errors)
+    if metric in comparison.errors:
+        return len(comparison.errors[metric][comparison.name])
     if not paired:
         return None
     clusters = comparison.clusters
@@ -80,9 +85,9 @@ def _difference(comparison: Comparison, metric: str, rival: str, paired: bool) -
     ours = comparison.name
     first, second = comparison.figures[ours][metric], comparison.figures[rival][metric]
     predictions = comparison.predictions
-    mine, theirs = (comparison.errors_by_series(metric, name) for name in (ours, rival))
-    if mine is not None and theirs is not None:
-        return mean_interval(mine - theirs)
+    if metric in comparison.errors:
+        errors = comparison.errors[metric]
+        return mean_interval(errors[ours] - errors[rival])
     if paired:
         return difference_interval(
             metric, comparison.target, predictions[ours], predictions[rival], clusters=comparison.clusters
