@@ -148,7 +148,8 @@ def difference(
         None where there is no common seed, or nothing is known of single series.
     """
     seeds = sorted(own.keys() & default.keys())
-    pairs = [(own[seed]["series"], default[seed]["series"]) for seed in seeds if "series" in own[seed]]
+    known = [seed for seed in seeds if "series" in own[seed] and "series" in default[seed]]
+    pairs = [(own[seed]["series"], default[seed]["series"]) for seed in known]
     if not pairs:
         return None
     units, codes = np.unique(np.concatenate([one["unit"] for one, _ in pairs]), return_inverse=True)
