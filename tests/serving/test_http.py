@@ -77,7 +77,10 @@ def test_ids_are_texts(service, id):
     assert service.request("DELETE", path)[0] == 204
 
 
-@pytest.mark.parametrize("path", ["/series/%00", "/series/a%0Ab", "/series/%FF", "/series/" + "x" * 201])
+BAD_IDS = ["%00", "a%0Ab", "%FF", "x" * 201, "%7F", "%C2%9B31m", "%E2%80%A8", "%E2%80%AEdrow", "%ED%A0%80"]
+
+
+@pytest.mark.parametrize("path", [f"/series/{id}" for id in BAD_IDS])
 def test_ids_that_are_none(service, path):
     for method, end, body in (("GET", "", None), ("DELETE", "", None), ("POST", "/samples", GOOD)):
         status, answer = service.request(method, path + end, body)

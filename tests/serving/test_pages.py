@@ -40,7 +40,7 @@ def test_the_pages_show_series_and_operations(exported, streams, statics, tmp_pa
     assert "7 series, 4 channels" in texts
     prediction = shown["prediction"]
     sure = prediction["probabilities"][str(prediction["label"])]
-    assert f"s0: {prediction['label']} ({100 * sure:.1f} %)" in texts
+    assert f"s0: class {prediction['label']} ({100 * sure:.1f} %)" in texts
     (curve,) = re.findall(r'id="chart">.*?<polyline class="curve s0" points="([^"]*)"', page, flags=re.DOTALL)
     assert len(curve.split()) == len(shown["path"]) == 12
     heights = [float(point.split(",")[1]) for point in curve.split()]
@@ -48,4 +48,4 @@ def test_the_pages_show_series_and_operations(exported, streams, statics, tmp_pa
     assert heights == pytest.approx(wanted, abs=0.06)
     assert "/series/{id}/samples" in docs
     assert "<details open" in docs
-    assert "Token <input" not in re.sub(r"<label[^>]*hidden.*?</label>", "", docs)
+    assert "Token <input" not in re.sub(r"<form[^>]*hidden.*?</form>", "", docs, flags=re.DOTALL)

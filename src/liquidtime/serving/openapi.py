@@ -28,7 +28,8 @@ REASONS = {
     500: "A fault of the service.",
     503: "The state cannot be reached now.",
 }
-LONGEST_ID, PATTERN = 200, "^[^\\x00-\\x1f\\x7f]+$"
+LONGEST_ID, PATTERN = 200, r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+$"
+"""Of ids: without characters that control terminals, break lines or turn the direction of writing."""
 ID = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID, "pattern": PATTERN}
 _ALWAYS = (403, 500, 503)
 
