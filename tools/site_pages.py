@@ -23,6 +23,7 @@ from command_reference import command_reference
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "liquidtime"
+DIARY = {"log.md", "all-results.md", "changes.md"}
 COPIED = {"RESULTS.md": "all-results.md", "CHANGELOG.md": "changes.md"}
 OUTSIDE = re.compile(
     r"\]\((?:\.\./)+((?:examples|results|src|tools|benchmarks|tests)/[^)]*|\w+\.md|LICENSE)(#[^)]*)?\)"
@@ -59,6 +60,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Lead links that leave docs/ to the page of the site that shows the same, or show the path where there is none."""
     up = "../" * page.file.src_uri.count("/")
+    if page.file.src_uri in DIARY:  # they mention everything, and come last in a search
+        page.meta.setdefault("search", {"boost": 0.1})
 
     def target(match: re.Match[str]) -> str:
         path, anchor = match.group(1), match.group(2) or ""
