@@ -52,3 +52,39 @@ def labels_of(
         labels = pairs if labels is None else labels.join(pairs, on=columns.id, how="left", maintain_order="left")
     assert labels is not None
     return labels
+
+
+def with_numbers(
+    frame: polars.DataFrame, target: str, task: str, decimal: str | None, missing: Sequence[float | str] = ()
+) -> polars.DataFrame:
+    """Return a table of labels whose target is numbers, if the task is regression and it has numbers as text.
+
+    Args:
+        frame: the table.
+        target: name of the column with labels.
+        task: name of the task.
+        decimal: decimal mark; None to find it in the column.
+        missing: words that mean that there is no label.
+
+    Raises:
+        ValueError: texts that are not numbers, or that could be several numbers.
+
+    """
+    import polars
+
+    from liquidtime.data.reading.number_texts import read_numbers, stripped
+
+    if task != "regress" or target not in frame.columns or frame[target].dtype != polars.String:
+        return frame
+    words = stripped(frame[target])
+    result = read_numbers(target, words, decimal, missing)
+    if result.bad.any():
+        row = int(result.bad.arg_max() or 0)
+        raise ValueError(
+            f"--target {target!r} must be numbers for regression; {int(result.bad.sum()):,} of {len(words):,} labels "
+            "are "
+            f"not, the first is {words[row]!r} in row {row}. Correct them, list them in --missing if there is no "
+            "label, "
+            "or choose --task classify."
+        )
+    return frame.with_columns(result.values.alias(target))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from liquidtime.cli.columns import Columns, labels_of
+from liquidtime.cli.columns import Columns, labels_of, with_numbers
 from liquidtime.cli.printing import Printer
 from liquidtime.cli.reading_options import ReadingOptions
 
@@ -381,6 +381,7 @@ def _read(job: Job, tables: _Tables) -> _Read:
             table, id = labels, tables.labels_id
         for option, name in (("--target", job.target), *(("--auxiliary", name) for name in job.auxiliary)):
             check_column(nw.from_native(table), option, name)  # before the larger table is read into series
+        table = with_numbers(table, job.target, job.task, job.reading.decimal, missing)
         leave = (job.target, *job.auxiliary, *named)
         data = columns.read(tables.measurements, job.reading, leave=leave, **how)
         data, target = align_labels(data, table, id=id, target=job.target, strict=job.strict, missing=missing)

@@ -42,7 +42,7 @@ def labelled(
         strict: refuse data that would have to be repaired.
         other_ids: whether the id column differs from the one used in training.
     """
-    from liquidtime.cli.columns import labels_of
+    from liquidtime.cli.columns import labels_of, with_numbers
     from liquidtime.cli.options import listed
     from liquidtime.cli.sample_targets import sample_target
     from liquidtime.cli.stored_tables import refuse_stored
@@ -74,4 +74,5 @@ def labelled(
         return series, align_outcomes(
             series, label_table, id=column, columns=names, missing=how.missing, argument="target"
         )
+    label_table = with_numbers(label_table, truth, task_of(estimator).name, how.decimal, how.missing)
     return align_labels(series, label_table, id=column, target=truth, strict=strict, missing=how.missing)

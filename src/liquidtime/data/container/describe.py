@@ -158,9 +158,9 @@ def describe(data: SeriesSet) -> Description:
         static.append(_column(data, name, data.static[known, position], _fraction(known), _fraction(known)))
     odd = [
         _odd("channels never observed", [c.name for c in channels if c.observed == 0], C),
-        _odd("constant channels", [c.name for c in channels if c.constant], C),
+        _odd("channels that are constant", [c.name for c in channels if c.constant], C),
         _odd("series without any observation", [f"series {name}" for name in data.ids[~seen]], S),
-        _odd("series with a single sample", [f"series {name}" for name in data.ids[lengths == 1]], S),
+        _odd("series that have a single sample", [f"series {name}" for name in data.ids[lengths == 1]], S),
         Note("kept", "series drawn at random for the medians", 0 if exact else len(rows), S),
     ]
     return Description(

@@ -170,7 +170,7 @@ class SeriesEncoder:
         notes = (
             Note("kept", "channels never observed in training", len(never), of, first_words(never)),
             Note("kept", "channels constant in training", len(constant), of, first_words(constant)),
-            Note("kept", "heavy-tailed channels, used as logarithms", len(logged), of, first_words(logged)),
+            Note("kept", "channels that are heavy-tailed, used as logarithms", len(logged), of, first_words(logged)),
         )
         self.notes_ = tuple(note for note in notes if note.count)
         self._settle()
