@@ -19,16 +19,16 @@ class CfCCell(HeadedCell):
     with b = backbone([x ; h]) and G1, G2, A, C affine heads, stored in this order. With `gate_bias=False` there is
     no head C and the gate is the paper's literal equation, s = σ(-a·dt), in which g2 is its g and g1 its h.
 
-    A gate starts almost flat in time, so a task in which neighbouring intervals mean different things is learned late.
-    With `switch_times` = (first, last) the biases of A and C start such that the units' gates are switches at times τ
-    spread evenly over that range, s = σ(k·(dt - τ) + what the weights add), k = 2H / (last - first).
+    Initially, a gate is almost constant in time, so tasks in which neighbouring intervals mean different things are
+    learned late. With `switch_times` = (first, last), the biases of A and C are initialised so that the gates switch at
+    times τ spread evenly over that range: s = σ(k·(dt - τ) + weighted inputs), k = 2H / (last - first).
 
     Args:
         input_size: D.
         hidden_size: H.
         gate_bias: whether the gate has the fourth head c.
-        switch_times: first and last time at which a gate switches at the start, in the unit of dt; None = all flat.
-        head_activation: "tanh" or "lecun_tanh", in place of the tanh of g1 and g2.
+        switch_times: first and last time at which gates initially switch, in the unit of dt; None for constant gates.
+        head_activation: "tanh" or "lecun_tanh", instead of the tanh of g1 and g2.
         **options: the backbone and the heads, see `HeadedCell`.
 
     """
@@ -57,7 +57,7 @@ class CfCCell(HeadedCell):
         if not self.gate_bias:
             raise ValueError("`switch_times` needs the gate's head c; leave `gate_bias` True")
         if self.own_heads is not None:
-            raise ValueError("`switch_times` sets the biases of the linear heads, so it has no meaning with `head`")
+            raise ValueError("`switch_times` sets the biases of the linear heads, so it has no effect with `head`")
         first, last = (float(time) for time in times)
         if not 0.0 <= first < last < math.inf:
             raise ValueError(f"`switch_times` must be two times of at least 0, the smaller one first; got {times!r}")

@@ -34,7 +34,7 @@ class LTCCell(Cell):
         hidden_size: H, the number of neurons; None takes the wiring's.
         wiring: which neurons have synapses; None connects all.
         solver: "semi_implicit", "euler", "rk4", "hold" or "midpoint", or a `Solver`.
-        unfolds: steps of the solver per sample.
+        unfolds: number of solver steps per sample.
 
     """
 

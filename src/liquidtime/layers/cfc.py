@@ -20,41 +20,41 @@ _BACKBONE = {
 
 
 class CfC(Recurrent):
-    """A closed-form continuous-time network over sequences, used like `nn.LSTM`, with time.
+    """A closed-form continuous-time network over sequences; it is used like `nn.LSTM`, plus time.
 
         h_k = (1 - s_k)·g1 + s_k·g2,   s_k = σ(a·dt_k + c),   heads of backbone([x_k ; h_{k-1}])
 
-    How to call it, and the few places where it departs from `nn.LSTM`, is said in `Recurrent`.
+    `Recurrent` describes how to call it and the few differences from `nn.LSTM`.
 
     Args:
-        input_size: D.
-        hidden_size: H; with a wiring, its number of neurons or None.
+        input_size: D, the number of inputs.
+        hidden_size: H, the number of hidden units; with a wiring, its number of neurons or None.
         variant: "cfc", "no_gate", "cf_s" (as the reference code computes it) or "cf_s_paper" (the paper's equation).
-        backbone_units: U.
-        backbone_layers: 0…n.
+        backbone_units: U, the width of the backbone.
+        backbone_layers: number of layers of the backbone, 0 or more.
         backbone_activation: "relu", "silu", "gelu", "tanh" or "lecun_tanh".
-        backbone_dropout: the share of backbone units dropped in training.
-        mixed_memory: False, True (= "hidden") or "input": beside the memory of an LSTM, see `MixedMemory`.
-        num_layers: how many layers, each reading the one below.
+        backbone_dropout: share of the backbone units that are dropped in training.
+        mixed_memory: False, True (= "hidden") or "input": add the memory of an LSTM; see `MixedMemory`.
+        num_layers: number of layers, each reading the outputs of the one below.
         bidirectional: whether each layer also runs backwards in time.
-        batch_first: whether x is (B, T, D) or (T, B, D).
-        wiring: if given, the network's synapses; there is no backbone then, and the outputs are the motor neurons.
-        dropout: between the layers, in training.
-        proj_size: if given, a linear map of the output to this width.
-        dropout_placement: of the backbone, "every" or "after_first", see `Backbone`.
-        init_gain: of the Xavier-uniform initial weights.
-        gate_bias: of "cfc" and "no_gate": False leaves out the gate's head c, the paper's literal equation.
-        switch_times: of "cfc" and "no_gate": between which times gates start as switches, see `CfCCell`.
-        head_activation: of "cfc" and "no_gate": "tanh" or "lecun_tanh".
-        amplitude: of "cf_s_paper": "free" or "state".
-        forget_bias: of the mixed memory.
-        recompute: whether training keeps the state every √T steps only and computes the rest again: less memory for
-            one more forward run. Without effect on the numbers and on the plain loop.
-        products: "full", in the type of the weights, or "bf16": operands of all products, the memory's too, rounded to
-            bf16, sums and state in float32; see `HeadedCell`.
-        backbone: a function from the width of [x ; h] to a module from (B, width) to (B, F), in place of the dense
-            backbone: `lambda width: nn.Sequential(nn.Linear(width, 64), nn.ReLU())`. It runs by the plain loop.
-        head: a function from (F, H) to a module from (B, F) to (B, H), called once per head, in place of linear heads.
+        batch_first: whether x is (B, T, D) instead of (T, B, D).
+        wiring: synapses of the network; with a wiring, there is no backbone and the outputs are the motor neurons.
+        dropout: dropout rate between layers, in training.
+        proj_size: width of a linear projection of the output; None for no projection.
+        dropout_placement: dropout in the backbone, "every" or "after_first"; see `Backbone`.
+        init_gain: gain of the Xavier-uniform initial weights.
+        gate_bias: for "cfc" and "no_gate"; False leaves out the head c of the gate, as in the paper's literal equation.
+        switch_times: for "cfc" and "no_gate": range of times at which gates initially switch; see `CfCCell`.
+        head_activation: for "cfc" and "no_gate": "tanh" or "lecun_tanh".
+        amplitude: for "cf_s_paper": "free" or "state".
+        forget_bias: forget bias of the mixed memory.
+        recompute: whether training stores the state only every √T steps and recomputes the others: less memory for one
+            more forward run. It does not change the results, and has no effect on the plain loop.
+        products: "full" computes in the type of the weights; "bf16" rounds the operands of all products, also in the
+            memory, to bf16, with sums and state in float32; see `HeadedCell`.
+        backbone: function from the width of [x ; h] to a module from (B, width) to (B, F), instead of the dense
+            backbone: `lambda width: nn.Sequential(nn.Linear(width, 64), nn.ReLU())`. It runs in the plain loop.
+        head: function from (F, H) to a module from (B, F) to (B, H), called once per head, instead of linear heads.
 
     """
 

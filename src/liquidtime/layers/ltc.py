@@ -10,26 +10,26 @@ from liquidtime.wirings import FullyConnected, Wiring, neurons_of
 
 
 class LTC(Recurrent):
-    """A liquid time-constant network over sequences, used like `nn.LSTM`, with time.
+    """A liquid time-constant network over sequences; it is used like `nn.LSTM`, plus time.
 
         cm·dv/dt = gl·(vl - v) + Σ w·s·(E - v),   s = σ(γ·(v_pre - μ))
 
-    solved over each interval dt with the sample held. The outputs are the wiring's motor neurons. How to call it,
-    and the few places where it departs from `nn.LSTM`, is said in `Recurrent`.
+    solved over each interval dt with a constant input. The outputs are the motor neurons of the wiring. `Recurrent`
+    describes how to call it and the few differences from `nn.LSTM`.
 
     Args:
         input_size: D.
-        hidden_size: H, the number of neurons; with a wiring, its number or None.
-        wiring: which neurons have synapses; None connects all.
+        hidden_size: H, the number of neurons; with a wiring, its number of neurons or None.
+        wiring: synapses between neurons; None connects all neurons.
         solver: "semi_implicit", "euler", "rk4", "hold" or "midpoint", or a `Solver`.
-        unfolds: steps of the solver per sample.
-        mixed_memory: False, True (= "hidden") or "input": beside the memory of an LSTM, see `MixedMemory`.
-        num_layers: how many layers, each reading the one below.
+        unfolds: number of solver steps per sample.
+        mixed_memory: False, True (= "hidden") or "input": add the memory of an LSTM; see `MixedMemory`.
+        num_layers: number of layers, each reading the outputs of the one below.
         bidirectional: whether each layer also runs backwards in time.
-        batch_first: whether x is (B, T, D) or (T, B, D).
-        dropout: between the layers, in training.
-        proj_size: if given, a linear map of the output to this width.
-        forget_bias: of the mixed memory.
+        batch_first: whether x is (B, T, D) instead of (T, B, D).
+        dropout: dropout rate between layers, in training.
+        proj_size: width of a linear projection of the output; None for no projection.
+        forget_bias: forget bias of the mixed memory.
 
     """
 

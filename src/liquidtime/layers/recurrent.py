@@ -23,26 +23,26 @@ from liquidtime.ops.storage import check_inputs_stored, check_module_stored
 
 
 class Recurrent(Published, nn.Module):
-    """Any cell over sequences whose samples arrive when they arrive, used like `nn.LSTM`, with time.
+    """A layer that runs any cell over irregularly sampled sequences; it is used like `nn.LSTM`, plus time.
 
         y, h = layer(x, h0, dt=dt, lengths=lengths)
         y_t, h = layer.step(x_t, h, dt_t)
 
     Conventions are those of `nn.LSTM`: y holds the last layer's output at every sample; h has one row for each
     layer and direction, in the order layer 0 forward, layer 0 backward, layer 1 forward, …; a state with several
-    parts is a tuple of such tensors. Where this departs from `nn.LSTM`, and why: `batch_first` is True by default,
-    as data with time stamps is; a ragged batch is given by `lengths` (a PackedSequence is taken too); `proj_size`
-    maps the output only and not the state, so that the state keeps its width.
+    parts is a tuple of such tensors. Differences from `nn.LSTM`: `batch_first` is True by default, as is usual for
+    data with time stamps; the lengths of a ragged batch are passed as `lengths` (a PackedSequence works too); and
+    `proj_size` projects only the output, so that the state keeps its width.
 
     Args:
-        make_cell: makes the cell of one layer and direction from the number of its inputs.
-        input_size: D.
-        num_layers: how many layers, each reading the one below.
-        bidirectional: whether each layer also runs backwards in time; outputs are joined, forward first. The
+        make_cell: function from the number of inputs to a cell; it is called for each layer and direction.
+        input_size: D, the number of inputs.
+        num_layers: number of layers, each reading the outputs of the one below.
+        bidirectional: whether each layer also runs backwards in time; outputs are concatenated, forward first. The
             interval between two samples is the same in both directions.
-        batch_first: whether x is (B, T, D) or (T, B, D).
-        dropout: between the layers, in training.
-        proj_size: if given, a linear map of the last layer's output to this width.
+        batch_first: whether x is (B, T, D) instead of (T, B, D).
+        dropout: dropout rate between layers, in training.
+        proj_size: width of a linear projection of the last layer's output; None for no projection.
 
     """
 
@@ -78,7 +78,7 @@ class Recurrent(Published, nn.Module):
 
     @property
     def num_directions(self) -> int:
-        """2 if the layer is bidirectional, else 1."""
+        """2 if the layer is bidirectional, otherwise 1."""
         return 2 if self.bidirectional else 1
 
     @property
@@ -103,10 +103,10 @@ class Recurrent(Published, nn.Module):
 
         Args:
             x: (B, T, D), or (T, B, D) with `batch_first=False`, or (T, D) for one series, or a PackedSequence.
-            h0: the state to start from, as this method returns it; None starts at 0.
+            h0: initial state, in the form that this method returns; None for zeros.
             dt: time since the previous sample of the same series: None (= 1), a number, (T,), (B, T) or
                 (B, T, 1) (batch second with `batch_first=False`), or packed like x. Finite and at least 0.
-            lengths: (B,) samples in each series; what lies behind is padding and changes nothing.
+            lengths: (B,) number of samples in each series; what follows is padding and has no effect.
 
         Returns:
             y, shaped like x but `output_size` wide, 0 in the padding; and the state after each series' last

@@ -1,4 +1,4 @@
-"""What reading found: a record of every repair, so that nothing is changed in silence."""
+"""Notes: a record of every repair when data are read, so that nothing is changed silently."""
 
 from __future__ import annotations
 

@@ -34,14 +34,14 @@ class Series:
     """One series of a set.
 
     Args:
-        id: its id.
-        times: (T,) float64, strictly increasing, in the set's unit.
+        id: id of the series.
+        times: (T,) float64, strictly increasing, in the time unit of the set.
         values: (T, C) float32, NaN = not observed.
-        static: (F,) float32, NaN = not known.
+        static: (F,) float32 static features, NaN = not known.
         channels: C names.
-        time_unit: of the times.
-        categories: of categorical channels.
-        origin: the absolute time of the series' zero; None: times are absolute.
+        time_unit: unit of the times.
+        categories: categories of categorical channels.
+        origin: the absolute time of time 0; None: times are absolute.
     """
 
     id: Any
@@ -71,26 +71,26 @@ class Series:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesSet:
-    """S irregular series of C channels in flat arrays: series i is rows offsets[i] to offsets[i + 1].
+    """S irregular series of C channels in flat arrays; series i has the rows offsets[i] to offsets[i + 1].
 
-    Made by `from_long`, `from_wide` or `from_arrays`; behaves like a sequence of series, so that scikit-learn
-    can split it. An index gives a `Series`; a slice, an array of positions or a mask gives a `SeriesSet`.
+    Create one with `from_long`, `from_wide` or `from_arrays`. It behaves like a sequence of series, so scikit-learn can
+    split it. An index returns a `Series`; a slice, an array of positions or a mask returns a `SeriesSet`.
 
     Args:
         offsets: (S + 1,) int64, from 0 to N, not decreasing; a series may be empty.
-        times: (N,) float64, finite and strictly increasing within a series, in `time_unit`. Times that came as
-            time stamps count from the first sample of their series, whose stamp is in `origins`.
+        times: (N,) float64, finite and strictly increasing within a series, in `time_unit`. If times were time stamps,
+            they count from the first sample of their series, whose time stamp is in `origins`.
         values: (N, C) float32, NaN = not observed. A categorical channel holds positions in its `categories`.
         channels: C distinct names.
-        ids: (S,) the ids, whole numbers or texts; 0…S - 1 if None.
-        static: (S, F) float32 features that do not change, NaN = not known; none if None.
+        ids: (S,) ids, whole numbers or texts; 0…S - 1 if None.
+        static: (S, F) float32 static features, NaN = not known; no features if None.
         static_names: F distinct names.
-        time_unit: "ns", "us", "ms", "s", "min", "h", "D", or None for numbers of no known unit.
-        categories: for each categorical channel or static feature its categories.
-        origins: (S,) datetime64[ns] or int64, the absolute time of each series' zero; None: times are absolute.
-        notes: what reading repaired, dropped or found odd.
-        reading: how the table was written, where it was one: separator, decimal mark, encoding, format of the times
-            and time zone. The argument `usual` of a later reading takes it.
+        time_unit: "ns", "us", "ms", "s", "min", "h", "D", or None for numbers without a known unit.
+        categories: the categories of each categorical channel or static feature.
+        origins: (S,) datetime64[ns] or int64, the absolute time of time 0 in each series; None: times are absolute.
+        notes: what was repaired, dropped or odd when the data were read.
+        reading: formats found in the table: separator, decimal mark, encoding, time format and time zone. Pass it as
+            `usual` when you read other tables.
     """
 
     offsets: npt.NDArray[np.int64]

@@ -30,26 +30,26 @@ def from_arrays(
     time_unit: str | None = None,
     strict: bool = False,
 ) -> SeriesSet:
-    """Take series from arrays; NaN is not observed.
+    """Make a set of series from arrays; NaN means "not observed".
 
     Args:
         values: (B, T, C), or (B, T) for one channel, or a list of B pairs (times (T_i,), values (T_i, C) or (T_i,)).
-            Also what other libraries have: a list of B arrays (T_i, C) or (C, T_i), a dictionary of them by id, a list
-            of pandas frames with the times in their index, or a frame whose cells are series.
+            Also the containers of other libraries: a list of B arrays (T_i, C) or (C, T_i), a dictionary of them by id,
+            a list of pandas frames with the times in their index, or a frame whose cells are series.
         times: (T,) for all series or (B, T), numbers or datetime64; 0…T - 1 if None. Not with pairs.
-        axes: order of series, time and channel in arrays: "STC", or "SCT" as in aeon and sktime. None is "STC", and
-            refused where there are more channels than times and nothing else tells that it is so.
-        lengths: (B,) number of samples of each series, what lies past it is padding; T if None. Not with pairs.
+        axes: order of series, time and channel in arrays: "STC", or "SCT" as in aeon and sktime. None means
+            "STC", but is refused if that gives more channels than times and nothing else confirms it.
+        lengths: (B,) number of samples in each series; what follows is padding. T if None. Not with pairs.
         channels: C names; "0"…"C - 1" if None.
         ids: (B,) distinct ids; 0…B - 1 if None.
-        static: (B, F) features that do not change.
+        static: (B, F) static features.
         static_names: F names; "static 0"… if None.
-        time_unit: the unit of numeric times; for time stamps the unit wanted ("s" if None).
-        strict: refuse what would be repaired.
+        time_unit: unit of numeric times; for time stamps the unit to convert to ("s" if None).
+        strict: refuse data that would have to be repaired.
 
     Raises:
-        TypeError: times or values of another type.
-        ValueError: shapes that do not fit, NaN or infinite times, infinite values, no series.
+        TypeError: times or values have a wrong type.
+        ValueError: shapes do not fit, times are NaN or infinite, values are infinite, or there are no series.
 
     """
     pairs = isinstance(values, list | tuple) and len(values) and all(_is_pair(item) for item in values)

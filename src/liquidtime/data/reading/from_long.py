@@ -54,33 +54,34 @@ def from_long(
 ) -> SeriesSet:
     """Read a frame with one measurement per row.
 
-    Series are in the order of their ids, channels in the order of their names, whatever the order of the rows.
-    Rows without a value say nothing and are left out, but their series is kept.
+    Series are sorted by id and channels by name, whatever the order of the rows. Rows without a value are left out, but
+    their series are kept.
 
     Args:
         frame: any data frame (pandas, polars, pyarrow, …), a polars `LazyFrame`, a pyarrow `Dataset`, or the path of a
-            file or whatever else `read_frame` takes; a stored set, or its folder, is returned as it is.
-        id: column of the series' ids, whole numbers or text.
-        time: column of the times, numbers or time stamps.
-        channel: column of the channels' names.
-        value: column of the values.
-        time_unit: the unit of numeric times; for time stamps the unit wanted ("s" if None).
+            file or anything else that `read_frame` takes; a stored set, or its folder, is returned unchanged.
+        id: column with the series ids, whole numbers or text.
+        time: column with the times, numbers or time stamps.
+        channel: column with the channel names.
+        value: column with the values.
+        time_unit: unit of numeric times; for time stamps the unit to convert to ("s" if None).
         static: names of columns or of channels that do not change within a series, or a table with one row per series.
-        static_table: a table with one row per series besides, all of whose columns are static features.
-        static_id: its column of ids; `id` if None.
+        static_table: another table with one row per series, whose columns are all static features.
+        static_id: id column of `static_table`; the same as `id` if None.
         categorical: names of channels or static features that are categories, not numbers.
-        leave: columns of `static_table` that are no features, such as the target.
-        ids: the series wanted, in this order; one without any row becomes an empty series.
-        strict: refuse what would be repaired or dropped.
-        out: folder to write the set to, piece by piece, in place of memory; see `liquidtime.data.reading.packing`.
-        gather: with `out`, look first for series that are spread over several files, and bring them together.
-        replace: with `out`, whether a stored set of that name may be replaced.
-        **reading: how the table is read: `missing` (numbers and words that mean "not observed"), `time_format`,
+        leave: columns of `static_table` that are not features, such as the target.
+        ids: ids of the series to read, in this order; a series without rows becomes an empty series.
+        strict: refuse data that would have to be repaired or dropped.
+        out: folder to which the set is written piece by piece, instead of being kept in memory; see
+            `liquidtime.data.reading.packing`.
+        gather: with `out`, first look for series that are spread over several files, and bring them together.
+        replace: with `out`, whether an existing stored set may be replaced.
+        **reading: options for reading the table: `missing` (numbers and words that mean "not observed"), `time_format`,
             `separator`, `decimal`, `encoding`, `sheet`, `query` and `usual`; see `Reading`.
 
     Raises:
-        TypeError: times or values of another type.
-        ValueError: missing columns, NaN or infinite times, values that are not numbers, no rows.
+        TypeError: times or values have a wrong type.
+        ValueError: columns are missing, times are NaN or infinite, values are not numbers, or there are no rows.
 
     """
     how = Reading.of(reading)

@@ -187,7 +187,7 @@ def ltc_scan(
             each (H,). w, gl and cm are positive.
         sensory: the synapses of the sensors.
         recurrent: the synapses between neurons.
-        unfolds: steps of the solver per sample.
+        unfolds: number of solver steps per sample.
         solver: one of `SOLVERS`: "semi_implicit", "euler", "rk4", "hold" or "midpoint".
 
     Returns:
