@@ -26,6 +26,14 @@ def test_every_table_is_on_a_page():
     assert ROOT / "README.md" in MARKED
 
 
+def test_a_lead_is_positive_where_liquidtime_is_better():
+    rival = {"value": 0.8, "default": 0.9, "difference": (-0.1, -0.15, -0.05)}  # rival minus default
+    assert figures.lead_of(rival, lower=False) == ("**ahead**", "+0.100 [+0.050, +0.150]")
+    assert figures.lead_of(rival, lower=True) == ("behind", "−0.100 [−0.150, −0.050]")
+    assert figures.lead_of(rival | {"difference": (0.1, -0.1, 0.3)}, lower=True)[0] == "level"
+    assert figures.lead_of(rival | {"difference": None}, lower=False) == ("–", "+0.100, no interval")
+
+
 def test_a_typed_figure_is_noticed():
     text = (ROOT / "README.md").read_text()
     place = re.search(r"\| 0\.(\d{3}) \|", text)
