@@ -88,6 +88,29 @@ for name, make in LAYERS.items():
             attempt((name, part, index), call, index < 2)
 """
 
+FREED_BEFORE_GRADIENTS = """
+from liquidtime.ops import using_backend
+
+for name, make in LAYERS.items():
+    for backend in ("native", "reference"):
+        for part in ("x", "h", "dt", "gradient", *tensors_of(make())):
+            for kind in ("y", "state", "step"):
+                layer = make()
+                if kind == "step" and layer.bidirectional:
+                    continue
+                x, h, dt = inputs(layer)
+                x, dt = x[:, :3].clone(), dt[:, :3].clone()
+                x.requires_grad_()
+                with using_backend(backend):
+                    y, state = layer.step(x[:, 0], h, dt[:, 0]) if kind == "step" else layer(x, h, dt=dt)
+                first = h[0] if isinstance(h, tuple) else h
+                output = y if kind != "state" else state[0] if isinstance(state, tuple) else state
+                gradient = torch.ones_like(output)
+                tensors = {"x": x, "h": first, "dt": dt, "gradient": gradient, **tensors_of(layer)}
+                tensors[part].untyped_storage().resize_(0)
+                attempt((name, backend, part, kind), lambda: output.backward(gradient), part == "gradient")
+"""
+
 OTHER_SHAPES = """
 for name, make in LAYERS.items():
     for part in tensors_of(make()):
@@ -155,7 +178,9 @@ torch.testing.assert_close(layer(overlapping, h, dt=dt)[0], layer(overlapping.cl
 
 
 @pytest.mark.parametrize(
-    "script", [FREED_INPUTS, FREED_PARTS, OTHER_SHAPES, OTHER_KINDS], ids=["inputs", "parts", "shapes", "kinds"]
+    "script",
+    [FREED_INPUTS, FREED_PARTS, FREED_BEFORE_GRADIENTS, OTHER_SHAPES, OTHER_KINDS],
+    ids=["inputs", "parts", "before gradients", "shapes", "kinds"],
 )
 def test_no_signal(script):
     code, _, err = processes.run("-c", PREAMBLE + script, env={"LIQUIDTIME_BACKEND": "native"})

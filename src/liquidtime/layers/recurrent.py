@@ -19,7 +19,7 @@ from liquidtime.layers.chunks import ChunkedRun, run_in_chunks
 from liquidtime.layers.quick import Quick
 from liquidtime.layers.stepper import Stepper
 from liquidtime.layers.time import Interval, interval, intervals, reverse, reverse_intervals
-from liquidtime.ops.storage import check_inputs_stored, check_module_stored
+from liquidtime.ops.storage import check_inputs_stored, check_module_stored, check_stored_before_gradients
 
 
 class Recurrent(Published, nn.Module):
@@ -180,7 +180,7 @@ class Recurrent(Published, nn.Module):
             if index:
                 y = self.dropout(y)
             y, states[index] = _one_sample(cells[index], y, states[index], dt)
-        return self._project(y), _join(states)
+        return self._guarded(self._project(y), _join(states), x, h, dt)
 
     def stepper(self, batch_size: int = 1) -> Stepper:
         """Return what takes single samples with the weights as they are now, faster than `step`; see `Stepper`.
@@ -245,7 +245,16 @@ class Recurrent(Published, nn.Module):
         y = self._project(y)
         if lengths is not None and self.projection is not None:
             y = y.masked_fill((torch.arange(y.shape[1], device=y.device) >= lengths.unsqueeze(1)).unsqueeze(-1), 0.0)
-        return y, _join(states)
+        return self._guarded(y, _join(states), x, h0, dt)
+
+    def _guarded(
+        self, y: Tensor, state: HiddenState, *inputs: Tensor | HiddenState | None
+    ) -> tuple[Tensor, HiddenState]:
+        """Return y and the state, whose gradients look for freed memory first, as PyTorch's own operations do not."""
+        if torch.is_grad_enabled():
+            given = [part for one in inputs if one is not None for part in _parts(one)]
+            check_stored_before_gradients((y, *_parts(state)), self, given)
+        return y, state
 
     def _packed(
         self, x: PackedSequence, h0: HiddenState | None, dt: Interval, lengths: object
@@ -320,6 +329,10 @@ def _one_sample(cell: Cell, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor
         return y, after
     ys, after = cell.scan(x.unsqueeze(1), state, dt.unsqueeze(1))
     return ys.squeeze(1), after
+
+
+def _parts(h: HiddenState) -> tuple[Tensor, ...]:
+    return (h,) if isinstance(h, Tensor) else tuple(h)
 
 
 def _map(function: Callable[[Tensor], Tensor], h: HiddenState) -> HiddenState:

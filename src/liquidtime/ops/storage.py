@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -50,17 +51,54 @@ def check_module_stored(module: nn.Module) -> None:
     """Refuse a module with a parameter or buffer, its own or of a part, as `check_stored` does."""
     if torch.compiler.is_compiling():
         return
-    parts = [module]
-    tensors: list[Tensor | None] = []
-    for part in parts:  # the list grows; `parameters()` takes several times as long
-        tensors += part._parameters.values()
-        tensors += part._buffers.values()
-        parts += [inner for inner in part._modules.values() if inner is not None]
-    if not _are_whole([tensor for tensor in tensors if tensor is not None]):
+    parts = _parts_of(module)
+    if not _are_whole(_tensors_of(parts)):
         for part in parts:
             for name, tensor in (*part._parameters.items(), *part._buffers.items()):
                 if tensor is not None:
                     check_stored(name, tensor)
+
+
+def check_stored_before_gradients(outputs: Iterable[Tensor], module: nn.Module, inputs: Iterable[Tensor]) -> None:
+    """Let a backward run be refused where memory is gone by then, also that of its gradients, as `check_stored` does.
+
+    Args:
+        outputs: of a forward run.
+        module: which made them; its parameters and buffers are those of now.
+        inputs: of the run.
+
+    """
+    if torch.compiler.is_compiling():
+        return
+    sources = [*inputs, *_tensors_of(_parts_of(module))]
+
+    def check(gradients: Iterable[Tensor | None]) -> None:
+        for gradient in gradients:
+            if gradient is not None:
+                check_stored("the gradient", gradient)
+        if not _are_whole(sources):
+            check_module_stored(module)
+            for tensor in sources:
+                check_stored("a tensor of the forward run", tensor)
+
+    for output in outputs:
+        if output.grad_fn is not None:
+            output.grad_fn.register_prehook(check)
+
+
+def _parts_of(module: nn.Module) -> list[nn.Module]:
+    parts = [module]
+    for part in parts:  # the list grows; `modules()` takes several times as long
+        parts += [inner for inner in part._modules.values() if inner is not None]
+    return parts
+
+
+def _tensors_of(parts: list[nn.Module]) -> list[Tensor]:
+    tensors: list[Tensor | None] = []
+    for part in parts:
+        tensors += part._parameters.values()
+        tensors += part._buffers.values()
+    return [tensor for tensor in tensors if tensor is not None]
 
 
 _size, _offset, _is_dense = operator.attrgetter("nbytes"), Tensor.storage_offset, Tensor.is_contiguous
