@@ -99,7 +99,7 @@ def test_a_reason_names_only_rows_and_protocols_that_were_run(tmp_path):
     other, unsaid = "The quoted figure is of another form of this network.", UNSAID
     assert told() == {
         "- CT-RNN": f"{other} Its row `as in the quoted code` was not run.",
-        "- coRNN": f"{unsaid} Ours were not searched for.",
+        "- coRNN": f"{unsaid} Its row `searched` was not run.",
     }
     put(tmp_path, "walker2d", "ct_rnn_quoted", 0, 1.2)
     put(tmp_path, "walker2d", "cornn_searched", 0, 2.0)

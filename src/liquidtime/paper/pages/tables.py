@@ -200,7 +200,7 @@ def _reasons(experiment: Experiment, line: Line, ours: list[Line]) -> list[str]:
     if f"{line.row}_{SEARCHED}" in done:
         reasons.append(f"See the row `{SEARCHED}`.")
     elif line.why == UNSAID:
-        reasons.append("Ours were not searched for.")
+        reasons.append(f"Its row `{SEARCHED}` was not run.")
     for other in ours:
         if other.row == line.row and other.protocol != HONEST:
             figure = _mean(fmean(other.values), other.deviation, experiment.digits)
