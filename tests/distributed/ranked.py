@@ -21,6 +21,7 @@ def cases():
     rng = np.random.default_rng(0)  # no statistic is the same for all: its scaled value is rounding errors alone
     long = [(np.sort(rng.uniform(0, 48, n)), rng.normal(size=(n, 2))) for n in rng.integers(50, 70, 20)]
     cases.long, marks = long, np.arange(20) % 3
+    level_long = [(np.arange(60.0), values[np.arange(60) % len(values)]) for _, values in long]
     samples = [np.array(["x", "y"])[np.arange(n) % 2] for n in data.lengths]
     several = np.stack([level, -2 * level], axis=1)
     half = np.where(np.arange(37) % 2, level, np.nan)
@@ -36,6 +37,9 @@ def cases():
         "forecasts": lambda **run: lt.CfCForecaster(**SMALL).fit(data, **run),
         "front end": lambda **run: lt.CfCClassifier(**{**SMALL, "batch_size": 7}, front_end="convolution").fit(
             long, marks, **run
+        ),
+        "equal lengths": lambda **run: lt.CfCClassifier(**{**SMALL, "batch_size": 7}, front_end="convolution").fit(
+            level_long, marks, **run
         ),
         "transformer": lambda **run: lt.CfCClassifier(**SMALL, network="transformer").fit(data, labels, **run),
         "one row": lambda **run: lt.CfCRegressor(**{**SMALL, "batch_size": 12}).fit(data[:13], level[:13], **run),

@@ -24,6 +24,8 @@ _LEAST_LENGTH, _LEAST_OBSERVED = 48, 0.5
 _LEAST_DEVIATION = 1e-3
 _MOMENTUM, _SMALL = 0.1, 1e-5
 """Of batch normalisation: how fast its statistics follow, and what is added to a variance. torch's own."""
+_ROUNDING = 1e-6
+"""Deviation, as a share of the mean, up to which numbers count as equal."""
 _MOST_SUMMARY = 4.0
 """Deviations beyond which a statistic of a series says no more."""
 
@@ -153,6 +155,9 @@ class _BatchNorm(nn.Module):
             return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), self._shared(rows))
         learns = self.training and len(rows) > 1
         normed = batch_norm(rows, self.mean, self.variance, self.weight, self.bias, training=learns)
+        if learns:
+            variance, mean = torch.var_mean(rows.detach(), dim=0, correction=0)
+            normed = torch.where(_alike(variance, mean), self.bias, normed)
         return torch.zeros_like(u).masked_scatter(chosen.unsqueeze(-1), normed)
 
     def _shared(self, rows: Tensor) -> Tensor:
@@ -168,7 +173,12 @@ class _BatchNorm(nn.Module):
             self.mean.lerp_(mean.to(rows.dtype), _MOMENTUM)
             self.variance.lerp_((variance * count / (count - 1)).to(rows.dtype), _MOMENTUM)
         scaled = ((wide - mean) / (variance + _SMALL).sqrt()).to(rows.dtype)
-        return scaled * self.weight + self.bias
+        return torch.where(_alike(variance, mean), self.bias, scaled * self.weight + self.bias)
+
+
+def _alike(variance: Tensor, mean: Tensor) -> Tensor:
+    """Return where rows differ by rounding alone, from which a read-out would learn once it is divided by nothing."""
+    return variance <= (_ROUNDING * mean).square()
 
 
 def suits(prepared: Prepared, least_length: int = _LEAST_LENGTH) -> bool:
