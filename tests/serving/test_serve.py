@@ -117,7 +117,7 @@ def test_what_cannot_be_served_is_refused_with_the_reason(exported, folder, tmp_
         ((exported, "--state", "redis://127.0.0.1:1/0", "--port", 0), "cannot be used"),
         ((exported, *state, "--max-age", "7 weeks"), "such as 90s"),
         ((exported, *state, "--max-body", "1TB"), "100 bytes to 1 GB"),
-        ((exported, *state, "--token-file", tmp_path / "secret"), "it is empty"),
+        ((exported, *state, "--token-file", tmp_path / "secret"), "is empty; it must contain"),
         ((exported, *state, "--host", "256.1.1.1"), "cannot listen"),
         ((exported, *state, "--part", "networks"), "--part is for a model folder"),
     ]:
