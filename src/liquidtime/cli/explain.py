@@ -62,8 +62,8 @@ def explain(
 ) -> None:
     """Look inside a trained model: which channels matter, why it made a prediction, how it uses time.
 
-    Best on series that the model was not trained on. Where their truth is known, it is said how much worse the model
-    gets without a channel; otherwise how far its predictions move. Writes one page that needs no other file.
+    Use series that the model was not trained on. If their truth is known, the page shows how much worse the model gets
+    without a channel; otherwise, how much its predictions change. The page is one self-contained file.
     """
     from liquidtime.cli.model_files import labelled
     from liquidtime.cli.printing import Printer

@@ -210,7 +210,7 @@ def _run_and_save(
 
 
 def _told(job: TrainingJob, record: JobRecord) -> dict[str, Any]:
-    """Return what trackers are told of a job before it starts."""
+    """Return the settings of a job for trackers, before it starts."""
     series = {f"series, {part}": count for part, count in record.parts.items()}
     params = stored_params(job.model.get_params(deep=False))
     asked = {"task": job.task.name, "target": record.target, "seed": job.seed, "model": type(job.model).__name__}

@@ -283,7 +283,7 @@ class _Columns:
 
 
 class _Clock:
-    """How the times of one series are told: by numbers, or by time stamps that count from the first."""
+    """The kind of times in one series: numbers, or time stamps that count from the first one."""
 
     def __init__(self, stamps: bool | None = None, origin: int | None = None) -> None:
         self.stamps, self.origin = stamps, origin

@@ -44,7 +44,8 @@ class Step(nn.Module):
         encoder: the first of `encoders`.
         task: "classification", "multi-label", "regression" or "forecasting".
         classes: of a classifier, in the order of its probabilities; None of a regressor and of several labels.
-        threshold: of two classes, from which probability of the second on it is said; None for the more probable one.
+        threshold: for two classes, the probability of the second from which it is predicted; None for the more probable
+            class.
         output_names: what each of the K outputs is, in words.
         outputs: K.
         spread: (K,) in what a prediction's error is measured: 1 for probabilities, else the target's deviation.

@@ -26,7 +26,7 @@ _STAMP = re.compile(
 
 
 class Clock(NamedTuple):
-    """How the times of one series are told; a series keeps the kind of its first sample.
+    """The kind of times in one series; a series keeps the kind of its first sample.
 
     Args:
         kind: position in `KINDS`; None before the first sample.

@@ -1,4 +1,4 @@
-"""The record of a run: one line of JSON per epoch, and what trackers are told."""
+"""The record of a run: one line of JSON per epoch, which is also sent to trackers."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def train(
     of the best epoch, without it with the last. Everything random follows from `settings.seed`; the caller's random
     state is as before. The same call twice gives the same bits on the same machine with the same number of threads.
     A step whose loss is finite and whose gradient is not changes no weight; many of them in a row end the run.
-    Within `tracking` every epoch is told to the trackers.
+    Within `tracking`, trackers are called after every epoch.
 
     Args:
         model: its parameters with `requires_grad` are trained; it ends in the mode (train or eval) it came in.

@@ -26,20 +26,20 @@ class Tracker:
         with tracking(Losses()):
             model.fit(data, y)
 
-    `start` may raise, and nothing is trained then. An error in the other two is a warning: the tracker is told
-    nothing more, and the training continues. `StopTraining` alone ends it.
+    If `start` raises, nothing is trained. An error in the other two methods becomes a warning: the tracker is no longer
+    called, and training continues. Only `StopTraining` ends it.
     """
 
     def start(self, name: str, settings: Mapping[str, Any]) -> None:
         """A training starts.
 
         Args:
-            name: what it is called.
-            settings: what it was asked to do, texts, numbers, truth values or None by name.
+            name: name of the training.
+            settings: its settings by name: texts, numbers, truth values or None.
         """
 
     def epoch(self, network: str, record: Mapping[str, Any]) -> None:
-        """A network has had an epoch. Those of a resumed run are told again, from the first one on.
+        """A network has finished an epoch. A resumed run repeats the calls from its first epoch on.
 
         Args:
             network: which of the networks of this training, such as "network" or "test-1/network-2".
@@ -57,12 +57,12 @@ class Tracker:
 
 
 class Tracking:
-    """The trackers of one training, and what they are told in the end.
+    """The trackers of one training, and their final figures.
 
     Attributes:
         figures: test figures for `Tracker.finish`.
         folder: model folder for it.
-        trackers: who is told.
+        trackers: the trackers.
     """
 
     def __init__(self) -> None:
@@ -100,9 +100,9 @@ def tracking(
     """Tell trackers about everything that is trained within the block, in this thread.
 
     Args:
-        *trackers: who is told.
-        name: what the training is called.
-        settings: what it was asked to do.
+        *trackers: trackers to call.
+        name: name of the training.
+        settings: its settings.
 
     Raises:
         TypeError: something that is no `Tracker`.

@@ -9,7 +9,7 @@ from liquidtime.baselines.series.parts.latent import LatentModel
 
 
 class RNNVAE(LatentModel):
-    """A variational autoencoder whose encoder and decoder are GRUs that are told the intervals.
+    """A variational autoencoder whose encoder and decoder are GRUs that take the intervals as inputs.
 
         encoder: GRU over [ values ; mask ; dt ];   decoder: GRU from W z over the gaps between the times asked for
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from liquidtime.data.container.series_set import SeriesSet
 
 _ROWS = 12
-"""Channels, and static features, that are listed; how many more there are is said."""
+"""Largest number of channels, and of static features, that are listed; the others are counted."""
 _LEFT = ' style="text-align:left;padding-right:1em"'
 
 

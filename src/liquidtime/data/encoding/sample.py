@@ -23,7 +23,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 class Clock(NamedTuple):
-    """How the times of one series are told; a series keeps the kind of its first sample.
+    """The kind of times in one series; a series keeps the kind of its first sample.
 
     Args:
         kind: what `t` is, in words; None before the first sample.

@@ -95,7 +95,7 @@ def _decimal_of(columns: list[polars.Series], waiting: dict[str, polars.Series],
 
 
 def _plain(words: polars.Series, reading: Reading) -> tuple[polars.Series | None, Note | None]:
-    """Return a column of ordinary numbers or truth values, None for any other, and what is said about missing words."""
+    """Return a column of ordinary numbers or truth values, None for any other, and the note on missing words."""
     import polars
 
     if words.null_count() == len(words):

@@ -259,7 +259,7 @@ def _united(all_of_them: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, tup
 
 
 def _added(notes: Iterator[Note]) -> list[Note]:
-    """Return notes with the same words as one; what is said of columns is said once."""
+    """Merge notes with the same text; notes on columns are kept once."""
     joined: dict[tuple[str, str], Note] = {}
     for note in notes:
         before = joined.get((note.kind, note.what))

@@ -1,4 +1,4 @@
-"""How far samples lie from what was forecast of them just before."""
+"""Anomaly scores: how far samples lie from their forecasts from the samples before them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 Values = npt.NDArray[np.float64]
 _STEPS = 1 << 16
-"""Steps that are forecast at once, of whole series."""
+"""Number of steps of whole series that are forecast at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class AnomalyScores:
-    """Each step of series beside its own forecast; NaN where a channel was not measured, or never before.
+    """Each step of series with its forecast; NaN if a channel was not measured, or never before.
 
-        score = |value - forecast| / size of the errors to be expected at this gap, level and disagreement of the parts
+        score = |value - forecast| / expected error at this gap, level and disagreement of the parts
 
     Args:
         steps: S series; their samples, or their bins for a model of bins.
-        channels: C names of what is forecast.
-        values: (N, C) what was measured.
-        forecasts: (N, C) what the samples before said of it.
-        low: (N, C) lower ends of the intervals that hold usual values.
-        high: (N, C) upper ends.
-        scores: (N, C) at least 0; 1 is an error of usual size.
-        level: share of usual values that the intervals hold.
+        channels: names of the C channels that are forecast.
+        values: (N, C) measured values.
+        forecasts: (N, C) their forecasts from the samples before.
+        low: (N, C) lower ends of the intervals that contain usual values.
+        high: (N, C) upper ends of these intervals.
+        scores: (N, C) at least 0; 1 is an error of expected size.
+        level: share of usual values that the intervals contain.
     """
 
     steps: SeriesSet
@@ -48,12 +48,12 @@ class AnomalyScores:
 
     @property
     def outside(self) -> npt.NDArray[np.bool_]:
-        """(N, C) whether a value lies outside of its interval."""
+        """(N, C) whether a value lies outside its interval."""
         return (self.values < self.low) | (self.values > self.high)
 
     @property
     def per_sample(self) -> Values:
-        """(N,) the largest score of each step's channels, NaN where none has one."""
+        """(N,) the largest score among the channels of each step, NaN if there is none."""
         some = ~np.isnan(self.scores).all(axis=1)
         largest = np.full(len(self.scores), np.nan)
         largest[some] = np.nanmax(self.scores[some], axis=1)

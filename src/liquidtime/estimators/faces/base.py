@@ -1,4 +1,4 @@
-"""What the estimators share: encoding, members, outputs over series and over time, streams and saving."""
+"""Base class of the estimators: encoding, members, outputs for series and over time, streams and saving."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ class SeriesEstimator(SeriesModel):
 
         Args:
             X: series like those of `fit`.
-            y: their targets.
+            y: targets of the series.
             **fit: other arguments of `fit`.
         """
         check_is_fitted(self, "networks_")

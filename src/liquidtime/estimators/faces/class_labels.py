@@ -1,4 +1,4 @@
-"""Classes as callers give them: of series, or of every sample of them."""
+"""Checks of classes passed by callers, one per series or one per sample."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Codes = npt.NDArray[np.int64]
 
 
 def checked_labels(y: Any, data: SeriesSet) -> Labels:
-    """Return (S,) the classes of a set of series, at least two different ones, or refuse them."""
+    """Check the classes of a set of series, at least two different ones; return them as (S,)."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None: one class per series.")
     labels = one_dimensional(y, len(data))
@@ -42,11 +42,11 @@ def sample_labels(y: Any, data: SeriesSet) -> tuple[Labels, npt.NDArray[np.bool_
     """Return (N,) one label per sample, and where it is known: not None, NaN or an empty text.
 
     Args:
-        y: (N,); (S, T) for arrays; or a list or array of S arrays, one label per sample of each.
+        y: (N,); (S, T) for arrays; or a list or array of S arrays with one label per sample.
         data: the series.
 
     Raises:
-        ValueError: another number of labels than of samples; the first series that differs is named.
+        ValueError: the number of labels differs from that of samples; the message names the first such series.
 
     """
     if y is None:
@@ -102,7 +102,7 @@ def places_of(labels: Labels, classes: Labels, argument: str = "validation") -> 
     """Return the places of labels among sorted classes.
 
     Raises:
-        ValueError: a label that is none of them.
+        ValueError: a label is not one of the classes.
 
     """
     places = np.searchsorted(classes, labels).clip(max=len(classes) - 1)

@@ -1,4 +1,4 @@
-"""What can be asked of every forecaster: forecasts, intervals, parts, live series, a test beside naive ones."""
+"""The methods of every forecaster: forecasts, intervals, parts, live series, and a test against naive forecasts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CELLS = 1 << 20
 
 
 class Forecasts:
-    """The questions that forecasters answer; what answers them is in their own classes."""
+    """Methods that all forecasters share; each forecaster implements the computations."""
 
     encoder_: SeriesEncoder
     channels_: tuple[str, ...]

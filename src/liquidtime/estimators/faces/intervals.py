@@ -1,4 +1,4 @@
-"""Intervals around predicted values, by how far predictions of held-out series were off."""
+"""Intervals around predicted values, from the errors of predictions for held-out series."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST = 1001
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """How far off predictions of series were that the model was not fitted to.
+    """Errors of predictions for series that the model was not fitted to.
 
     The interval of coverage c goes from the k-th smallest residual to the k-th largest around the prediction,
-    k = floor((n + 1)·(1 - c) / 2) of n residuals: on new series like these it holds the truth at least that often.
+    k = floor((n + 1)·(1 - c) / 2) of n residuals: for new series like these, it contains the truth at least that often.
 
     Args:
         count: n.
@@ -45,7 +45,7 @@ class Residuals:
         """Return (K,) what is added to a prediction for the lower and the upper end of its interval.
 
         Args:
-            coverage: share of truths that the intervals are to hold, in (0, 1).
+            coverage: share of true values that the intervals should contain, in (0, 1).
 
         Raises:
             ValueError: no such share.
@@ -70,10 +70,10 @@ class Residuals:
 
     @staticmethod
     def restored(stored: Any, K: int) -> Residuals:
-        """Return what `stored` returned, which a stranger may have written.
+        """Read what `stored` returned, from a file that anyone may have written.
 
         Raises:
-            ValueError: what are no residuals of K targets.
+            ValueError: not the residuals of K targets.
 
         """
         try:

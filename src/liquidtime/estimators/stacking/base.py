@@ -91,7 +91,7 @@ class StackedEstimator(SeriesModel):
 
         Args:
             X: series.
-            y: their targets.
+            y: targets of the series.
             each: what was given of each series: `sample_weight`, `groups`, `order`, `auxiliary`; None for none.
             folder: of the networks' run.
             resume: whether to resume it.
@@ -138,7 +138,7 @@ class StackedEstimator(SeriesModel):
 
         Args:
             X: series like those of `fit`.
-            y: their targets.
+            y: targets of the series.
             folder: where to keep checkpoints and the log of the networks.
             resume: resume the run in `folder`.
             **each: `sample_weight`, `groups`, `order` and `auxiliary`, as of `fit`.

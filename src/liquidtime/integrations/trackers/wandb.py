@@ -11,8 +11,8 @@ from liquidtime.training import Tracker
 class WeightsAndBiases(Tracker):
     """Writes one run of Weights & Biases: settings, epochs, test figures, and the model as an artifact.
 
-    What else there is to say is said by W&B's own variables: `WANDB_MODE=offline` writes to the disk alone,
-    `WANDB_ENTITY`, `WANDB_DIR` and so on.
+    Other options are environment variables of W&B: `WANDB_MODE=offline` only writes to disk, `WANDB_ENTITY`,
+    `WANDB_DIR` and so on.
 
     Args:
         project: which project the run belongs to.

@@ -47,7 +47,7 @@ class Row:
         label: behind the model's title, where a model has several rows.
         options: what `load` is given besides the protocol's, e.g. another scaling.
         protocols: that it is for; empty = all of the experiment's.
-        why: what is known of a difference from the paper's figure; of a row with a label nothing is said.
+        why: what is known of a difference from the paper's figure; rows with a label have none.
         see: names of rows that tell more of it.
         last_epoch: report the last epoch under the honest protocol too, e.g. where no validation part is loaded.
         average: (row, n): nothing is trained; seed s is the mean prediction of that row's seeds n·s … n·s + n - 1.

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 COLUMNS = ("summer", "summer, noise 0.35", "winter", "winter, noise 0.35")
 LAP_ROW = "cfc"
 SHOWN = 3
-"""One frame of the animation is made of so many of the camera's."""
+"""Number of camera frames per frame of the animation."""
 TIMES = 2
-"""The camera's pixels are drawn so many pixels wide."""
+"""Width, in pixels, at which each camera pixel is drawn."""
 TRACES = 300
 """Width of the neurons' traces, pixels."""
 PAST = 80

@@ -13,7 +13,7 @@ from liquidtime.paper.datasets.car_racing.car import SECONDS, Car
 from liquidtime.paper.datasets.car_racing.teacher import pure_pursuit
 
 LONGEST = 6
-"""Steps of the physics from one frame to the next: 1 to so many, each as likely."""
+"""Largest number of physics steps from one frame to the next; 1 to this number are equally likely."""
 
 Frames = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]

@@ -119,7 +119,7 @@ class Disturbance:
 
 
 def windows(logs: list[Log], window: int) -> Sequences:
-    """Return kept frames with the teacher's commands as sequences of at most so many frames, none across a restart.
+    """Return kept frames with the teacher's commands as sequences of limited length, none across a restart.
 
     The first interval of a sequence is what it was, except at the first frame of a drive, where it is 0.
     """

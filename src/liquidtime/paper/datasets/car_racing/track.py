@@ -97,7 +97,7 @@ class Track:
         )
 
     def point(self, along: float) -> tuple[Floats, float]:
-        """Return the point (2,) of the centre line so many metres along, and the angle of a car that follows it."""
+        """Return the point (2,) of the centre line at a distance in metres, and the angle of a car that follows it."""
         s = along % self.length
         index = int(np.searchsorted(self.along, s, side="right") - 1)
         share = (s - self.along[index]) / max(self.lengths[index], 1e-9)
@@ -105,7 +105,7 @@ class Track:
         return self.points[index] + share * side, float(np.arctan2(-side[0], side[1]))
 
     def ahead(self, place: Place, distance: float) -> Floats:
-        """Return the point (2,) of the centre line so many metres past a place."""
+        """Return the point (2,) of the centre line at a distance in metres past a place."""
         return self.point(place.along + distance)[0]
 
     def progress(self, before: Place, after: Place) -> float:
