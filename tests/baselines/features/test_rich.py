@@ -163,6 +163,16 @@ def test_many_channels_are_not_paired_and_few_samples_give_few_statistics():
     assert not any("quantile" in name or "autocorrelation" in name for name in few)
 
 
+@pytest.mark.parametrize(("C", "trends"), [(64, True), (65, False)])
+def test_very_many_channels_have_levels_alone(C, trends):
+    rng = np.random.default_rng(0)
+    names = tuple(f"c{place}" for place in range(C))
+    data = SeriesSet(np.arange(0, 60, 6), np.tile(np.arange(6.0), 9), rng.normal(size=(54, C)), names)
+    made = RichFeatures().fit(data).names_
+    assert "c0: mean" in made
+    assert any("quantile" in name for name in made) == trends
+
+
 def test_training_series_get_what_later_ones_get():
     data = ragged(0, S=20, most=80)
     features = RichFeatures()

@@ -22,8 +22,8 @@ from liquidtime.data.encoding.alignment import aligned
 
 SEVERAL, DENSE, LONG = 4, 24, 64
 """Typical numbers of values from which a channel gets trends, shapes and autocorrelations, and periods."""
-MOST_DENSE, MOST_LONG, MOST_PAIRED = 32, 8, 6
-"""Channels up to which there are shapes and autocorrelations, periods, and correlations of pairs."""
+MOST_SEVERAL, MOST_DENSE, MOST_LONG, MOST_PAIRED = 64, 32, 8, 6
+"""Channels up to which there are trends, shapes and autocorrelations, periods, and correlations of pairs."""
 
 Named = Iterator[tuple[str, Floats]]
 
@@ -43,7 +43,8 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Every channel has counts, levels, first and last values and the times of these. Channels of several values per
     series have quantiles, slopes, differences and intervals too; dense ones shapes, a profile over time and
-    autocorrelations at true lags; long ones their strongest periods. A few channels are also compared in pairs.
+    autocorrelations at true lags; long ones their strongest periods. A few channels are also compared in pairs. The
+    more channels there are, the fewer features each has, so that the work has a bound.
     Columns that are constant in training are left out. There is no randomness.
 
     Attributes:
@@ -116,14 +117,14 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             float(np.median(run.counts)) if number and len(run) else 0.0
             for run, number in zip(runs, numeric, strict=True)
         ]
-        dense, long = sum(count >= DENSE for count in typical), sum(count >= LONG for count in typical)
+        several, dense, long = (sum(count >= least for count in typical) for least in (SEVERAL, DENSE, LONG))
         plans = []
         for run, count in zip(runs, typical, strict=True):
             shaped = count >= DENSE and dense <= MOST_DENSE
             periodic = count >= LONG and long <= MOST_LONG
             plans.append(
                 Plan(
-                    count >= SEVERAL,
+                    count >= SEVERAL and several <= MOST_SEVERAL,
                     shaped,
                     lags_of(run) if shaped else np.empty(0),
                     frequency_grid(run, long) if periodic else None,
