@@ -161,3 +161,21 @@ def test_without_a_launcher_the_process_is_alone(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ValueError, match=r"WORLD_SIZE is 2, but RANK, MASTER_ADDR, MASTER_PORT is not set"), ranks():
         pass
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+        monkeypatch.setenv("MASTER_PORT", str(taken.getsockname()[1]))
+        for wrong in ("two", "2", "-1"):  # a rank that does not exist would wait for the others for ever
+            monkeypatch.setenv("RANK", wrong)
+            with (
+                pytest.raises(ValueError, match=rf"RANK must be a whole number from 0 to 1, .*; got '{wrong}'"),
+                ranks(),
+            ):
+                pass
+        monkeypatch.setenv("RANK", "0")
+        with (
+            pytest.raises(ConnectionError, match=r"cannot be reached at 127\.0\.0\.1:\d+: .*address already in use"),
+            ranks(),
+        ):
+            pass

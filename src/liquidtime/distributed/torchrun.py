@@ -49,7 +49,7 @@ def ranks() -> Iterator[Ranks]:
     cores for it, or as the environment variable LIQUIDTIME_RANK_THREADS says.
 
     Raises:
-        ValueError: WORLD_SIZE is set and another of the variables is not.
+        ValueError: WORLD_SIZE is set and another of the variables is not, or RANK is not below it.
         ConnectionError: the other ranks cannot be reached.
 
     """
@@ -65,6 +65,9 @@ def ranks() -> Iterator[Ranks]:
         raise ValueError(
             f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but {', '.join(missing)} is not set; start with torchrun"
         )
+    number, count = os.environ["RANK"], os.environ["WORLD_SIZE"]
+    if not number.isdecimal() or int(number) >= int(count):
+        raise ValueError(f"RANK must be a whole number from 0 to {int(count) - 1}, below WORLD_SIZE; got {number!r}")
     address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     try:
         store, rank, world = next(rendezvous("env://", timeout=_PATIENCE))
