@@ -127,8 +127,9 @@ def test_a_search_tries_it_at_the_first_level_and_keeps_what_was_better():
         asked: list[list[Choice]] = []
         search(8, 1000, 1, (None, "convolution"), (None, "rich"), attempts)
         assert [choice.summary for choice in asked[0]] == [None, None, "rich", "rich"]
-        assert {choice.summary for choices in asked[1:] for choice in choices} == {best}
-        assert [choice.front_end for choice in asked[1]] == [None, None, "convolution"]
+        assert [choice.front_end for choice in asked[1]] == [None, None, "convolution", "convolution"]
+        assert [choice.summary for choice in asked[1]] == [best, best, None, "rich"]
+        assert {choice.summary for choices in asked[2:] for choice in choices} == {best}
 
 
 def test_it_is_offered_for_dense_series_and_kept_by_a_refit(monkeypatch):

@@ -80,8 +80,8 @@ def search(
     """Try one level of epochs after another, until one has no better loss than those before; return all trials.
 
     The first level has the epochs of the quick budget at both rates, without and with a summary. The second, of 30
-    epochs, has both rates too, with the summary that was better, and every other front end at the higher rate. The
-    third has 100 epochs of the best so far. What would read too many samples is left out.
+    epochs, has both rates too, with the summary that was better, and every other front end at the higher rate, with and
+    without one. The third has 100 epochs of the best so far. What would read too many samples is left out.
 
     Args:
         quick: epochs of the quick budget.
@@ -98,7 +98,7 @@ def search(
         tried_here = summaries if best is None else (best.choice.summary,)
         choices = [Choice(epochs, rate, front_ends[0], own) for own in tried_here for rate in RATES]
         if level == 1:
-            choices += [Choice(epochs, RATES[-1], other, own) for other in front_ends[1:] for own in tried_here]
+            choices += [Choice(epochs, RATES[-1], other, own) for other in front_ends[1:] for own in summaries]
         elif level > 1 and best is not None:
             choices = [replace(best.choice, epochs=epochs)]
         choices = [choice for choice in choices if level == 0 or _affordable(choice, samples, members)]
