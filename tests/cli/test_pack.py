@@ -138,4 +138,4 @@ def test_a_damaged_set_is_refused(home, tmp_path):
     (tmp_path / "set" / "values.npy").write_bytes(raw[:-5] + b"\x01" + raw[-4:])
     code, _, err = lt("train", tmp_path / "set", *QUICK, "--labels", home / "labels.csv", "--out", tmp_path / "model")
     assert code == 2
-    assert "a bit has changed" in err
+    assert "the file is damaged or was changed" in err

@@ -44,7 +44,9 @@ def test_groups_are_never_on_both_sides(classes):
 
 
 def test_a_class_of_one_series_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"at least 2 series of each class.*class rare has 1 \(1 classes like this\)"):
+    with pytest.raises(
+        ValueError, match=r"at least 2 series of each class.*class rare has only 1 \(1 classes like this\)"
+    ):
         hold_out(10, 0.2, 0, np.array(["usual"] * 9 + ["rare"]))
 
 
@@ -129,7 +131,7 @@ def test_folds_test_every_series_once_and_keep_all_for_the_model(problem):
     assert result.predictions["id"].sort().to_list() == data.ids.tolist()
     assert len(result.comparison.target) == 40
     assert result.model.n_series_ == 40
-    assert "3 in all, 10 groups kept together" in repr(result)
+    assert "3 folds, 10 groups kept together" in repr(result)
     assert "trained on all 40 series" in repr(result)
     right = (result.predictions["truth"] == result.predictions["prediction"]).mean()
     assert result.figures["CfC"]["accuracy"].value == pytest.approx(right)

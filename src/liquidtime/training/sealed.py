@@ -92,7 +92,9 @@ class SealedFolder:
         if size != self.entries[name][0] or after:
             raise DamagedFolder(f"{self.path / name} changed its size while it was read")
         if digest.hexdigest() != self.entries[name][1]:
-            raise DamagedFolder(f"{self.path / name} has another sha256 than {MANIFEST} says: a bit has changed")
+            raise DamagedFolder(
+                f"{self.path / name} has another sha256 than {MANIFEST} says: the file is damaged or was changed"
+            )
 
 
 def problem_of(path: Path) -> str | None:

@@ -29,7 +29,7 @@ def roc(data: ReportData) -> str:
         for place, (name, false, true) in reversed(list(enumerate(lines))):
             keep = thinned(false)
             axes.plot(false[keep], true[keep], color=SERIES[place], label=name, zorder=3 - 0.1 * place)
-        axes.set(xlabel="false alarms (1 - specificity)", ylabel="found (sensitivity)")
+        axes.set(xlabel="false alarms (1 - specificity)", ylabel="sensitivity (recall)")
         figure.legend_below("area under the curve")
     return figure.svg
 
@@ -56,7 +56,7 @@ def precision_recall(data: ReportData) -> str:
                 recall[keep], precision[keep], color=SERIES[place], label=name, drawstyle="steps-post",
                 zorder=3 - 0.1 * place,
             )  # fmt: skip
-        axes.set(xlabel="found (recall)", ylabel="precision", ylim=(-0.02, 1.02))
+        axes.set(xlabel="recall (sensitivity)", ylabel="precision", ylim=(-0.02, 1.02))
         figure.legend_below("average precision")
     return figure.svg
 
