@@ -77,7 +77,7 @@ def test_force_starts_a_stopped_run_over_and_strangers_files_stay(home):
     with run.held("a" * 64, resume=False, discard=False):
         pass
     code, _, err = lt(*train_words("wide.csv", "m"))
-    assert (code, "Add --resume to continue it, or --force to start over." in err) == (2, True)
+    assert (code, "Add --resume to resume it, or --force to start over." in err) == (2, True)
     code, _, err = lt(*train_words("wide.csv", "m", "--force", "--resume"))
     assert (code, "give only one of them" in err) == (2, True)
     code, _, err = lt(*train_words("wide.csv", "m", "--force"))

@@ -59,7 +59,7 @@ def test_ctrl_c_ends_cleanly(tmp_path):
 def test_a_stopped_run_goes_on_to_the_same_model(tmp_path):
     assert stop(tmp_path, signal.SIGTERM) == 143
     refused, _, err = lt(*words_of(tmp_path, tmp_path / "stopped"))
-    assert (refused, "Add --resume to continue it" in err) == (2, True)
+    assert (refused, "Add --resume to resume it" in err) == (2, True)
     refused, _, err = lt(*words_of(tmp_path, tmp_path / "stopped", "--resume", "--seed", 5))
     assert (refused, "an interrupted run with other data or settings" in err) == (2, True)
     done, _, err = lt(*words_of(tmp_path, tmp_path / "stopped", "--resume"))

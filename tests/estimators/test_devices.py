@@ -33,7 +33,7 @@ def test_a_device_that_is_not_there_is_refused_in_one_line(monkeypatch):
     data, labels, _ = series(12)
     for model in (lt.CfCClassifier(**TINY, device="cuda"), lt.StackedClassifier(device="cuda")):
         with pytest.raises(
-            ValueError, match=r"`device` 'cuda' is not on this machine; torch .* finds cpu\. Take"
+            ValueError, match=r"`device` 'cuda' is not on this machine; torch .* finds cpu\. Use"
         ) as error:
             model.fit(data, labels)
         assert "\n" not in str(error.value)

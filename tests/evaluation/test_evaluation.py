@@ -33,7 +33,7 @@ def test_parts_share_nothing_keep_the_classes_and_follow_the_seed():
 def test_parts_that_cannot_be_made():
     with pytest.raises(ValueError, match=r"`test_share` must be between 0 and 1; got 0\.0"):
         hold_out(100, 0.0, 0)
-    with pytest.raises(ValueError, match="class 2 has 1"):
+    with pytest.raises(ValueError, match="classes have only 1, the first is 2"):
         hold_out(9, 0.3, 0, [0, 0, 0, 0, 1, 1, 1, 1, 2])
     with pytest.raises(ValueError, match="each of 3 classes a series in both parts"):
         hold_out(9, 0.1, 0, [0, 0, 0, 1, 1, 1, 2, 2, 2])

@@ -69,8 +69,8 @@ def test_the_runner_takes_names_and_time_stamps_and_refuses_what_update_refuses(
         wanted = np.reshape(model.update("x", t, values, **static), -1)
         np.testing.assert_allclose(runner.update("x", t, values, **static), wanted, atol=5e-6)
     for t, values, text in [
-        (9.0, {"a": 1.0}, "kind"), (np.datetime64("2024-01-01T05:00"), {}, "before"),
-        (np.datetime64("2025-01-01"), {"strange": 1.0}, "none of"),
+        (9.0, {"a": 1.0}, "kind"), (np.datetime64("2024-01-01T05:00"), {}, "earlier than"),
+        (np.datetime64("2025-01-01"), {"strange": 1.0}, "not one of"),
         (np.datetime64("2025-01-01"), {"a": np.inf}, "finite"),
         (np.datetime64("2025-01-01"), [0.0, 0.0, 0.0, 7.0], "position"),
     ]:  # fmt: skip

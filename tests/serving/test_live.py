@@ -122,7 +122,7 @@ def test_static_features_are_set_once(served):
     assert taken(served, record, [(1.0, {"a": 1.0})], {"age": 70}).repeated == 1  # the same request again
     with pytest.raises(Refused, match="were set by its first samples"):
         taken(served, record, [(2.0, {"a": 1.0})], {"age": 71})
-    with pytest.raises(Refused, match="'agee' is no static feature of the model; did you mean `age`"):
+    with pytest.raises(Refused, match="'agee' is not a static feature of the model; did you mean `age`"):
         taken(served, None, [(2.0, {"a": 1.0})], {"agee": 71})
 
 

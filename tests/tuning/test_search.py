@@ -81,7 +81,7 @@ def test_a_search_is_continued_up_to_its_trials_and_refuses_other_data(problem, 
 
 def test_the_page_is_whole_and_says_what_was_tried(found, tmp_path):
     page = found.report(tmp_path / "search.html").read_text()
-    assert "no trial has seen the test part" in page
+    assert "no trial has used the test part" in page
     assert "learning_rate" in page
     assert page.count("<svg") >= 5
     assert "http://" not in page.replace("http://www.w3.org", "")

@@ -47,8 +47,8 @@ def hold_out(S: int, share: float, seed: int, classes: Any = None, groups: Any =
         rare = counts < 2
         if rare.any():
             raise ValueError(
-                f"`target` must have at least 2 series of each class, to train on and to test on; class "
-                f"{labels[rare][0]} has only 1 ({int(rare.sum())} classes like this). Leave these series out or merge "
+                f"`target` must have at least 2 series of each class, to train on and to test on; {int(rare.sum())} of "
+                f"{len(labels)} classes have only 1, the first is {labels[rare][0]}. Leave these series out or merge "
                 "classes."
             )
         if held < len(labels) or S - held < len(labels):

@@ -109,7 +109,7 @@ def test_their_report_says_which_channels_matter_and_why(task, problem):
         rows = [place for row in result.parts["test"] for place in range(data.offsets[row], data.offsets[row + 1])]
         assert result.contents.counts["up"]["test"] == int((classes[rows] == "up").sum()) > 0
         assert len(test.times) >= sum(row["test"] for row in result.contents.counts.values())
-        assert "Samples of each class" in page
+        assert "Samples in each class" in page
     assert "Which channels matter" in page
     assert "Why this prediction" in page
     assert len(page) < 1_500_000

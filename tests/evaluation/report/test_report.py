@@ -220,7 +220,7 @@ def test_classes_are_counted_confused_and_cut_by_thresholds():
         pytest.approx(named[target == 0].mean()),
     )
     text = Outline(render(data)).text
-    for words in ("Confusion matrix", "What a threshold would do", "CfC is better here", "The classes", "400"):
+    for words in ("Confusion matrix", "Effect of the threshold", "CfC is better here", "The classes", "400"):
         assert words in text, words
 
 
