@@ -144,10 +144,15 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
     from liquidtime.evaluation.model_place import check_place
     from liquidtime.integrations.trackers import find_trackers
     from liquidtime.tasks import find_task
+    from liquidtime.training.agreement import told
+    from liquidtime.training.ranks import current
 
     started = time.monotonic()
     find_trackers(job.track, "--track")
-    check_place(job.out, resume=job.resume, restart=job.force)
+    ranks = current()
+    with told(ranks):
+        if ranks.rank == 0:  # the folder is its own: it may be at work there before another rank has come this far
+            check_place(job.out, resume=job.resume, restart=job.force)
     tables = _tables(job, job.data)
     job = _with_samples(job, tables, printer)
     read = _read(job, tables)
