@@ -29,6 +29,22 @@ def write_tables(folder, S=60, seed=0):
     return long, truth
 
 
+def write_shards(folder, each, drop=()):
+    """Write the series of wide.parquet into shards/part-0.parquet and so on.
+
+    Args:
+        folder: where `write_tables` wrote.
+        each: series per shard.
+        drop: columns to leave out.
+    """
+    table = pl.read_parquet(folder / "wide.parquet").drop(drop)
+    ids = table["patient"].unique(maintain_order=True).to_list()
+    (folder / "shards").mkdir()
+    for number, first in enumerate(range(0, len(ids), each)):
+        part = table.filter(pl.col("patient").is_in(ids[first : first + each]))
+        part.write_parquet(folder / "shards" / f"part-{number}.parquet")
+
+
 LONG = ["--id", "patient", "--time", "minutes", "--channel", "name", "--value", "value", "--time-unit", "min"]
 WIDE = ["--id", "patient", "--time", "minutes"]
 

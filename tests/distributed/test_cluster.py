@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import liquidtime
-from cli.tables import WIDE, write_tables
+from cli.tables import WIDE, write_shards, write_tables
 from distributed import stepping
 from distributed.ray_cluster import HOST, ray_cluster
 from liquidtime.distributed import WorkerDied, in_processes, joined_cluster, ranks
@@ -198,12 +198,7 @@ def test_addresses_that_are_none_and_a_second_cluster_are_refused(machines):
 def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     write_tables(folder, S=24)
-    table = pl.read_parquet(folder / "wide.parquet")
-    (folder / "shards").mkdir()
-    ids = table["patient"].unique(maintain_order=True)
-    for number in range(4):
-        own = table.filter(pl.col("patient").is_in(ids[6 * number : 6 * number + 6].to_list()))
-        own.write_parquet(folder / "shards" / f"part-{number}.parquet")
+    write_shards(folder, each=6)
     return folder
 
 

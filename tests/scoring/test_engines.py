@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cli.tables import WIDE, lt, write_tables
+from cli.tables import WIDE, lt, write_shards, write_tables
 
 pytestmark = [pytest.mark.slow, pytest.mark.extras]
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -29,12 +29,7 @@ LOOPBACK = {
 def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("engines")
     write_tables(folder, S=20)
-    table = pl.read_parquet(folder / "wide.parquet").drop("score")
-    (folder / "shards").mkdir()
-    ids = table["patient"].unique(maintain_order=True)
-    for number in range(3):
-        own = table.filter(pl.col("patient").is_in(ids[7 * number : 7 * number + 7].to_list()))
-        own.write_parquet(folder / "shards" / f"part-{number}.parquet")
+    write_shards(folder, each=7, drop="score")
     code, _, err = lt(
         "train", folder / "wide.parquet", *WIDE, "--values", "hr,temp", "--target", "state", "--epochs", 1,
         "--hidden-size", 4, "--n-estimators", 1, "--out", folder / "model",

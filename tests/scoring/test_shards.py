@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import liquidtime
-from cli.tables import WIDE, lt, write_tables
+from cli.tables import WIDE, lt, write_shards, write_tables
 from liquidtime.scoring import frames, predict_frame, predict_shards, shards
 
 pytestmark = pytest.mark.slow
@@ -21,12 +21,7 @@ SMALL = ["--epochs", 1, "--hidden-size", 4, "--n-estimators", 1]
 def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards")
     write_tables(folder, S=24)
-    table = pl.read_parquet(folder / "wide.parquet")
-    (folder / "shards").mkdir()
-    ids = table["patient"].unique(maintain_order=True)
-    for number in range(4):
-        own = table.filter(pl.col("patient").is_in(ids[6 * number : 6 * number + 6].to_list()))
-        own.write_parquet(folder / "shards" / f"part-{number}.parquet")
+    write_shards(folder, each=6)
     code, _, err = lt(
         "train", folder / "wide.parquet", *WIDE, "--values", "hr,temp", "--target", "state", *SMALL, "--out",
         folder / "model",

@@ -91,7 +91,7 @@ class Cluster:
         """Return how many CPUs the cluster has for work.
 
         Raises:
-            ValueError: none.
+            ValueError: it has none.
 
         """
         count = int(self.reached(self.ray.cluster_resources).get("CPU", 0))
