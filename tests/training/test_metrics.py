@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import beta, norm
 from sklearn import metrics as sk
 
 from liquidtime.training import METRICS, bootstrap_interval, mean_interval
@@ -166,3 +166,37 @@ def test_every_metric_says_in_its_heading_which_direction_is_better():
         for short in (False, True):
             assert metric.heading(short).endswith("↓") != metric.higher_is_better
     assert METRICS["mae"].heading(short=True) == "mean abs. error ↓"
+
+
+@pytest.mark.parametrize(
+    ("metric", "trials"),
+    [("accuracy", 20), ("auc", 5), ("balanced_accuracy", 5), ("sensitivity", 5), ("specificity", 15)],
+)
+def test_answers_that_are_all_right_have_an_exact_interval(metric, trials):
+    y = np.repeat([0, 1], [15, 5])
+    right = bootstrap_interval(metric, y, y.astype(float))
+    exact = beta.ppf(0.025, trials, 1)  # Clopper and Pearson, n of n
+    assert (right.value, right.high) == (1.0, 1.0)
+    assert right.low == pytest.approx(exact)
+    wrong = bootstrap_interval(metric, y, 1.0 - y)
+    assert (wrong.value, wrong.low, wrong.high) == (0.0, 0.0, pytest.approx(1 - exact))
+
+
+def test_the_exact_interval_counts_clusters():
+    y = np.repeat([0, 1], [15, 5])
+    clusters = np.repeat(np.arange(4), 5)  # three of class 0, one of class 1
+    low = [bootstrap_interval(metric, y, y.astype(float), clusters=clusters).low for metric in ("accuracy", "auc")]
+    assert low == pytest.approx([0.025**0.25, 0.025])
+
+
+def test_the_exact_interval_covers_and_is_not_wider_than_needed():
+    p, n, draws = 0.97, 60, 20_000
+    right = np.random.default_rng(0).binomial(n, p, draws) == n
+    assert 0.0 < mean_interval(np.ones(n), share=True).low < p  # so the draws that are all right cover 0.97
+    assert right.mean() == pytest.approx(p**n, abs=0.01)
+    assert mean_interval(np.ones(150), share=True).low > p  # and 150 of 150 would tell it from 1
+
+
+def test_a_mean_that_is_no_share_stays_as_it_is():
+    assert mean_interval(np.ones(10)).low == 1.0
+    assert mean_interval(np.zeros(10), share=True).high == pytest.approx(beta.ppf(0.975, 1, 10))

@@ -115,7 +115,7 @@ def compared(
         figures[own] |= scores(list(DECISIONS), target, decided, seed, clusters)
     if "low" in more:
         inside = ((more["low"] <= target) & (target <= more["high"])).reshape(len(target), -1).mean(axis=1)
-        figures[own][f"coverage_{100 * coverage:g}"] = mean_interval(inside, seed=seed, clusters=clusters)
+        figures[own][f"coverage_{100 * coverage:g}"] = mean_interval(inside, seed=seed, clusters=clusters, share=True)
     return Comparison(target, predictions, figures, np.asarray(classes), series, clusters, more, coverage)
 
 

@@ -88,7 +88,7 @@ class Forecasting(Task):
             for label in names.values()
         }
         if len(found.covered):
-            figures[name][f"coverage_{100 * found.level:g}"] = mean_interval(found.covered, seed=seed)
+            figures[name][f"coverage_{100 * found.level:g}"] = mean_interval(found.covered, seed=seed, share=True)
         return ForecastComparison(
             target=found.scaled_truth,
             predictions={names[key]: values for key, values in found.scaled_forecasts.items()},

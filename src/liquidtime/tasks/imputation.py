@@ -109,7 +109,9 @@ class Imputation(Task):
             for model_name in predictions
         }
         inside = (said[:, 1] <= measured) & (measured <= said[:, 2])
-        figures[name][f"coverage_{100 * LEVEL:g}"] = mean_interval(means(inside.astype(np.float64)), seed=seed)
+        figures[name][f"coverage_{100 * LEVEL:g}"] = mean_interval(
+            means(inside.astype(np.float64)), seed=seed, share=True
+        )
         return ImputationComparison(
             target=truth, predictions=predictions, figures=figures, series=EncodedSeries(model.encoders_, data),
             coverage=LEVEL, whole=whole, rows=rows, places=places, values=said, errors=errors,

@@ -55,7 +55,9 @@ def bootstrap_interval(
 
     Rows are drawn with replacement; for AUC and average precision within each class, so that every resample has
     the classes in the numbers of the test part. With `clusters` whole clusters are drawn, such as all samples of a
-    series or all series of a patient: rows that resemble each other do not count as independent ones.
+    series or all series of a patient: rows that resemble each other do not count as independent ones. Where all
+    answers are right, or all wrong, every resample is alike, and the end of the interval of a share (accuracy, AUC and
+    others) is the exact one for that many independent answers.
 
     Args:
         metric: one of `METRICS`.
@@ -74,8 +76,40 @@ def bootstrap_interval(
     chosen = METRICS[metric]
     y, p = chosen.prepare(target, prediction)
     groups, owner = _groups(chosen, y, clusters)
+    value = float(chosen.score(y, p))
     low, high = _ends(lambda W: chosen.weighted(y, p, W), groups, level, resamples, seed, owner)
-    return ConfidenceInterval(float(chosen.score(y, p)), low, high, level, resamples)
+    trials = _TRIALS.get(metric)
+    if trials is not None and value in (0.0, 1.0):
+        low, high = _exact_ends(value, trials(y, np.arange(len(y)) if owner is None else owner), level)
+    return ConfidenceInterval(value, low, high, level, resamples)
+
+
+def _units(y: npt.NDArray[Any], owner: npt.NDArray[np.int64]) -> int:
+    return len(np.unique(owner))
+
+
+def _pairs(y: npt.NDArray[Any], owner: npt.NDArray[np.int64]) -> int:
+    """Return how many pairs of two classes there are that share no row: the independent comparisons of an AUC."""
+    return min(_units(y, owner[y == k]) for k in np.unique(y))
+
+
+_TRIALS: dict[str, Callable[[npt.NDArray[Any], npt.NDArray[np.int64]], int]] = {
+    "accuracy": _units,
+    "auc": _pairs,
+    "balanced_accuracy": _pairs,
+    "sensitivity": lambda y, owner: _units(y, owner[y > 0]),
+    "specificity": lambda y, owner: _units(y, owner[y == 0]),
+}
+"""Shares of right answers, and of how many independent ones, by metric."""
+
+
+def _exact_ends(value: float, trials: int, level: float) -> tuple[float, float]:
+    """Return the interval of a share whose answers are all right or all wrong, which resamples cannot give.
+
+    The exact (Clopper-Pearson) end of n right answers of n is ((1 - level) / 2)^(1 / n).
+    """
+    end = float(((1.0 - level) / 2) ** (1.0 / trials))
+    return (end, 1.0) if value == 1.0 else (0.0, 1.0 - end)
 
 
 def _groups(
@@ -129,9 +163,15 @@ def difference_interval(
 
 
 def mean_interval(
-    values: Any, *, level: float = 0.95, resamples: int = 2000, seed: int = 0, clusters: Any = None
+    values: Any,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    clusters: Any = None,
+    share: bool = False,
 ) -> ConfidenceInterval:
-    """Return the mean of some numbers with its percentile bootstrap interval.
+    """Return the mean of some numbers with its percentile bootstrap interval; exact where a share is 0 or 1.
 
     Args:
         values: (n,) finite, at least one.
@@ -139,6 +179,7 @@ def mean_interval(
         resamples: at least 100.
         seed: of the draws; the caller's random state is not touched.
         clusters: (n,) of which cluster each number is, as for `bootstrap_interval`.
+        share: whether the numbers are shares of answers in 0…1, whose mean has an exact interval where it is 0 or 1.
 
     Raises:
         ValueError: no number, or one that is not finite.
@@ -149,8 +190,11 @@ def mean_interval(
         raise ValueError(f"`values` must be (n,) finite numbers, at least one; got shape {each.shape}")
     owner = _owners(clusters, len(each))
     groups = [np.arange(len(each) if owner is None else int(owner.max()) + 1)]
+    mean = float(each.mean())
     low, high = _ends(lambda W: W @ each / W.sum(axis=1), groups, level, resamples, seed, owner)
-    return ConfidenceInterval(float(each.mean()), low, high, level, resamples)
+    if share and mean in (0.0, 1.0):
+        low, high = _exact_ends(mean, len(groups[0]), level)
+    return ConfidenceInterval(mean, low, high, level, resamples)
 
 
 def _owners(clusters: Any, n: int) -> npt.NDArray[np.int64] | None:

@@ -40,6 +40,11 @@ class Metric:
     score: Callable[[Any, Any], float]
     weighted: Callable[[Any, Any, Array], Array]
 
+    @property
+    def perfect(self) -> float:
+        """The best figure there can be."""
+        return 1.0 if self.higher_is_better else 0.0
+
     def heading(self, short: bool = False) -> str:
         """Return the label as tables write it, with ↓ where lower is better."""
         return (self.short_label if short else self.label) + ("" if self.higher_is_better else " ↓")

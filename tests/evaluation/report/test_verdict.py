@@ -32,6 +32,10 @@ def compared(skills, n=400, metrics=("auc", "log_loss")):
         ({"CfC": 1.0, BOOSTING: 2.0, GUESS: None}, "Gradient boosting on summary features is better here by 0."),
         ({"CfC": 1.0, BOOSTING: 1.0001, GUESS: None}, "cannot be told apart here"),
         ({"stacked model": 1.0, ALONE: 3.0, BOOSTING: 0.5}, "Stacked model is better here than gradient boosting"),
+        (
+            {"CfC": 50.0, BOOSTING: 50.0, GUESS: None},
+            "CfC and gradient boosting on summary features are both perfect here: AUC 1. Use either",
+        ),
         ({"CfC": -1.0, GUESS: None}, "A guess is better here"),
         ({"CfC": 0.0, GUESS: None}, "not measurably better than a guess"),
     ],

@@ -48,6 +48,8 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
             f"The test part has only {units} independent series or groups, too few to compare {ours} with {best}: "
             f"{label} {mine} against {theirs}. Test on more series."
         )
+    if figures[ours][metric].value == figures[best][metric].value == METRICS[metric].perfect:
+        return f"{_capital(ours)} and {best} are both perfect here: {label} {mine}. Use either, or test on more series."
     if low > 0:
         return f"{_capital(ours)} is better here than {best}: {shown}."
     if high < 0:

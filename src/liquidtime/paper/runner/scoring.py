@@ -17,8 +17,7 @@ LEVEL, RESAMPLES = 0.95, 1000
 def reported(task: Task, split: Split, outcome: Outcome) -> dict[str, Any]:
     """Return the figures of the test part, with those of the validation part where there is one.
 
-    Sequences of one id, such as windows of one rollout, are resampled together. Where every answer is right, the lower
-    end is the exact one of that many right answers, since resampling them gives no interval. `test_unseen` is the
+    Sequences of one id, such as windows of one rollout, are resampled together. `test_unseen` is the
     metric on test sequences that do not occur in the training part, where some do.
     """
     target = np.asarray(task.target(split.test))
@@ -29,8 +28,6 @@ def reported(task: Task, split: Split, outcome: Outcome) -> dict[str, Any]:
     test = {"metric": task.metric, **{name: getattr(interval, name) for name in ("value", "low", "high", "level")}}
     if clusters is not None:
         test["clusters"] = len(np.unique(ids))
-    if task.metric == "accuracy" and interval.value == 1.0:
-        test["low"] = ((1 - LEVEL) / 2) ** (1 / len(target))
     figures: dict[str, Any] = {"test": test, **outcome.figures}
     seen = occurs(split.train, split.test)
     if 0 < seen.sum() < len(seen):
