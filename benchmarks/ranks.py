@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 import liquidtime as lt
-from liquidtime.training.artifact import write_file
+from liquidtime.files.whole_files import write_file
 from liquidtime.training.ranks import Ranks, joined
 
 WORLDS = (1, 8, 64, 512)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # the same names for type checkers, which cannot read a table
     from liquidtime import estimators as estimators
     from liquidtime import evaluation as evaluation
     from liquidtime import export as export
+    from liquidtime import files as files
     from liquidtime import integrations as integrations
     from liquidtime import layers as layers
     from liquidtime import networks as networks
@@ -90,6 +91,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "evaluation": ("explain", "insight", "train_and_test"),
     "export": (),
+    "files": (),
     "integrations": (),
     "layers": ("LTC", "CfC", "Recurrent"),
     "networks": (),

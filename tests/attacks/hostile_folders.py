@@ -19,7 +19,7 @@ import torch
 
 import liquidtime as lt
 from estimators.forged import sign
-from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.contents import tensors_from_bytes, tensors_to_bytes
 
 GOOD, SCRATCH = Path(sys.argv[1]), Path(sys.argv[2])
 CONFIG = json.loads((GOOD / "config.json").read_text())

@@ -13,8 +13,8 @@ import liquidtime as lt
 from estimators.forged import sign
 from estimators.small import TINY, series
 from liquidtime.estimators.files.model_config import VersionWarning
+from liquidtime.files.contents import tensors_from_bytes, tensors_to_bytes
 from liquidtime.training import DamagedFolder, TrainSettings, train
-from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes
 from training.task import batches_of, network, objective, rows
 
 SETTINGS = TrainSettings(epochs=2)

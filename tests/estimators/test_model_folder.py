@@ -14,8 +14,8 @@ from estimators.small import TINY, series
 from liquidtime.cells import CfCCell
 from liquidtime.estimators import ModelFolderError
 from liquidtime.estimators.files.model_folder import _is_pickle
+from liquidtime.files.contents import tensors_from_bytes, tensors_to_bytes
 from liquidtime.training import DamagedFolder
-from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,9 @@ import pytest
 import torch
 from torch import nn
 
+from liquidtime.files.folders import write_folder
+from liquidtime.files.sealed import problem_of
 from liquidtime.training import FallbackWarning, FolderInUse, TrainingInterrupted, TrainSettings, read_log, train
-from liquidtime.training.artifact import problem_of, write_folder
 from liquidtime.training.run_folder import held_folder
 from processes import Child
 from training.task import batches_of, equal_bits, network, objective, rows, validation, weights

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from liquidtime.files.contents import tensors_from_bytes
+from liquidtime.files.folders import read_folder
 from liquidtime.training import Loss, TrainingDiverged, TrainSettings, squared_error, train
-from liquidtime.training.artifact import read_folder, tensors_from_bytes
 from liquidtime.training.divergence import MOST_SKIPPED
 from training.task import batches_of, equal_bits, network, objective, rows, weights
 

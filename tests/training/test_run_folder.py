@@ -6,8 +6,8 @@ import signal
 import pytest
 
 import processes
+from liquidtime.files.folders import write_folder
 from liquidtime.training import FolderInUse
-from liquidtime.training.artifact import write_folder
 from liquidtime.training.checkpoint import STATE, TENSORS
 from liquidtime.training.run_folder import FINGERPRINT, MARKER, RunFolder, clear_run, held_folder, is_marked
 from processes import Child

@@ -137,7 +137,7 @@ def write_config(context: typer.Context, out: Path) -> Path | None:
         The file, or None if a file that is not ours has that name.
 
     """
-    from liquidtime.training.artifact import write_file
+    from liquidtime.files.whole_files import write_file
 
     file = config_beside(out)
     if (file.exists() and not _is_ours(file)) or file.is_symlink():

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from liquidtime.errors import unknown_choice
+from liquidtime.files.bounded import json_from_bytes
+from liquidtime.files.contents import json_to_bytes
 from liquidtime.training import ConfidenceInterval
-from liquidtime.training.artifact import json_to_bytes
-from liquidtime.training.bounded import json_from_bytes
 
 JOB, REPORT = "job.json", "report.html"
 """Files of a model folder besides the model itself."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from liquidtime.training.artifact import MANIFEST, refuse_foreign
+from liquidtime.files.folders import refuse_foreign
+from liquidtime.files.sealed import MANIFEST
 from liquidtime.training.run_folder import RunFolder
 
 _LONGEST_NAME = 220

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from liquidtime.evaluation.insight import Neighbours
 from liquidtime.evaluation.job_record import JOB, REPORT, JobRecord
 from liquidtime.evaluation.report import ReportData, render
+from liquidtime.files.whole_files import write_file
 from liquidtime.tasks import Comparison, Task
 from liquidtime.tasks.figure_table import Figures, as_html, as_text, rows_of
-from liquidtime.training.artifact import write_file
 
 if TYPE_CHECKING:
     import numpy as np

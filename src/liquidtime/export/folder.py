@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from liquidtime.training.artifact import write_folder
+from liquidtime.files.folders import write_folder
 
 
 @dataclass(frozen=True)

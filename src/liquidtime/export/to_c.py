@@ -18,7 +18,7 @@ from liquidtime.export.of_model import loaded, step_of
 from liquidtime.export.parts import ALL, ALONE, is_stack
 from liquidtime.export.parts import change_in_words as lacks_in_words
 from liquidtime.export.vectors import BOUND, CheckFailed, vectors_of
-from liquidtime.training.artifact import json_to_bytes
+from liquidtime.files.contents import json_to_bytes
 
 STRICT = ("-std=c99", "-O3", "-Wall", "-Wextra", "-Werror", "-pedantic")
 INT8_ROUNDING = 2e-5

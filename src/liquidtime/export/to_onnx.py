@@ -17,8 +17,9 @@ from liquidtime.export.manifest import NAME, manifest
 from liquidtime.export.of_model import loaded, step_of
 from liquidtime.export.parts import ALL, ALONE, change_in_words, is_stack
 from liquidtime.export.vectors import BOUND, CheckFailed, Vector, check, vectors_of
+from liquidtime.files.contents import json_to_bytes
+from liquidtime.files.whole_files import write_file
 from liquidtime.layers import Recurrent
-from liquidtime.training.artifact import json_to_bytes, write_file
 
 
 def onnx(

@@ -21,7 +21,7 @@ from liquidtime.export.parts import change_in_words as lacks_in_words
 from liquidtime.export.step import Step
 from liquidtime.export.to_c import INT8_ROUNDING, compiled_check
 from liquidtime.export.vectors import BOUND, Vector, vectors_of
-from liquidtime.training.artifact import json_to_bytes
+from liquidtime.files.contents import json_to_bytes
 
 _GLUE = """#include "model.c"
 #define SAYS(name) __attribute__((export_name(name)))

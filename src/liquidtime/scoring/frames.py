@@ -66,7 +66,7 @@ def loaded(folder: str | Path, device: str | None = None) -> LoadedModel:
 def _seal(folder: Path) -> str:
     import hashlib
 
-    from liquidtime.training.sealed import MANIFEST
+    from liquidtime.files.sealed import MANIFEST
 
     try:
         return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()

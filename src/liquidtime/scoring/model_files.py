@@ -47,8 +47,8 @@ def read_record(folder: Path) -> JobRecord | None:
 
     """
     from liquidtime.evaluation.job_record import JOB, JobRecord
-    from liquidtime.training.bounded import DamagedFolder
-    from liquidtime.training.sealed import SealedFolder
+    from liquidtime.files.bounded import DamagedFolder
+    from liquidtime.files.sealed import SealedFolder
 
     sealed = SealedFolder(folder)
     if JOB not in sealed.entries:

@@ -57,7 +57,7 @@ def write_tables(
     Returns:
         how many rows there are, and the names of the columns.
     """
-    from liquidtime.training.artifact import file_in_parts
+    from liquidtime.files.whole_files import file_in_parts
 
     with file_in_parts(out.absolute(), replace=replace) as file:
         if out.suffix.lower() == ".csv":

@@ -114,7 +114,7 @@ def planned(shards: Any, request: Request, model: str) -> list[Shard]:
 
 
 def _shard(request: Request, model: str, source: Path, rows: tuple[int, int] | None, stem: str) -> Shard:
-    from liquidtime.training.sealed import MANIFEST
+    from liquidtime.files.sealed import MANIFEST
 
     facts = (source if rows is None else source / MANIFEST).stat()
     asked = dataclasses.replace(request, model=Path(), out=Path(), reading=request.reading.plain())

@@ -125,10 +125,10 @@ def predict_shards(
 
     """
     from liquidtime.distributed import mapper_of
+    from liquidtime.files.locks import lock_file
     from liquidtime.scoring.frames import loaded
     from liquidtime.scoring.model_files import columns_to_read
     from liquidtime.scoring.shard_plan import check_shards, planned
-    from liquidtime.training.locks import lock_file
 
     own, place = loaded(model, device), Path(out).absolute()
     columns = columns_to_read(own.record, id=id, time=time, channel=channel, value=value, time_unit=time_unit)
@@ -201,10 +201,10 @@ def predict_shard(request: Request, shard: Shard, again: bool = False) -> tuple[
         shard: which one.
         again: whether a worker died over it; it may be done already.
     """
+    from liquidtime.files.temporaries import temporaries_of
     from liquidtime.scoring.frames import empty_predictions, loaded
     from liquidtime.scoring.prediction_files import parts_of, prediction_slices, write_tables
     from liquidtime.tasks import task_of
-    from liquidtime.training.artifact import temporaries_of
 
     for item in (*temporaries_of(shard.out), *shard.out.parent.glob(parts_of(shard.out) + "*")):
         shutil.rmtree(item, ignore_errors=True) if item.is_dir() else item.unlink(missing_ok=True)

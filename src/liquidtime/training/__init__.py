@@ -1,10 +1,11 @@
 """Training: one loop, its settings, metrics with intervals, and checkpoints that survive."""
 
-from liquidtime.training.artifact import FallbackWarning, SaveFailed
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.folders import FallbackWarning
+from liquidtime.files.locks import FolderInUse
+from liquidtime.files.whole_files import SaveFailed
 from liquidtime.training.bootstrap import ConfidenceInterval, bootstrap_interval, mean_interval
-from liquidtime.training.bounded import DamagedFolder
 from liquidtime.training.divergence import TrainingDiverged
-from liquidtime.training.locks import FolderInUse
 from liquidtime.training.log import read_log
 from liquidtime.training.loop import TrainResult, train
 from liquidtime.training.metrics import METRICS, Metric

@@ -11,14 +11,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from liquidtime.training.artifact import (
-    json_to_bytes,
-    read_newest,
-    tensors_from_bytes,
-    tensors_to_bytes,
-    write_folder,
-)
-from liquidtime.training.bounded import DamagedFolder, json_from_bytes
+from liquidtime.files.bounded import DamagedFolder, json_from_bytes
+from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.folders import read_newest, write_folder
 from liquidtime.training.seeds import RandomState
 from liquidtime.training.settings import TrainSettings
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from liquidtime.training.artifact import SaveFailed, write_file
+from liquidtime.files.whole_files import SaveFailed, write_file
 from liquidtime.training.run_folder import LOG
 from liquidtime.training.tracking import NetworkRecord
 

@@ -19,8 +19,9 @@ from torch import Tensor, nn
 
 from liquidtime._checks import DeferredChecks, deferred_checks
 from liquidtime.errors import nearest
+from liquidtime.files.folders import previous_of
+from liquidtime.files.whole_files import SaveFailed
 from liquidtime.training.agreement import agreed, digest_of, told
-from liquidtime.training.artifact import SaveFailed, previous_of
 from liquidtime.training.checkpoint import (
     RunState,
     load_model_tensors,

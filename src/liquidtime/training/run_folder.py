@@ -14,9 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from liquidtime.training.artifact import MANIFEST, previous_of, remove_folder, temporaries_of, write_file
+from liquidtime.files.folders import previous_of
+from liquidtime.files.locks import lock_file
+from liquidtime.files.sealed import MANIFEST
+from liquidtime.files.temporaries import remove_folder, temporaries_of
+from liquidtime.files.whole_files import write_file
 from liquidtime.training.checkpoint import STATE, TENSORS
-from liquidtime.training.locks import lock_file
 
 MARKER, LOCK, JOB_LOCK, FINGERPRINT = "liquidtime-run.txt", "lock", "job.lock", "job.sha256"
 CHECKPOINT, LOG = "checkpoint", "metrics.jsonl"

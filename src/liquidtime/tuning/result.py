@@ -10,7 +10,7 @@ from typing import Any
 import polars
 
 from liquidtime.evaluation.result import Result
-from liquidtime.training.artifact import write_file
+from liquidtime.files.whole_files import write_file
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from safetensors.torch import save
 import liquidtime as lt
 from estimators.small import TINY, series
 from export.models import trained
-from liquidtime.training.artifact import read_folder, tensors_from_bytes, write_folder
-from liquidtime.training.bounded import DamagedFolder
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.contents import tensors_from_bytes
+from liquidtime.files.folders import read_folder, write_folder
 
 UTC = datetime.UTC
 

@@ -11,7 +11,7 @@ from estimators.small import TINY, series
 from estimators.stacking.quick import classifier, regressor
 from liquidtime.estimators import ModelFolderError
 from liquidtime.estimators.stacking.goal import Goal
-from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.contents import tensors_from_bytes, tensors_to_bytes
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import torch
 import liquidtime as lt
 from estimators.small import TINY, series
 from liquidtime.evaluation.insight.neighbours import NAMES, STATES
-from liquidtime.training.artifact import json_to_bytes, tensors_from_bytes, tensors_to_bytes
-from liquidtime.training.bounded import DamagedFolder
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import torch
 import liquidtime as lt
 from estimators.small import TINY, series
 from liquidtime.estimators.files.model_config import ModelFolderError
+from liquidtime.files.bounded import DamagedFolder
 from liquidtime.integrations.hub import HubModel
-from liquidtime.training.bounded import DamagedFolder
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,7 @@ def test_a_layer_whose_arguments_do_not_tell_it_is_refused(tmp_path):
     ],
 )
 def test_a_strangers_layer_is_refused_before_it_costs_anything(change, words, tmp_path):
-    from liquidtime.training.artifact import write_folder
+    from liquidtime.files.folders import write_folder
 
     home = tmp_path / "layer"
     lt.CfC(3, 5).save_pretrained(home)

@@ -11,8 +11,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from liquidtime.training.bounded import DamagedFolder
-from liquidtime.training.sealed import SealedFolder
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.sealed import SealedFolder
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _LONGEST = 1 << 10

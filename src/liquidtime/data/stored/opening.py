@@ -13,8 +13,8 @@ import numpy.typing as npt
 from liquidtime.data.container import Note, SeriesSet
 from liquidtime.data.stored.array_files import ArrayFile
 from liquidtime.data.stored.stored_set import Source, StoredSet
-from liquidtime.training.bounded import DamagedFolder, json_from_bytes
-from liquidtime.training.sealed import MANIFEST, SealedFolder
+from liquidtime.files.bounded import DamagedFolder, json_from_bytes
+from liquidtime.files.sealed import MANIFEST, SealedFolder
 
 FACTS, FORMAT = "set.json", 1
 _LARGEST_FACTS, _MOST_FACTS, _MOST_CHANNELS = 1 << 24, 1_000_000, 100_000

@@ -18,8 +18,10 @@ from liquidtime.data.container import Note, SeriesSet
 from liquidtime.data.stored.array_files import ArrayWriter
 from liquidtime.data.stored.opening import FACTS, FORMAT, is_stored, open_set
 from liquidtime.data.stored.stored_set import StoredSet
-from liquidtime.training.artifact import SaveFailed, json_to_bytes, remove_dead, sync_folder, temporary_of
-from liquidtime.training.sealed import MANIFEST, SealedFolder, manifest_text
+from liquidtime.files.contents import json_to_bytes
+from liquidtime.files.sealed import MANIFEST, SealedFolder, manifest_text
+from liquidtime.files.temporaries import remove_dead, temporary_of
+from liquidtime.files.whole_files import SaveFailed, sync_folder
 
 _NAMES = (*(f"{name}.npy" for name in ("offsets", "times", "values", "ids", "static", "origins")), FACTS, MANIFEST)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from liquidtime._provenance import versions
 from liquidtime.estimators.network.front_end import least_weights as front_end_weights
+from liquidtime.files.bounded import DamagedFolder, json_from_bytes
 from liquidtime.networks import entry_of
-from liquidtime.training.bounded import DamagedFolder, json_from_bytes
 
 FORMAT = 3
 """Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns it as a later one. Formats

@@ -34,16 +34,12 @@ from liquidtime.estimators.files.rich_features import restored_summary, stored_s
 from liquidtime.estimators.network.front_end import FRONT_ENDS
 from liquidtime.estimators.network.inputs import history_width
 from liquidtime.estimators.network.piecewise import PiecewiseLinear
+from liquidtime.files.bounded import LARGEST_HEADER, DamagedFolder, TensorEntry, tensor_entries
+from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.folders import write_folder
+from liquidtime.files.sealed import MANIFEST, SealedFolder
 from liquidtime.training import isolated_rng
-from liquidtime.training.artifact import (
-    json_to_bytes,
-    tensors_from_bytes,
-    tensors_to_bytes,
-    write_folder,
-)
-from liquidtime.training.bounded import LARGEST_HEADER, DamagedFolder, TensorEntry, tensor_entries
 from liquidtime.training.checkpoint import compare_tensors, load_model_tensors, model_tensors
-from liquidtime.training.sealed import MANIFEST, SealedFolder
 
 if TYPE_CHECKING:
     from liquidtime.estimators.faces.base import SeriesEstimator

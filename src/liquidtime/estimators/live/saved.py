@@ -18,14 +18,9 @@ from liquidtime.data.encoding import Clock, SeriesEncoder
 from liquidtime.data.encoding.sample import CLOCK_KINDS
 from liquidtime.estimators.live.series import LiveSeries
 from liquidtime.estimators.network import SeriesNetwork
-from liquidtime.training.artifact import (
-    json_to_bytes,
-    read_folder,
-    tensors_from_bytes,
-    tensors_to_bytes,
-    write_folder,
-)
-from liquidtime.training.bounded import DamagedFolder
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.folders import read_folder, write_folder
 
 _FORMAT = 1
 _NAMES, _NUMBERS = "streams.json", "streams.safetensors"

@@ -44,9 +44,9 @@ from liquidtime.estimators.stacking.stored_features import (
 from liquidtime.estimators.stacking.stored_numbers import figures_of, inputs_of, number_of, set_inputs
 from liquidtime.estimators.stacking.target_scale import TargetScale
 from liquidtime.estimators.stacking.tree_part import TreePart
-from liquidtime.training.artifact import json_to_bytes, tensors_from_bytes, tensors_to_bytes
-from liquidtime.training.bounded import json_from_bytes
-from liquidtime.training.sealed import SealedFolder
+from liquidtime.files.bounded import json_from_bytes
+from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.sealed import SealedFolder
 
 FORMAT = 2
 _LARGEST, _LARGEST_ARRAYS, _MOST_VALUES = 1 << 24, 1 << 32, 1_000_000

@@ -19,7 +19,7 @@ from liquidtime.estimators.stacking.fitting import NETWORKS, StackPart
 from liquidtime.estimators.stacking.forecaster import NAMES, StackedForecaster, lag_features, numeric_places
 from liquidtime.estimators.stacking.lag_models import Arrays, LagModels
 from liquidtime.estimators.stacking.stored_numbers import figures_of, inputs_of, number_of, set_inputs
-from liquidtime.training.artifact import json_to_bytes, tensors_to_bytes
+from liquidtime.files.contents import json_to_bytes, tensors_to_bytes
 
 FORMAT = 1
 _FIELDS = ("format", "kind", "params", "seed", "figures", "parts", "standard", "models", "blend", "inputs")

@@ -186,7 +186,7 @@ class Circuit(Shown):
         file = Path(path)
         if file.suffix.lower() not in (".gif", ".html"):
             raise ValueError(f"`path` must end in .gif or .html; got {file.name!r}")
-        from liquidtime.training.artifact import write_file
+        from liquidtime.files.whole_files import write_file
 
         moving = self.gif(frames=frames, seconds=seconds)
         if file.suffix.lower() == ".html":

@@ -134,7 +134,7 @@ class Explanation:
             title: of the page.
 
         """
-        from liquidtime.training.artifact import write_file
+        from liquidtime.files.whole_files import write_file
 
         file = Path(path)
         write_file(file.absolute(), self.page(title).encode())

@@ -17,9 +17,9 @@ from liquidtime.data import SeriesSet
 from liquidtime.estimators.network.inputs import SeriesBatches
 from liquidtime.estimators.network.members import PREDICT_BATCH
 from liquidtime.evaluation.insight.question import networks_of
-from liquidtime.training.artifact import json_to_bytes, tensors_from_bytes, tensors_to_bytes
-from liquidtime.training.bounded import DamagedFolder, json_from_bytes
-from liquidtime.training.sealed import SealedFolder
+from liquidtime.files.bounded import DamagedFolder, json_from_bytes
+from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.sealed import SealedFolder
 
 NAMES, STATES = "neighbours.json", "neighbours.safetensors"
 """Files of a model folder that was asked to keep training series."""

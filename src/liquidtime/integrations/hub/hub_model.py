@@ -9,11 +9,11 @@ from huggingface_hub import ModelHubMixin, hf_hub_download
 from liquidtime.estimators import load
 from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.files.model_config import ModelFolderError
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.sealed import MANIFEST, SealedFolder, check_name, manifest_text
+from liquidtime.files.whole_files import write_file
 from liquidtime.integrations.hub.layer_folder import is_layer_folder, load_layer, save_layer
 from liquidtime.layers import Recurrent
-from liquidtime.training.artifact import write_file
-from liquidtime.training.bounded import DamagedFolder
-from liquidtime.training.sealed import MANIFEST, SealedFolder, check_name, manifest_text
 
 _CARD = "README.md"
 _MOST_FILES = 64

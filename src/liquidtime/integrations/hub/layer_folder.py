@@ -15,12 +15,13 @@ from liquidtime._provenance import versions
 from liquidtime.estimators.files.model_card import FRONT_MATTER
 from liquidtime.estimators.files.model_config import ModelFolderError
 from liquidtime.estimators.files.model_folder import CARD, CONFIG, WEIGHTS
+from liquidtime.files.bounded import LARGEST_HEADER, DamagedFolder, TensorEntry, json_from_bytes, tensor_entries
+from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.folders import write_folder
+from liquidtime.files.sealed import SealedFolder
 from liquidtime.layers import LTC, CfC, Recurrent
 from liquidtime.training import isolated_rng
-from liquidtime.training.artifact import json_to_bytes, tensors_from_bytes, tensors_to_bytes, write_folder
-from liquidtime.training.bounded import LARGEST_HEADER, DamagedFolder, TensorEntry, json_from_bytes, tensor_entries
 from liquidtime.training.checkpoint import compare_tensors, load_model_tensors, model_tensors
-from liquidtime.training.sealed import SealedFolder
 from liquidtime.wirings import Wiring
 
 KINDS: dict[str, type[Recurrent]] = {"CfC": CfC, "LTC": LTC}

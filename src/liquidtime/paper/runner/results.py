@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime._provenance import commit, machine, versions
+from liquidtime.files.contents import json_to_bytes
+from liquidtime.files.whole_files import write_file
 from liquidtime.ops.backend import native_is_live
-from liquidtime.training.artifact import json_to_bytes, write_file
 
 
 @dataclass(frozen=True)

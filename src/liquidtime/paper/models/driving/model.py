@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from liquidtime.files.contents import tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.whole_files import write_file
 from liquidtime.paper.datasets import Sequences
 from liquidtime.paper.datasets.car_racing import SPEED, Car, Log, Shutter, drive, start, windows
 from liquidtime.paper.fitting import Outcome, Settings, Training, Trial, count_weights, fit_network, predict
@@ -21,7 +23,6 @@ from liquidtime.paper.models.driving.network import Pilot, SteeringNetwork
 from liquidtime.paper.models.lane.convolution import Convolutions, Head
 from liquidtime.paper.models.lane.model import LaneModel
 from liquidtime.training import isolated_rng
-from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes, write_file
 
 ROUNDS = 2
 """In which the network drives and the teacher says what it would have done (DAgger)."""

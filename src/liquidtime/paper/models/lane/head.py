@@ -9,11 +9,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from liquidtime.files.contents import tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.whole_files import write_file
 from liquidtime.paper.datasets import Sequences, Split
 from liquidtime.paper.fitting import Epoch
 from liquidtime.paper.models.lane.convolution import FEATURES, Head, scaled, standardised
 from liquidtime.training import METRICS, Loss, TrainSettings, isolated_rng, squared_error, train
-from liquidtime.training.artifact import tensors_from_bytes, tensors_to_bytes, write_file
 
 SEED, BATCH, EVALUATED = 0, 64, 64
 HEAD = TrainSettings(

@@ -12,6 +12,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from liquidtime.files.contents import tensors_to_bytes
+from liquidtime.files.whole_files import write_file
 from liquidtime.paper.datasets import Sequences, Split
 from liquidtime.paper.fitting import (
     Outcome,
@@ -28,7 +30,6 @@ from liquidtime.paper.models.lane.head import head_settings, inside, shared_head
 from liquidtime.paper.models.lane.joint import train_jointly
 from liquidtime.paper.models.lane.smoothness import variation
 from liquidtime.training import isolated_rng
-from liquidtime.training.artifact import tensors_to_bytes, write_file
 
 CLEAN = ""
 """Stands for images as recorded where others are named by what was done to them."""

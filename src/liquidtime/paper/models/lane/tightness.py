@@ -16,6 +16,7 @@ from torch import Tensor
 from liquidtime.cells import LTCCell
 from liquidtime.closed_form import algorithm_one
 from liquidtime.closed_form.liquid_layer import with_solver
+from liquidtime.files.contents import tensors_from_bytes
 from liquidtime.layers import LTC
 from liquidtime.ops import using_backend
 from liquidtime.ops.backend import native_is_live
@@ -25,7 +26,6 @@ from liquidtime.paper.models.lane.features import drives
 from liquidtime.paper.models.lane.head import shared_head
 from liquidtime.paper.models.lane.model import LaneModel, driver_file
 from liquidtime.solvers import RK4, Solver
-from liquidtime.training.artifact import tensors_from_bytes
 
 FINE = 16
 """RK4 steps per sample of the traces."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from liquidtime.training.bounded import DamagedFolder, json_from_bytes
+from liquidtime.files.bounded import DamagedFolder, json_from_bytes
 
 MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 1 << 16

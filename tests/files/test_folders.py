@@ -11,20 +11,11 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from liquidtime.training.artifact import (
-    MANIFEST,
-    DamagedFolder,
-    FallbackWarning,
-    SaveFailed,
-    previous_of,
-    problem_of,
-    read_folder,
-    read_newest,
-    tensors_from_bytes,
-    tensors_to_bytes,
-    write_file,
-    write_folder,
-)
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.contents import tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.folders import FallbackWarning, previous_of, read_folder, read_newest, write_folder
+from liquidtime.files.sealed import MANIFEST, problem_of
+from liquidtime.files.whole_files import SaveFailed, write_file
 
 FILES = {"config.json": b'{"a": 1}\n', "model.safetensors": bytes(range(256))}
 

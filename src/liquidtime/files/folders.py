@@ -7,31 +7,15 @@ reading takes plain files directly inside the folder only.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
-import os
-import re
-import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
 
-import torch
-from safetensors import SafetensorError
-from safetensors import torch as safetensors_torch
-from torch import Tensor
-
-from liquidtime.training.bounded import LARGEST_HEADER, DamagedFolder, tensor_entries
-from liquidtime.training.sealed import MANIFEST as MANIFEST
-from liquidtime.training.sealed import SealedFolder, check_name, manifest_text, problem_of
-
-_OLD = 3600.0
-
-
-class SaveFailed(OSError):
-    """A folder or file could not be written; what was there before is untouched."""
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.sealed import MANIFEST, SealedFolder, check_name, manifest_text, problem_of
+from liquidtime.files.temporaries import remove_dead, remove_folder, temporary_of
+from liquidtime.files.whole_files import SaveFailed, sync_folder, write_synced
 
 
 class FallbackWarning(UserWarning):
@@ -65,7 +49,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
         remove_folder(doomed, known)
         temporary.mkdir()
         for name, data in (*files.items(), (MANIFEST, manifest)):
-            _write_synced(temporary / name, data)
+            write_synced(temporary / name, data)
         sync_folder(temporary)
         if path.exists():
             good = problem_of(path) is None
@@ -170,157 +154,9 @@ def previous_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.previous")
 
 
-def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
-    """Write one file whole or not at all.
-
-    Args:
-        path: the file.
-        data: its contents.
-        replace: whether a file of that name may be replaced.
-
-    Raises:
-        FileExistsError: there is one, and `replace` is False.
-        SaveFailed: the disk is full or refuses; the file stays as it was.
-
-    """
-    with file_in_parts(path, replace=replace) as file:
-        file.write(data)
-
-
-@contextlib.contextmanager
-def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
-    """Give a file to write to, which has its name once the block has ended, whole or not at all; as `write_file`."""
-    temporary = temporary_of(path)
-    try:
-        temporary.unlink(missing_ok=True)
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if replace:
-            temporary.replace(path)
-        else:
-            _rename_to_new(temporary, path)
-        sync_folder(path.parent)
-    except FileExistsError as error:
-        raise FileExistsError(f"{path} already exists and is left unchanged") from error
-    except OSError as error:
-        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is unchanged.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _rename_to_new(temporary: Path, path: Path) -> None:
-    """Give a file another name that must be free."""
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links
-        if path.exists() or path.is_symlink():
-            raise FileExistsError(path) from None
-        temporary.rename(path)
-        return
-    temporary.unlink()
-
-
-def temporaries_of(path: Path) -> list[Path]:
-    """Return the files and folders under which a process that was killed was writing `path`."""
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.\d+\.tmp")
-    if not path.parent.is_dir():
-        return []
-    return sorted(item for item in path.parent.iterdir() if pattern.fullmatch(item.name) and not item.is_symlink())
-
-
-def remove_folder(path: Path, names: Iterable[str]) -> None:
-    """Remove the plain files of these names from a folder, and the folder if it is then empty; never a link."""
-    if path.is_symlink() or not path.is_dir():
-        return
-    for name in sorted({*names}):
-        file = path / name
-        if file.is_file() and not file.is_symlink():
-            file.unlink()
-    with contextlib.suppress(OSError):  # it holds something else, which stays
-        path.rmdir()
-
-
-def remove_dead(path: Path, names: Iterable[str]) -> None:
-    """Remove the temporaries of `path` whose process is gone and that nobody has touched for an hour.
-
-    The hour is for processes of another machine that writes to the same disk, whose numbers mean nothing here.
-    """
-    for item in temporaries_of(path):
-        with contextlib.suppress(OSError):
-            old = time.time() - item.stat().st_mtime > _OLD
-            if old and not _is_alive(int(item.name.split(".")[-2])):
-                remove_folder(item, names)
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name == "nt":
-        return True  # there is no way to ask that leaves the process alone
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def temporary_of(path: Path) -> Path:
-    """Return the name under which this process writes `path`."""
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
-
-
-def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
-    """Return tensors as a safetensors file; each is copied, so tied and strided ones are welcome."""
-    plain = {
-        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()
-    }
-    return safetensors_torch.save(plain)
-
-
-def tensors_from_bytes(data: bytes) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file.
-
-    Raises:
-        DamagedFolder: it is not one.
-
-    """
-    tensor_entries(data[: LARGEST_HEADER + 8], len(data))
-    try:
-        return safetensors_torch.load(data)
-    except (SafetensorError, KeyError, ValueError, TypeError, RuntimeError, OverflowError) as error:
-        raise DamagedFolder(f"not a safetensors file: {error}") from error
-
-
-def json_to_bytes(values: Any, *, indent: int | None = None) -> bytes:
-    """Return values as JSON with sorted keys, one value per line where there is an indent."""
-    return (json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n").encode()
-
-
 def _manifest_bytes(files: Mapping[str, bytes]) -> bytes:
     entries = {name: (len(data), hashlib.sha256(data).hexdigest()) for name, data in files.items()}
     return manifest_text(entries).encode()
-
-
-def _write_synced(path: Path, data: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(path: Path) -> None:
-    """Have the system write the names in a folder to disk."""
-    if os.name == "nt":
-        return  # Windows opens no folders
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _listed(folder: Path) -> list[str]:

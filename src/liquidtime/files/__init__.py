@@ -1,0 +1,8 @@
+"""Files and folders that are written whole or not at all, and read within bounds, whoever wrote them."""
+
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.folders import FallbackWarning
+from liquidtime.files.locks import FolderInUse
+from liquidtime.files.whole_files import SaveFailed
+
+__all__ = ["DamagedFolder", "FallbackWarning", "FolderInUse", "SaveFailed"]

@@ -1,0 +1,88 @@
+"""Files that are written whole or not at all: under a temporary name, synced, and renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from liquidtime.files.temporaries import temporary_of
+
+
+class SaveFailed(OSError):
+    """A folder or file could not be written; what was there before is untouched."""
+
+
+def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
+    """Write one file whole or not at all.
+
+    Args:
+        path: the file.
+        data: its contents.
+        replace: whether a file of that name may be replaced.
+
+    Raises:
+        FileExistsError: there is one, and `replace` is False.
+        SaveFailed: the disk is full or refuses; the file stays as it was.
+
+    """
+    with file_in_parts(path, replace=replace) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
+    """Give a file to write to, which has its name once the block has ended, whole or not at all; as `write_file`."""
+    temporary = temporary_of(path)
+    try:
+        temporary.unlink(missing_ok=True)
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if replace:
+            temporary.replace(path)
+        else:
+            _rename_to_new(temporary, path)
+        sync_folder(path.parent)
+    except FileExistsError as error:
+        raise FileExistsError(f"{path} already exists and is left unchanged") from error
+    except OSError as error:
+        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is unchanged.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _rename_to_new(temporary: Path, path: Path) -> None:
+    """Give a file another name that must be free."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if path.exists() or path.is_symlink():
+            raise FileExistsError(path) from None
+        temporary.rename(path)
+        return
+    temporary.unlink()
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a new file, and have the system write it to disk."""
+    with open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Have the system write the names in a folder to disk."""
+    if os.name == "nt":
+        return  # Windows opens no folders
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
