@@ -1,9 +1,15 @@
 """Mutation testing: change one thing in a source file, run its tests, and see whether they notice.
 
-    .venv/bin/python tools/mutate.py src/liquidtime/times.py --tests tests/test_times.py --count 40 --out times.json
+    .venv/bin/python tools/mutate.py src/liquidtime/times.py --count 40 --out times.json
+    .venv/bin/python tools/mutate.py src/liquidtime/layers --tests "tests/layers/test_changes.py -k cells"
 
-The tests run on a temporary copy of the project; this tree is never written to. A mutant that no test notices is
-printed with its line before and after. A second run with the same `--out` resumes where the first one stopped.
+The tests run on a temporary copy of the project; this tree is never written to. Without `--tests`, a file is tested by
+its nearest tests: those that have its name, or that import it, in the folders of `tests/` that mirror its own. A mutant
+that no test notices is printed with its line before and after. A second run with the same `--out` resumes where the
+first one stopped.
+
+How long a mutant may run is measured on the unchanged sources, in processor time, which other work on the machine does
+not lengthen.
 """
 
 from __future__ import annotations
@@ -13,13 +19,18 @@ import ast
 import copy
 import difflib
 import json
+import math
 import os
 import random
+import re
+import resource
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,6 +49,7 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
+SHOWN = 60  # lines of what a failing run printed
 
 
 @dataclass(frozen=True)
@@ -172,49 +184,143 @@ def files_of(paths: list[str], root: Path) -> Iterator[str]:
         yield from ([path] if inside.is_file() else sorted(str(f.relative_to(root)) for f in inside.rglob("*.py")))
 
 
-def run_tests(copied: Path, tests: str, timeout: float) -> str:
-    """Run the tests of a copy; a run that does not end in time is ended with everything it started."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests.split()]
+def nearest_tests(path: str, root: Path) -> str:
+    """Return the test files of a source file, as arguments of pytest.
+
+    Taken from the folder of `tests/` that mirrors the file's own, or from the nearest one above it that has such tests:
+    those of the file's name, and those that import the file.
+
+    Raises:
+        SystemExit: there are none.
+
+    """
+    module = Path(path).with_suffix("")
+    inside = module.parts[module.parts.index("src") + 1 :] if "src" in module.parts else module.parts
+    imported = re.compile(rf"\b{re.escape('.'.join(inside))}\b")
+    folder = root / "tests" / Path(*inside[1:-1])
+    while True:
+        files = sorted(folder.rglob("test_*.py")) if folder.is_dir() else []
+        named = [file for file in files if file.stem == f"test_{module.name.strip('_')}"]
+        chosen = [file for file in files if file in named or imported.search(file.read_text())]
+        if chosen:
+            return " ".join(str(file.relative_to(root)) for file in chosen)
+        if folder == root / "tests":
+            raise SystemExit(f"no test has the name of {path} or imports it; name its tests by --tests")
+        folder = folder.parent
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds after which a run is ended: of the processor, for each of its processes, and by the clock."""
+
+    processor: float = math.inf
+    clock: float = math.inf
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a run of the tests, what it printed, and the seconds that it took."""
+
+    result: str
+    output: str
+    processor: float
+    clock: float
+
+    @property
+    def limits(self) -> Limits:
+        """What a run of the same tests on changed sources may take."""
+        return Limits(10 + 4 * self.processor, 60 + 20 * max(self.clock, self.processor))
+
+    @property
+    def failure(self) -> str:
+        """The first line that names a failing test."""
+        return next((line for line in self.output.splitlines() if line.startswith(("FAILED", "ERROR"))), "")[:300]
+
+
+def run_tests(copied: Path, tests: str, limits: Limits) -> Run:
+    """Run the tests of a copy; a run that exceeds its limits is ended with everything it started."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *shlex.split(tests)]
     environment = os.environ | {"PYTHONPATH": str(copied / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    with subprocess.Popen(
-        command, cwd=copied, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
-    ) as process:  # fmt: skip
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if limits.processor < math.inf:
+            most = math.ceil(limits.processor)
+            resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
+
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as output,
+        subprocess.Popen(
+            command, cwd=copied, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            start_new_session=True, preexec_fn=limit,
+        ) as process,
+    ):  # fmt: skip
         try:
-            return SURVIVED if process.wait(timeout) == 0 else KILLED
+            code = process.wait(None if limits.clock == math.inf else limits.clock)
+            result = {0: SURVIVED, -signal.SIGXCPU: TIMED_OUT}.get(code, KILLED)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            return TIMED_OUT
+            process.wait()
+            result = TIMED_OUT
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        output.seek(0)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return Run(result, output.read(), used, time.monotonic() - start)
+
+
+def unchanged_run(copied: Path, tests: str, limits: Limits) -> Run:
+    """Run the tests of sources that are as they were.
+
+    Raises:
+        SystemExit: they do not pass; the text has the end of what they printed.
+
+    """
+    run = run_tests(copied, tests, limits)
+    if run.result != SURVIVED:
+        shown = "\n".join(run.output.splitlines()[-SHOWN:])
+        raise SystemExit(
+            f"the tests must pass before anything is changed; `pytest {tests}` {run.result} after {run.clock:.0f} s "
+            f"({run.processor:.0f} s of the processor). The end of what it printed:\n{shown}"
+        )
+    return run
 
 
 def mutate(
-    paths: list[str], tests: str, *, count: int, seed: int, timeout: float, out: Path | None, root: Path = ROOT,
-    say: Callable[[str], None] = print,
+    paths: list[str], tests: str | None, *, count: int, seed: int, timeout: float | None, out: Path | None,
+    root: Path = ROOT, say: Callable[[str], None] = print,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Try `count` changes drawn with `seed`, and return what became of each; see the module."""
     sources = {path: (root / path).read_text() for path in files_of(paths, root)}
     everything = [mutant for path, source in sources.items() for mutant in mutants_of(path, source)]
     drawn = random.Random(seed).sample(everything, min(count, len(everything)))
+    tests_of = {path: tests or nearest_tests(path, root) for path in dict.fromkeys(mutant.path for mutant in drawn)}
     records = json.loads(out.read_text())["mutants"] if out is not None and out.exists() else []
-    known = {(record["path"], record["number"], record["diff"]): record for record in records}
+    known = {(record["path"], record["number"], record["diff"], record["tests"]): record for record in records}
     results: list[dict[str, Any]] = []
+    limits: dict[str, Limits] = {}
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         copied = Path(folder) / "project"
         shutil.copytree(root, copied, ignore=lambda _, names: LEFT_OUT & set(names))
         (copied / "src" / "sitecustomize.py").write_text(UNHOOK)
-        if run_tests(copied, tests, timeout) != SURVIVED:
-            raise SystemExit(f"the tests must pass before anything is changed; `pytest {tests}` does not")
         for index, mutant in enumerate(drawn):
+            chosen = tests_of[mutant.path]
             source, diff = mutated(sources[mutant.path], mutant.number)
-            key = (mutant.path, mutant.number, diff)
+            key = (mutant.path, mutant.number, diff, chosen)
             if key not in known:
+                if chosen not in limits:
+                    run = unchanged_run(copied, chosen, Limits(clock=timeout or math.inf))
+                    limits[chosen] = Limits(clock=timeout) if timeout else run.limits
+                    say(f"{chosen}: passed in {run.clock:.0f} s ({run.processor:.0f} s of the processor)")
                 (copied / mutant.path).write_text(source)
-                known[key] = asdict(mutant) | {"diff": diff, "result": run_tests(copied, tests, timeout)}
+                run = run_tests(copied, chosen, limits[chosen])
                 (copied / mutant.path).write_text(sources[mutant.path])
+                known[key] = asdict(mutant) | {
+                    "diff": diff, "tests": chosen, "result": run.result, "failure": run.failure,
+                }  # fmt: skip
             results.append(known[key])
             if out is not None:
-                saved = {"tests": tests, "seed": seed, "mutants": list(known.values())}
-                out.write_text(json.dumps(saved, indent=1) + "\n")
+                out.write_text(json.dumps({"seed": seed, "mutants": list(known.values())}, indent=1) + "\n")
             shown = f"\n{diff}" if results[-1]["result"] == SURVIVED else ""
             say(
                 f"[{index + 1}/{len(drawn)}] {results[-1]['result']}: {mutant.kind}, {mutant.path}:{mutant.line}{shown}"
@@ -226,17 +332,21 @@ def mutate(
 def summary(records: list[dict[str, Any]]) -> str:
     """Return the kill rate in a line; a run that did not end in time counts as noticed."""
     survivors = sum(record["result"] == SURVIVED for record in records)
+    late = sum(record["result"] == TIMED_OUT for record in records)
     share = (len(records) - survivors) / len(records) if records else 1.0
-    return f"{len(records) - survivors} of {len(records)} mutants killed ({share:.0%}), {survivors} survived"
+    ended = f" ({late} by running out of time)" if late else ""
+    return f"{len(records) - survivors} of {len(records)} mutants killed{ended} ({share:.0%}), {survivors} survived"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("paths", nargs="+", help="source files or folders, from the top of the project")
-    parser.add_argument("--tests", required=True, help="arguments of pytest: the tests of these sources")
+    parser.add_argument("--tests", help="arguments of pytest: the tests of these sources (default: the nearest)")
     parser.add_argument("--count", type=int, default=50, help="number of mutants")
     parser.add_argument("--seed", type=int, default=0, help="random seed of the draw")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one run of the tests")
+    parser.add_argument(
+        "--timeout", type=float, help="seconds by the clock for one run of the tests (default: measured)"
+    )
     parser.add_argument("--out", type=Path, help="JSON file of the results; resumes from it if it exists")
     arguments = parser.parse_args()
     mutate(

@@ -59,7 +59,8 @@ KINDS = {
 
 
 @pytest.fixture
-def project(tmp_path):
+def project(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # a toy needs none, and they take a second per run
     root = tmp_path / "project"
     for folder in ("src", "tests", ".venv"):
         (root / folder).mkdir(parents=True)
@@ -105,25 +106,86 @@ def test_tells_what_the_tests_notice_from_what_they_do_not(project):
     assert any(survivor in line for line in said)
 
 
-def test_resumes_and_ends_what_hangs(project, tmp_path, monkeypatch):
+def test_resumes(project, tmp_path, monkeypatch):
     out = tmp_path / "out.json"
-    options = {"seed": 1, "timeout": 60, "root": project, "say": lambda line: None}
-    first = mutate.mutate(["src/toy.py"], "tests", count=2, out=out, **options)
+    options = {"seed": 1, "timeout": None, "root": project, "say": lambda line: None}
+    first = mutate.mutate(["src/toy.py"], None, count=2, out=out, **options)
     assert json.loads(out.read_text())["mutants"] == first
-    runs = []
-    monkeypatch.setattr(mutate, "run_tests", lambda *_: runs.append(1) or mutate.SURVIVED)
-    again = mutate.mutate(["src/toy.py"], "tests", count=2, out=out, **options)
-    assert again == first
-    assert len(runs) == 1  # the unchanged project
-    monkeypatch.undo()
-    (project / "tests" / "test_toy.py").write_text("import time\n\ndef test_it():\n    time.sleep(60)\n")
-    assert mutate.run_tests(project, "tests", 1.0) == mutate.TIMED_OUT
+    monkeypatch.setattr(mutate, "run_tests", None)  # nothing is run again
+    assert mutate.mutate(["src/toy.py"], None, count=2, out=out, **options) == first
+    with pytest.raises(TypeError):  # other tests may give another result
+        mutate.mutate(["src/toy.py"], "tests -k clipped", count=2, out=out, **options)
 
 
-def test_refuses_tests_that_fail_by_themselves(project):
-    (project / "tests" / "test_toy.py").write_text("def test_it():\n    assert False\n")
-    with pytest.raises(SystemExit, match="the tests must pass before anything is changed; `pytest tests` does not"):
+SLEEPS = "import time\n\n\ndef test_it():\n    time.sleep(60)\n"
+LOOPS = "def test_it():\n    while True:\n        pass\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"), [(SLEEPS, mutate.Limits(clock=3.0)), (LOOPS, mutate.Limits(processor=3.0))]
+)
+def test_ends_what_hangs(project, text, limits):
+    (project / "tests" / "test_toy.py").write_text(text)
+    run = mutate.run_tests(project, "tests", limits)
+    assert run.result == mutate.TIMED_OUT
+    assert mutate.summary([{"result": run.result}]) == (
+        "1 of 1 mutants killed (1 by running out of time) (100%), 0 survived"
+    )
+
+
+def test_a_mutant_that_never_ends_is_told_by_the_time_of_the_unchanged_run(project, monkeypatch):
+    (project / "src" / "toy.py").write_text("def count():\n    n = 3\n    while n > 0:\n        n -= 1\n    return n\n")
+    (project / "tests" / "test_toy.py").write_text(
+        "from toy import count\n\n\ndef test_it():\n    assert count() == 0\n"
+    )
+    monkeypatch.setattr(mutate.Run, "limits", property(lambda run: mutate.Limits(2 + run.processor)))
+    said = []
+    options = {"count": 100, "seed": 0, "timeout": None, "out": None, "root": project, "say": said.append}
+    results = mutate.mutate(["src/toy.py"], None, **options)
+    ended = {result["kind"] for result in results if result["result"] == mutate.TIMED_OUT}
+    assert "removed assignment" in ended  # of n -= 1
+    assert said[0].startswith("tests/test_toy.py: passed in ")
+
+
+def test_limits_grow_with_the_unchanged_run():
+    short, long = (mutate.Run(mutate.SURVIVED, "", seconds, 2 * seconds).limits for seconds in (1.0, 100.0))
+    assert short.processor > 10
+    assert long.processor > 300
+    assert long.clock > 1000 > short.clock
+
+
+def test_shows_why_tests_fail_by_themselves(project):
+    (project / "tests" / "test_toy.py").write_text("def test_it():\n    assert 17 == 4, 'a reason to read'\n")
+    with pytest.raises(SystemExit, match="before anything is changed; `pytest tests` killed after") as error:
         mutate.mutate(["src"], "tests", count=1, seed=0, timeout=60, out=None, root=project)
+    assert "a reason to read" in str(error.value)
+    assert "FAILED tests/test_toy.py::test_it" in str(error.value)
+
+
+def test_a_survivor_names_no_failure_and_a_killed_one_does(project):
+    options = {"count": 100, "seed": 0, "timeout": None, "out": None, "root": project, "say": lambda line: None}
+    results = mutate.mutate(["src"], "tests -k 'clipped or nothing'", **options)
+    for result in results:
+        assert result["failure"].startswith("FAILED tests/test_toy.py::test_clipped") == (result["result"] == "killed")
+
+
+def test_nearest_tests_have_the_name_or_import_the_file(tmp_path):
+    texts = {
+        "src/liquidtime/ops/storage.py": "", "src/liquidtime/ops/native/library.py": "", "src/liquidtime/times.py": "",
+        "src/liquidtime/ops/_lone.py": "",
+        "tests/ops/test_storage.py": "", "tests/ops/test_others.py": "from liquidtime.ops.storage import x\n",
+        "tests/ops/test_near.py": "import liquidtime.ops.storages\n", "tests/ops/test_library.py": "",
+        "tests/cells/test_storage.py": "", "tests/test_times.py": "", "tests/ops/native/test_fork.py": "",
+    }  # fmt: skip
+    for path, text in texts.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    nearest = mutate.nearest_tests
+    assert nearest("src/liquidtime/ops/storage.py", tmp_path) == "tests/ops/test_others.py tests/ops/test_storage.py"
+    assert nearest("src/liquidtime/ops/native/library.py", tmp_path) == "tests/ops/test_library.py"
+    assert nearest("src/liquidtime/times.py", tmp_path) == "tests/test_times.py"
+    with pytest.raises(SystemExit, match=r"no test has the name of src/liquidtime/ops/_lone.py or imports it"):
+        nearest("src/liquidtime/ops/_lone.py", tmp_path)
 
 
 def test_command_line():
