@@ -34,50 +34,50 @@ def named_arguments(init: Callable[P, None]) -> Callable[P, None]:
     return checked
 
 
-def check_choice(argument: str, given: object, choices: Iterable[object]) -> None:
+def check_choice(argument: str, value: object, choices: Iterable[object]) -> None:
     """Refuse a name that is not in the table."""
     choices = list(choices)
-    if given not in choices:
-        raise unknown_choice(argument, given, choices)
+    if value not in choices:
+        raise unknown_choice(argument, value, choices)
 
 
-def check_size(argument: str, given: object, least: int = 1) -> int:
-    """Return `given` as an int of at least `least`, or refuse it."""
-    if isinstance(given, bool) or not isinstance(given, Integral):
-        raise TypeError(f"`{argument}` must be a whole number; got {given!r}")
-    if given < least:
-        raise ValueError(f"`{argument}` must be at least {least}; got {given}")
-    return int(given)
+def check_size(argument: str, value: object, least: int = 1) -> int:
+    """Return `value` as an int of at least `least`, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"`{argument}` must be a whole number; got {value!r}")
+    if value < least:
+        raise ValueError(f"`{argument}` must be at least {least}; got {value}")
+    return int(value)
 
 
-def check_rate(argument: str, given: object) -> float:
-    """Return `given` as a probability in [0, 1), or refuse it."""
-    if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 <= float(given) < 1.0:
-        raise ValueError(f"`{argument}` must be at least 0 and less than 1; got {given!r}")
-    return float(given)
+def check_rate(argument: str, value: object) -> float:
+    """Return `value` as a probability in [0, 1), or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < 1.0:
+        raise ValueError(f"`{argument}` must be at least 0 and less than 1; got {value!r}")
+    return float(value)
 
 
-def check_positive(argument: str, given: object) -> float:
-    """Return `given` as a finite number over 0, or refuse it."""
-    if isinstance(given, bool) or not isinstance(given, Real):
-        raise TypeError(f"`{argument}` must be a number; got {given!r}")
-    if not 0.0 < float(given) < math.inf:
-        raise ValueError(f"`{argument}` must be finite and over 0; got {given!r}")
-    return float(given)
+def check_positive(argument: str, value: object) -> float:
+    """Return `value` as a finite number over 0, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"`{argument}` must be a number; got {value!r}")
+    if not 0.0 < float(value) < math.inf:
+        raise ValueError(f"`{argument}` must be finite and over 0; got {value!r}")
+    return float(value)
 
 
-def check_width(argument: str, given: Tensor, width: int, axes: str) -> None:
+def check_width(argument: str, tensor: Tensor, width: int, axes: str) -> None:
     """Refuse a tensor whose last axis is not `width`."""
-    if given.shape[-1] != width:
-        needed = [*given.shape[:-1], width]
-        raise wrong_shape(argument, axes, needed, given.shape, f"The last axis is the network's {width}.")
+    if tensor.shape[-1] != width:
+        needed = [*tensor.shape[:-1], width]
+        raise wrong_shape(argument, axes, needed, tensor.shape, f"The last axis is the network's {width}.")
 
 
-def values_are_known(given: Tensor) -> bool:
+def values_are_known(tensor: Tensor) -> bool:
     """Return whether the numbers of a tensor can be looked at: not when it is traced, mapped or on `meta`."""
-    if given.is_meta or torch.compiler.is_compiling():
+    if tensor.is_meta or torch.compiler.is_compiling():
         return False
-    return not torch._C._functorch.is_functorch_wrapped_tensor(given)
+    return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
 class DeferredChecks:
@@ -169,21 +169,21 @@ def check_lengths(lengths: object, B: int, T: int, device: torch.device) -> Tens
     Args:
         lengths: (B,) number of samples of each series, a tensor, array or list of whole numbers in 0…T.
     """
-    given = torch.as_tensor(lengths, device=device)
-    if given.is_floating_point() or given.is_complex() or given.dtype is torch.bool:
-        raise TypeError(f"`lengths` must be whole numbers; got {given.dtype}")
-    if given.shape != (B,):
-        raise wrong_shape("lengths", "(B,)", [B], given.shape, "One number of samples per series.")
-    given = given.to(torch.int64, copy=True)
-    if values_are_known(given) and B > 0:
-        good = ((given >= 0) & (given <= T)).all()
-        if not _waits(good, lambda: _check_each_length(given, T)) and not bool(good):
-            _check_each_length(given, T)
-    return given
+    tensor = torch.as_tensor(lengths, device=device)
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype is torch.bool:
+        raise TypeError(f"`lengths` must be whole numbers; got {tensor.dtype}")
+    if tensor.shape != (B,):
+        raise wrong_shape("lengths", "(B,)", [B], tensor.shape, "One number of samples per series.")
+    tensor = tensor.to(torch.int64, copy=True)
+    if values_are_known(tensor) and B > 0:
+        good = ((tensor >= 0) & (tensor <= T)).all()
+        if not _waits(good, lambda: _check_each_length(tensor, T)) and not bool(good):
+            _check_each_length(tensor, T)
+    return tensor
 
 
-def _check_each_length(given: Tensor, T: int) -> None:
-    good = (given >= 0) & (given <= T)
+def _check_each_length(lengths: Tensor, T: int) -> None:
+    good = (lengths >= 0) & (lengths <= T)
     if not bool(good.all()):
         row = int((~good).nonzero()[0, 0])
-        raise ValueError(f"`lengths` must be in 0…T = 0…{T}; series {row} has {int(given[row])}")
+        raise ValueError(f"`lengths` must be in 0…T = 0…{T}; series {row} has {int(lengths[row])}")

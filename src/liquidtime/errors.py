@@ -15,11 +15,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean `{spelled[matches[0]]}`?" if matches else ""
 
 
-def unknown_choice(argument: str, given: object, choices: Iterable[object]) -> ValueError:
+def unknown_choice(argument: str, value: object, choices: Iterable[object]) -> ValueError:
     """Return the error for a name that is in none of the tables."""
     names = [str(choice) for choice in choices]
     listed = ", ".join(repr(name) for name in names)
-    return ValueError(f"`{argument}` must be one of {listed}; got {given!r}{nearest(str(given), names)}")
+    return ValueError(f"`{argument}` must be one of {listed}; got {value!r}{nearest(str(value), names)}")
 
 
 def wrong_shape(

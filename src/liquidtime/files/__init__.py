@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all, and read within bounds, whoever wrote them."""
+"""Files and folders that are written completely or not at all, and read within bounds, whoever wrote them."""
 
 from liquidtime.files.bounded import DamagedFolder
 from liquidtime.files.folders import FallbackWarning

@@ -1,7 +1,7 @@
-"""Files that a stranger may have written, read within bounds: none costs more than it can be worth.
+"""Read files that a stranger may have written, with bounds on the memory and time that they can cost.
 
-JSON is measured before it is parsed, and the header of a safetensors file is compared with the length of the file
-before any tensor is made.
+The values of a JSON file are counted before it is parsed, and the header of a safetensors file is compared with the
+length of the file before any tensor is created.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _ITEM_SIZES = {
 
 
 class DamagedFolder(ValueError):
-    """A saved folder is missing a part, or a part is not what was written."""
+    """A file of a saved folder is missing, or is not as it was written."""
 
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """What the header of a safetensors file says of one tensor.
+    """One tensor in the header of a safetensors file.
 
     Args:
-        dtype: e.g. "F32".
-        shape: its sizes.
+        dtype: type of its numbers, such as "F32".
+        shape: size of each axis.
     """
 
     dtype: str
@@ -38,20 +38,20 @@ class TensorEntry:
 
     @property
     def elements(self) -> int:
-        """Numbers in it."""
+        """How many numbers the tensor has."""
         return math.prod(self.shape)
 
 
 def json_from_bytes(raw: bytes, source: str, values: int) -> Any:
-    """Return what a JSON file holds.
+    """Return the contents of a JSON file.
 
     Args:
-        raw: the file.
-        source: what to call it in an error.
-        values: the most values that it may have, lists and objects included.
+        raw: the bytes of the file.
+        source: name of the file in an error message.
+        values: largest number of values allowed, lists and objects included.
 
     Raises:
-        DamagedFolder: more values, a name twice in one object, or not JSON.
+        DamagedFolder: there are more values, a name occurs twice in an object, or it is not JSON.
 
     """
     count = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
@@ -67,11 +67,11 @@ def tensor_entries(head: bytes, size: int) -> dict[str, TensorEntry]:
     """Return the tensors that the header of a safetensors file lists, by name.
 
     Args:
-        head: the file's beginning, at least its first `LARGEST_HEADER` + 8 bytes or all.
-        size: bytes of the whole file.
+        head: the first `LARGEST_HEADER` + 8 bytes of the file or more, or all of it.
+        size: size of the whole file in bytes.
 
     Raises:
-        DamagedFolder: the header is too long, is not one, or its tensors do not fill the file exactly.
+        DamagedFolder: the header is too long or malformed, or its tensors do not fill the file exactly.
 
     """
     length = int.from_bytes(head[:8], "little")
@@ -101,7 +101,7 @@ def tensor_entries(head: bytes, size: int) -> dict[str, TensorEntry]:
 
 
 def _end_of(spans: Sequence[tuple[int, int]]) -> int | None:
-    """Return where spans that follow each other without a gap end; None where they do not."""
+    """Return the end of consecutive spans; None if they have gaps or overlap."""
     reached = 0
     for begin, end in sorted(spans):
         if begin != reached:

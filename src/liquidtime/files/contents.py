@@ -15,7 +15,7 @@ from liquidtime.files.bounded import LARGEST_HEADER, DamagedFolder, tensor_entri
 
 
 def tensors_to_bytes(tensors: Mapping[str, Tensor]) -> bytes:
-    """Return tensors as a safetensors file; each is copied, so tied and strided ones are welcome."""
+    """Return tensors as a safetensors file; each is copied, so they may be tied or strided."""
     plain = {
         name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()
     }
@@ -26,7 +26,7 @@ def tensors_from_bytes(data: bytes) -> dict[str, Tensor]:
     """Return the tensors of a safetensors file.
 
     Raises:
-        DamagedFolder: it is not one.
+        DamagedFolder: the bytes are not a safetensors file.
 
     """
     tensor_entries(data[: LARGEST_HEADER + 8], len(data))
@@ -37,5 +37,5 @@ def tensors_from_bytes(data: bytes) -> dict[str, Tensor]:
 
 
 def json_to_bytes(values: Any, *, indent: int | None = None) -> bytes:
-    """Return values as JSON with sorted keys, one value per line where there is an indent."""
+    """Return values as JSON with sorted keys, with one value per line if `indent` is given."""
     return (json.dumps(values, indent=indent, sort_keys=True, ensure_ascii=False) + "\n").encode()

@@ -1,8 +1,8 @@
-"""Folders of files that are there whole or not at all, and whose every bit is checked when they are read.
+"""Folders that are written completely or not at all, and checked by SHA-256 when they are read.
 
-A folder is written under a temporary name beside its own, synced with its files, and renamed; the one before it stays
-as ``<name>.previous``. ``manifest.json`` holds the size and sha256 of every file. Nothing is ever unpickled, and
-reading takes plain files directly inside the folder only.
+A folder is written under a temporary name, synced to disk with its files, and renamed; the version before it is kept
+as ``<name>.previous``. ``manifest.json`` has the size and SHA-256 of every file. Nothing is ever unpickled, and only
+plain files directly inside the folder are read.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from liquidtime.files.whole_files import SaveFailed, sync_folder, write_synced
 
 
 class FallbackWarning(UserWarning):
-    """The newest saved folder could not be used, and the one before it was."""
+    """The newest version of a folder could not be used, so the one before it was."""
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False) -> None:
-    """Write files as one folder, whole or not at all; the good one before stays as ``<name>.previous``.
+    """Write files as one folder, completely or not at all; the version before is kept as ``<name>.previous``.
 
     Args:
         path: the folder; its parent must exist.
         files: contents by plain file name.
-        owned: the parent folder is the run's own, so a damaged folder of this name may be removed.
+        owned: the parent folder belongs to the run, so a damaged folder with this name may be removed.
 
     Raises:
-        FileExistsError: `path`, or its previous generation, is not such a folder, or was changed since it was written.
-        SaveFailed: the disk is full or refuses; the last good folder stays.
+        FileExistsError: `path`, or the version before, is something else or was changed since it was written.
+        SaveFailed: the disk is full or cannot be written; the last good folder is kept.
 
     """
     for name in files:
@@ -54,7 +54,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
         if path.exists():
             good = problem_of(path) is None
             if (previous if good else path).exists():
-                (previous if good else path).rename(doomed)  # a removal that is cut short leaves no half folder
+                (previous if good else path).rename(doomed)  # an interrupted removal leaves no incomplete folder
             if good:
                 path.rename(previous)
         temporary.rename(path)
@@ -65,18 +65,18 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
         if doomed.exists() and not previous.exists():
             doomed.rename(previous)
         kept = next((folder for folder in (path, previous) if problem_of(folder) is None), None)
-        stays = f"The last good one stays: {kept}" if kept else "Nothing was saved there before."
-        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. {stays}") from error
+        rest = f"The last good one is kept: {kept}" if kept else "Nothing was saved there before."
+        raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. {rest}") from error
 
 
 def refuse_foreign(path: Path) -> None:
-    """Refuse to replace what `write_folder` did not write, or what was changed or added to since.
+    """Refuse to replace a folder that `write_folder` did not write, or that was changed since.
 
     Args:
-        path: the folder to be written; it and its previous generation must be absent, empty, or as they were written.
+        path: the folder to be written; it and the version before must be absent, empty or unchanged.
 
     Raises:
-        FileExistsError: one of them is not; the text says what is in the way.
+        FileExistsError: one of them is not; the message says why.
 
     """
     for folder in (path, previous_of(path)):
@@ -99,13 +99,13 @@ def refuse_foreign(path: Path) -> None:
 
 
 def read_folder(path: Path) -> dict[str, bytes]:
-    """Return the contents of a folder of one's own by file name, every one compared with the manifest.
+    """Return the contents of a trusted folder by file name, each compared with the manifest.
 
-    For a stranger's folder, which may be large beyond reason, see `SealedFolder`.
+    For a folder from a stranger, which may be far too large, use `SealedFolder`.
 
     Raises:
         FileNotFoundError: there is no such folder.
-        DamagedFolder: a file is missing, shorter or longer, of another sha256, or not a plain file.
+        DamagedFolder: a file is missing, has another size or SHA-256, or is not a plain file.
 
     """
     sealed = SealedFolder(path)
@@ -113,15 +113,15 @@ def read_folder(path: Path) -> dict[str, bytes]:
 
 
 def read_newest(path: Path, largest: Mapping[str, int]) -> tuple[Path, dict[str, bytes]]:
-    """Return the newest good generation of a folder: itself, or with a warning the one before.
+    """Return the newest undamaged version of a folder: itself, or, with a warning, the one before.
 
     Args:
         path: the folder.
-        largest: the files that it must have, and no other, with the most bytes of each.
+        largest: the names of its files, which must be exactly these, and the largest size of each in bytes.
 
     Raises:
-        FileNotFoundError: neither generation exists.
-        DamagedFolder: what exists is damaged; the text names the fault of each.
+        FileNotFoundError: neither version exists.
+        DamagedFolder: every version that exists is damaged; the message says how.
 
     """
     previous = previous_of(path)
@@ -143,14 +143,14 @@ def _read_exactly(path: Path, largest: Mapping[str, int]) -> dict[str, bytes]:
     sealed = SealedFolder(path)
     surplus = sorted(set(sealed.entries) - set(largest))
     if surplus:
-        raise DamagedFolder(f"{path / MANIFEST} lists {surplus[0]!r}, which is not of such a folder")
+        raise DamagedFolder(f"{path / MANIFEST} lists {surplus[0]!r}, which does not belong in such a folder")
     for name, most in largest.items():
         sealed.size(name, most)
     return {name: sealed.read(name, most) for name, most in largest.items()}
 
 
 def previous_of(path: Path) -> Path:
-    """Return where the generation before `path` is kept."""
+    """Return the path at which the version before `path` is kept."""
     return path.with_name(f"{path.name}.previous")
 
 
@@ -160,7 +160,7 @@ def _manifest_bytes(files: Mapping[str, bytes]) -> bytes:
 
 
 def _listed(folder: Path) -> list[str]:
-    """Return the names in a folder's manifest, none where that is not whole."""
+    """Return the names in the manifest of a folder, or none if it is damaged."""
     try:
         return list(SealedFolder(folder).entries)
     except (FileNotFoundError, DamagedFolder):

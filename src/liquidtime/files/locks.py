@@ -1,4 +1,4 @@
-"""A lock on a file that goes with the process that holds it, however that ends; on every system."""
+"""A file lock that is released when its process ends, however it ends; on every operating system."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import Any
 
 _FAR = 1 << 30
-"""Windows locks a byte for reading too, so the locked one lies past the text that names the holder."""
+"""On Windows a locked byte cannot be read, so the locked byte lies after the text that names the process."""
 
 
 class FolderInUse(RuntimeError):
-    """Another run is at work in the folder."""
+    """Another run is using the folder."""
 
 
 @contextmanager
 def lock_file(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock on a file, made if need be; its text names the process that holds it.
+    """Hold a lock on a file, which is created if necessary; its text names the process that holds the lock.
 
     Args:
         path: the file.
-        busy: the message for `FolderInUse`, with ``{pid}`` where the holder's process number belongs.
+        busy: message of `FolderInUse`, in which ``{pid}`` stands for the number of the process that holds the lock.
 
     Raises:
-        FolderInUse: another process, or another part of this one, holds it.
+        FolderInUse: another process, or another part of this one, holds the lock.
 
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -42,7 +42,7 @@ def lock_file(path: Path, busy: str) -> Iterator[None]:
 
 
 def _take(handle: int) -> bool:
-    """Return whether the lock was free; `fcntl` is of POSIX only, `msvcrt` of Windows."""
+    """Take the lock; return whether it was free. `fcntl` exists only on POSIX systems, `msvcrt` on Windows."""
     system: Any
     try:
         system = importlib.import_module("fcntl")
@@ -64,7 +64,7 @@ def _take(handle: int) -> bool:
 
 
 def _is_still(path: Path, handle: int) -> bool:
-    """Return whether the locked file is the one of that name: its last holder may just have removed it."""
+    """Return whether the locked file still has that name: another process may just have removed it."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(handle))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Reading the folders that `write_folder` writes: nothing that the manifest does not seal, nothing without a bound."""
+"""Read folders that `write_folder` wrote: only files whose checksum is in the manifest, and with bounds on size."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 1 << 16
 _PART, _LARGE = 1 << 20, 1 << 26
 _CAREFULLY = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-"""Follow no link and wait for no pipe, where the system knows of them; bytes as they are on Windows."""
+"""Do not follow links or wait for pipes, if the system has such flags; read binary files on Windows."""
 
 
 class SealedFolder:
-    """A folder that `write_folder` wrote, or says that it did: nothing is read that its manifest does not seal.
+    """A folder that `write_folder` wrote, or is said to have: only files whose checksum is in the manifest are read.
 
     Args:
         path: the folder.
 
     Raises:
         FileNotFoundError: there is no such folder.
-        DamagedFolder: its manifest is missing, or not as `write_folder` writes it.
+        DamagedFolder: its manifest is missing or damaged.
 
     """
 
@@ -38,7 +38,7 @@ class SealedFolder:
         self.path, self.entries = path, _entries(path)
 
     def size(self, name: str, largest: int | None = None) -> int:
-        """Return the size of a file as the manifest has it.
+        """Return the size of a file according to the manifest.
 
         Raises:
             DamagedFolder: the manifest does not list it, or it is larger than `largest`.
@@ -52,10 +52,10 @@ class SealedFolder:
         return size
 
     def read(self, name: str, largest: int | None = None) -> bytes:
-        """Return a file's contents, compared with the manifest.
+        """Return the contents of a file after comparing them with the manifest.
 
         Raises:
-            DamagedFolder: it is missing, larger than `largest`, of another size or sha256, or not a plain file.
+            DamagedFolder: it is missing, too large, not a plain file, or has another size or SHA-256.
 
         """
         size = self.size(name, largest)
@@ -65,7 +65,7 @@ class SealedFolder:
         return data
 
     def peek(self, name: str, count: int) -> bytes:
-        """Return the first `count` bytes of a file, which nothing has compared with the manifest yet."""
+        """Return the first `count` bytes of a file, without comparing them with the manifest."""
         with _opened(self.path / name, self.size(name)) as file:
             return file.read(count)
 
@@ -73,8 +73,8 @@ class SealedFolder:
         """Compare files with the manifest without keeping them.
 
         Args:
-            names: of the files.
-            largest: bytes that they may have together.
+            names: names of the files.
+            largest: largest total size in bytes.
         """
         total = 0
         for name in names:
@@ -98,7 +98,7 @@ class SealedFolder:
 
 
 def problem_of(path: Path) -> str | None:
-    """Return what is wrong with a folder, or None where it is whole."""
+    """Return what is wrong with a folder, or None if it is undamaged."""
     try:
         sealed = SealedFolder(path)
         sealed.check(sealed.entries)
@@ -108,7 +108,7 @@ def problem_of(path: Path) -> str | None:
 
 
 def _entries(path: Path) -> dict[str, tuple[int, str]]:
-    """Return (size, sha256) by name of a folder's manifest.
+    """Return (size, SHA-256) by file name from the manifest of a folder.
 
     Raises:
         DamagedFolder: it is missing, or not as `write_folder` writes it.
@@ -132,20 +132,20 @@ def _entries(path: Path) -> dict[str, tuple[int, str]]:
 
 
 def manifest_text(entries: Mapping[str, tuple[int, str]]) -> str:
-    """Return a manifest of (size, sha256) by name."""
+    """Return the text of a manifest with (size, SHA-256) by file name."""
     listed = {name: {"bytes": size, "sha256": digest} for name, (size, digest) in entries.items()}
     return json.dumps({"files": listed}, indent=1, sort_keys=True) + "\n"
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is not the plain one of a file inside a folder."""
+    """Refuse a name that is not the plain name of a file inside a folder."""
     if not name or name != os.path.basename(name) or name in (".", "..", MANIFEST) or "\0" in name or "\\" in name:
         raise DamagedFolder(f"{name!r} is not the plain name of a file inside the folder")
 
 
 @contextlib.contextmanager
 def _opened(path: Path, size: int | None) -> Iterator[IO[bytes]]:
-    """Open a plain file, of this size where it is known; no link, no pipe, no device, nothing that is mostly holes."""
+    """Open a plain file, of the given size if known; refuse links, pipes, devices and files that are mostly holes."""
     try:
         handle = os.open(path, os.O_RDONLY | _CAREFULLY)
     except (OSError, ValueError) as error:

@@ -13,12 +13,12 @@ _OLD = 3600.0
 
 
 def temporary_of(path: Path) -> Path:
-    """Return the name under which this process writes `path`."""
+    """Return the temporary name under which this process writes `path`."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 def temporaries_of(path: Path) -> list[Path]:
-    """Return the files and folders under which a process that was killed was writing `path`."""
+    """Return the temporary files and folders that killed processes left while they were writing `path`."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.\d+\.tmp")
     if not path.parent.is_dir():
         return []
@@ -26,21 +26,21 @@ def temporaries_of(path: Path) -> list[Path]:
 
 
 def remove_folder(path: Path, names: Iterable[str]) -> None:
-    """Remove the plain files of these names from a folder, and the folder if it is then empty; never a link."""
+    """Remove plain files with these names, but no links, from a folder, and the folder if it is then empty."""
     if path.is_symlink() or not path.is_dir():
         return
     for name in sorted({*names}):
         file = path / name
         if file.is_file() and not file.is_symlink():
             file.unlink()
-    with contextlib.suppress(OSError):  # it holds something else, which stays
+    with contextlib.suppress(OSError):  # it has other files, which are kept
         path.rmdir()
 
 
 def remove_dead(path: Path, names: Iterable[str]) -> None:
-    """Remove the temporaries of `path` whose process is gone and that nobody has touched for an hour.
+    """Remove temporary files of `path` whose process has ended and that have not changed for an hour.
 
-    The hour is for processes of another machine that writes to the same disk, whose numbers mean nothing here.
+    The hour protects processes of other machines that write to the same disk, whose process numbers mean nothing here.
     """
     for item in temporaries_of(path):
         with contextlib.suppress(OSError):
@@ -51,7 +51,7 @@ def remove_dead(path: Path, names: Iterable[str]) -> None:
 
 def _is_alive(pid: int) -> bool:
     if os.name == "nt":
-        return True  # there is no way to ask that leaves the process alone
+        return True  # there is no way to check that does not disturb the process
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

@@ -12,20 +12,20 @@ from liquidtime.files.temporaries import temporary_of
 
 
 class SaveFailed(OSError):
-    """A folder or file could not be written; what was there before is untouched."""
+    """A folder or file could not be written; the version before it is unchanged."""
 
 
 def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
-    """Write one file whole or not at all.
+    """Write one file completely or not at all.
 
     Args:
         path: the file.
         data: its contents.
-        replace: whether a file of that name may be replaced.
+        replace: whether an existing file may be replaced.
 
     Raises:
-        FileExistsError: there is one, and `replace` is False.
-        SaveFailed: the disk is full or refuses; the file stays as it was.
+        FileExistsError: the file exists and `replace` is False.
+        SaveFailed: the disk is full or cannot be written; an existing file is unchanged.
 
     """
     with file_in_parts(path, replace=replace) as file:
@@ -34,7 +34,7 @@ def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
 
 @contextlib.contextmanager
 def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
-    """Give a file to write to, which has its name once the block has ended, whole or not at all; as `write_file`."""
+    """As `write_file`, for a file that is written in parts within the block; it gets its name when the block ends."""
     temporary = temporary_of(path)
     try:
         temporary.unlink(missing_ok=True)
@@ -56,7 +56,7 @@ def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
 
 
 def _rename_to_new(temporary: Path, path: Path) -> None:
-    """Give a file another name that must be free."""
+    """Rename a file to a name that must not be in use."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -78,9 +78,9 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Have the system write the names in a folder to disk."""
+    """Let the system write the file names of a folder to disk."""
     if os.name == "nt":
-        return  # Windows opens no folders
+        return  # Windows cannot open folders
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

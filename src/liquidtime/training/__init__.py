@@ -1,4 +1,4 @@
-"""Training: one loop, its settings, metrics with intervals, and checkpoints that survive."""
+"""Training: one loop, its settings, metrics with intervals, and checkpoints."""
 
 from liquidtime.files.bounded import DamagedFolder
 from liquidtime.files.folders import FallbackWarning

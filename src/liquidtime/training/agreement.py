@@ -1,4 +1,4 @@
-"""How the ranks of a run begin together: from the files that rank 0 read, with the same settings and weights."""
+"""Before a run starts: every rank gets the files that rank 0 read, and all settings and weights are compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from liquidtime.training.ranks import Ranks, RanksDisagree
 
 @contextmanager
 def told(ranks: Ranks) -> Iterator[None]:
-    """Tell the other ranks when rank 0 fails within the block, which they would wait for in vain."""
+    """If rank 0 fails within the block, tell the other ranks, which would otherwise wait forever."""
     try:
         yield
     except Exception as error:
@@ -25,15 +25,15 @@ def told(ranks: Ranks) -> Iterator[None]:
 
 
 def agreed(ranks: Ranks, digest: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return rank 0's files, once all ranks have shown that they are about to train the same.
+    """Return the files of rank 0, after checking that all ranks have the same settings and weights.
 
     Args:
-        ranks: who trains.
-        digest: sha256 of settings and weights.
-        files: by name; what other ranks than the first pass is ignored.
+        ranks: the ranks of the run.
+        digest: SHA-256 of the settings and weights of this rank.
+        files: contents by name; only those of rank 0 are used.
 
     Raises:
-        RanksDisagree: rank 0 has failed, or a rank has another digest.
+        RanksDisagree: rank 0 failed, or a rank has a different digest.
 
     """
     if ranks.world == 1:
@@ -52,7 +52,7 @@ def agreed(ranks: Ranks, digest: str, files: Mapping[str, bytes]) -> dict[str, b
 
 
 def digest_of(settings: Mapping[str, object], tensors: Mapping[str, Tensor]) -> str:
-    """Return the sha256 of settings and weights."""
+    """Return the SHA-256 of settings and weights."""
     digest = hashlib.sha256(json.dumps(dict(settings), sort_keys=True, default=repr).encode())
     for name, tensor in tensors.items():
         digest.update(f"{name} {tuple(tensor.shape)}".encode())

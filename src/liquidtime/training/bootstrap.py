@@ -13,7 +13,7 @@ from liquidtime._checks import check_choice, check_size
 from liquidtime.training.metrics import METRICS, Array, Metric
 
 _CELLS = 2_000_000
-"""Weights held at once: resamples are drawn in blocks of this size."""
+"""Number of weights in memory at once: resamples are drawn in blocks of this size."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class ConfidenceInterval:
     """A figure with its confidence interval.
 
     Args:
-        value: on the rows as they are.
-        low: lower end.
-        high: upper end.
-        level: share of such intervals that cover the truth.
-        resamples: how many were drawn.
+        value: the figure on the original rows.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        level: share of such intervals that contain the true value.
+        resamples: number of resamples.
     """
 
     value: float
@@ -53,23 +53,23 @@ def bootstrap_interval(
 ) -> ConfidenceInterval:
     """Return a metric with its percentile bootstrap interval.
 
-    Rows are drawn with replacement; for AUC and average precision within each class, so that every resample has
-    the classes in the numbers of the test part. With `clusters` whole clusters are drawn, such as all samples of a
-    series or all series of a patient: rows that resemble each other do not count as independent ones. Where all
-    answers are right, or all wrong, every resample is alike, and the end of the interval of a share (accuracy, AUC and
-    others) is the exact one for that many independent answers.
+    Rows are drawn with replacement; for AUC and average precision separately in each class, so that every resample has
+    as many rows of each class as the test part. With `clusters`, whole clusters are drawn, such as all samples of a
+    series or all series of a patient, because their rows are not independent. If all answers are right, or all wrong,
+    all resamples are equal; the end of the interval of a share (accuracy, AUC and others) is then the exact one for
+    that many independent answers.
 
     Args:
         metric: one of `METRICS`.
         target: (n,) labels 0…C−1, or (n,) or (n, K) values.
         prediction: (n,) or (n, C) probabilities, or values shaped as the target.
-        level: in (0, 1).
-        resamples: at least 100.
-        seed: of the draws; the caller's random state is not touched.
-        clusters: (n,) of which cluster each row is; None where rows are independent.
+        level: confidence level, in (0, 1).
+        resamples: number of resamples, at least 100.
+        seed: random seed; the caller's random state does not change.
+        clusters: (n,) cluster of each row; None if rows are independent.
 
     Raises:
-        ValueError: an unknown metric, input that the metric refuses, or clusters of another length.
+        ValueError: an unknown metric, input that the metric refuses, or `clusters` of another length.
 
     """
     check_choice("metric", metric, METRICS)
@@ -89,7 +89,7 @@ def _units(y: npt.NDArray[Any], owner: npt.NDArray[np.int64]) -> int:
 
 
 def _pairs(y: npt.NDArray[Any], owner: npt.NDArray[np.int64]) -> int:
-    """Return how many pairs of two classes there are that share no row: the independent comparisons of an AUC."""
+    """Return the number of independent comparisons behind an AUC: pairs of two classes that share no row."""
     return min(_units(y, owner[y == k]) for k in np.unique(y))
 
 
@@ -100,11 +100,11 @@ _TRIALS: dict[str, Callable[[npt.NDArray[Any], npt.NDArray[np.int64]], int]] = {
     "sensitivity": lambda y, owner: _units(y, owner[y > 0]),
     "specificity": lambda y, owner: _units(y, owner[y == 0]),
 }
-"""Shares of right answers, and of how many independent ones, by metric."""
+"""Metrics that are shares of right answers, with the number of independent answers."""
 
 
 def _exact_ends(value: float, trials: int, level: float) -> tuple[float, float]:
-    """Return the interval of a share whose answers are all right or all wrong, which resamples cannot give.
+    """Return the interval of a share if all answers are right or all are wrong, which resampling cannot give.
 
     The exact (Clopper-Pearson) end of n right answers of n is ((1 - level) / 2)^(1 / n).
     """
@@ -115,7 +115,7 @@ def _exact_ends(value: float, trials: int, level: float) -> tuple[float, float]:
 def _groups(
     metric: Metric, y: npt.NDArray[Any], clusters: Any
 ) -> tuple[list[npt.NDArray[np.intp]], npt.NDArray[np.int64] | None]:
-    """Return the groups that are drawn from, each as often as it has members, and the cluster of each row if any."""
+    """Return the groups to draw from, each as often as it has members, and the cluster of each row, if any."""
     owner = _owners(clusters, len(y))
     if owner is not None:
         return [np.arange(int(owner.max()) + 1)], owner
@@ -133,17 +133,17 @@ def difference_interval(
     seed: int = 0,
     clusters: Any = None,
 ) -> ConfidenceInterval:
-    """Return by how much a metric differs between two predictions of the same rows, on the same resamples.
+    """Return the difference of a metric between two predictions of the same rows, on the same resamples.
 
     Args:
         metric: one of `METRICS`.
         target: (n,) labels 0…C−1, or (n,) or (n, K) values.
         first: (n,) or (n, C) probabilities, or values shaped as the target.
         second: likewise; its figure is subtracted.
-        level: in (0, 1).
-        resamples: at least 100.
-        seed: of the draws; the caller's random state is not touched.
-        clusters: (n,) of which cluster each row is; None where rows are independent.
+        level: confidence level, in (0, 1).
+        resamples: number of resamples, at least 100.
+        seed: random seed; the caller's random state does not change.
+        clusters: (n,) cluster of each row; None if rows are independent.
 
     Raises:
         ValueError: an unknown metric, or input that the metric refuses.
@@ -171,18 +171,18 @@ def mean_interval(
     clusters: Any = None,
     share: bool = False,
 ) -> ConfidenceInterval:
-    """Return the mean of some numbers with its percentile bootstrap interval; exact where a share is 0 or 1.
+    """Return the mean of numbers with its percentile bootstrap interval, which is exact for a share of 0 or 1.
 
     Args:
-        values: (n,) finite, at least one.
-        level: in (0, 1).
-        resamples: at least 100.
-        seed: of the draws; the caller's random state is not touched.
-        clusters: (n,) of which cluster each number is, as for `bootstrap_interval`.
-        share: whether the numbers are shares of answers in 0…1, whose mean has an exact interval where it is 0 or 1.
+        values: (n,) finite numbers, at least one.
+        level: confidence level, in (0, 1).
+        resamples: number of resamples, at least 100.
+        seed: random seed; the caller's random state does not change.
+        clusters: (n,) cluster of each number, as in `bootstrap_interval`.
+        share: whether the numbers are shares in 0…1; the interval is then exact if their mean is 0 or 1.
 
     Raises:
-        ValueError: no number, or one that is not finite.
+        ValueError: there is no number, or one is not finite.
 
     """
     each = np.asarray(values, dtype=np.float64)
@@ -198,7 +198,7 @@ def mean_interval(
 
 
 def _owners(clusters: Any, n: int) -> npt.NDArray[np.int64] | None:
-    """Return (n,) the number of each row's cluster; None where there are none."""
+    """Return (n,) the index of each row's cluster; None without clusters."""
     if clusters is None:
         return None
     array = np.asarray(clusters)
@@ -217,7 +217,7 @@ def _ends(
 ) -> tuple[float, float]:
     """Return the ends of the interval of a figure, given as a function of (R, n) weights of the rows.
 
-    With `owner` (n,) the groups are of clusters, and a row is drawn as often as its own.
+    With `owner` (n,), the groups contain clusters, and a row is drawn as often as its cluster.
     """
     check_size("resamples", resamples, 100)
     if not 0.0 < level < 1.0:
@@ -228,7 +228,7 @@ def _ends(
     values = []
     for start in range(0, resamples, block):
         counts = _counts(rng, groups, n, min(block, resamples - start))
-        with np.errstate(divide="ignore", invalid="ignore"):  # clusters drawn may lack a class: NaN, left out below
+        with np.errstate(divide="ignore", invalid="ignore"):  # a resample may lack a class: NaN, left out below
             values.append(weighted(counts if owner is None else counts[:, owner]))
     tail = (1.0 - level) / 2
     low, high = np.nanquantile(np.concatenate(values), [tail, 1.0 - tail])
@@ -236,7 +236,7 @@ def _ends(
 
 
 def _counts(rng: np.random.Generator, groups: list[npt.NDArray[np.intp]], n: int, R: int) -> Array:
-    """Return (R, n): how often each row was drawn, each group as often as it has rows."""
+    """Return (R, n) how often each row was drawn; from each group as many are drawn as it has rows."""
     drawn = [rows[rng.integers(0, len(rows), (R, len(rows)))] for rows in groups]
     flat = np.concatenate(drawn, axis=1) + n * np.arange(R)[:, None]
     return np.bincount(flat.ravel(), minlength=R * n).reshape(R, n).astype(np.float64)

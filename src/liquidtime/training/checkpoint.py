@@ -1,4 +1,4 @@
-"""Everything a run needs to continue as if it had never stopped, in one checked folder."""
+"""Checkpoints: everything a run needs to continue as if it had never stopped, in one folder with checksums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMAT = 1
 STATE, TENSORS, HOME = "state.json", "tensors.safetensors", "home"
 _LARGEST_STATE, _STATE_VALUES = 1 << 25, 1_000_000
 _COPIES, _SPARE = 12, 1 << 24
-"""A checkpoint holds the model, its best epoch and the optimiser's moments: in bytes, this many models and more."""
+"""Bound on the size of a checkpoint: this many times the model, for the best epoch and the moments, and some bytes."""
 
 
 _NUMBER = (int, float)
@@ -37,23 +37,23 @@ _OPTIONAL: dict[str, Any] = {
 
 @dataclass
 class RunState:
-    """Where a run is.
+    """The progress of a run.
 
     Args:
-        epoch: the epoch at work, from 0.
-        step: optimiser steps taken in it.
-        total_steps: optimiser steps taken in all.
-        skipped: steps of this epoch that changed no weight, since their gradient was not finite.
-        skipped_in_a_row: how many of them are the last ones.
-        loss_total: sum of the losses of this epoch so far.
-        loss_weight: and of their weights.
-        first_loss: the mean loss of the run's first step.
+        epoch: current epoch, from 0.
+        step: optimiser steps done in this epoch.
+        total_steps: optimiser steps done since the start of the run.
+        skipped: steps of this epoch that changed no weight because their gradient was not finite.
+        skipped_in_a_row: how many of the most recent steps were skipped.
+        loss_total: sum of the losses in this epoch so far.
+        loss_weight: sum of their weights.
+        first_loss: mean loss of the first step of the run.
         best_epoch: the epoch with the best validation metric.
-        best_metric: that metric.
-        without_better: epochs since then.
-        history: one record an epoch.
-        stopped: "" while running, then "finished" or "early".
-        best: the model's state at the best epoch.
+        best_metric: its validation metric.
+        without_better: number of epochs since then.
+        history: one record per epoch.
+        stopped: "" during the run, then "finished", "early" or "target".
+        best: state of the model at the best epoch.
     """
 
     epoch: int = 0
@@ -72,15 +72,15 @@ class RunState:
     best: dict[str, Tensor] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return every field that is not a tensor."""
+        """Return all fields that are not tensors."""
         return {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "best"}
 
     @staticmethod
     def from_json(stored: Mapping[str, Any], best: dict[str, Tensor]) -> RunState:
-        """Return the state that `to_json` wrote, with the best epoch's tensors.
+        """Return the state that `to_json` wrote, with the tensors of the best epoch.
 
         Raises:
-            TypeError: a field that is unknown, missing or of another type.
+            TypeError: a field is unknown, missing or of another type.
 
         """
         state = RunState(**stored, best=best)
@@ -109,10 +109,10 @@ def save_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
 ) -> None:
-    """Write a run with all its states, whole or not at all; the one before is kept beside it.
+    """Write a checkpoint, completely or not at all; the one before is kept beside it.
 
     Raises:
-        SaveFailed: the disk is full or refuses; the last good one stays.
+        SaveFailed: the disk is full or cannot be written; the last good checkpoint is kept.
 
     """
     random_state = RandomState.now()
@@ -139,23 +139,23 @@ def load_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
 ) -> tuple[RunState, RandomState]:
-    """Give model and optimiser the states of the newest good checkpoint; return the run's and the random one.
+    """Load the newest undamaged checkpoint into model and optimiser; return the progress and the random state.
 
     Raises:
-        FileNotFoundError: there is none.
-        DamagedFolder: both generations are damaged.
-        ValueError: it is of a newer format, of other settings, or of another model.
+        FileNotFoundError: there is no checkpoint.
+        DamagedFolder: it and the one before are both damaged.
+        ValueError: it has a newer format, or belongs to other settings or another model.
 
     """
     return restore_checkpoint(read_checkpoint(path, model), settings, model, optimizer)
 
 
 def read_checkpoint(path: Path, model: nn.Module) -> dict[str, bytes]:
-    """Return the files of the newest good checkpoint, and under `HOME` where it is.
+    """Return the files of the newest undamaged checkpoint, and its path under the name `HOME`.
 
     Raises:
-        FileNotFoundError: there is none.
-        DamagedFolder: both generations are damaged.
+        FileNotFoundError: there is no checkpoint.
+        DamagedFolder: it and the one before are both damaged.
 
     """
     size = sum(tensor.numel() * tensor.element_size() for tensor in model_tensors(model).values())
@@ -169,17 +169,17 @@ def restore_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
 ) -> tuple[RunState, RandomState]:
-    """Give model and optimiser the states of a checkpoint; return the run's and the random one.
+    """Load a checkpoint into model and optimiser; return the progress and the random state.
 
     Args:
-        files: as `read_checkpoint` returned them, in this process or on another machine.
-        settings: of the run.
-        model: of the run, as is the rest.
-        optimizer: likewise.
+        files: what `read_checkpoint` returned, in this process or on another machine.
+        settings: settings of the run.
+        model: model of the run.
+        optimizer: optimiser of the run.
 
     Raises:
-        DamagedFolder: what they hold is no run.
-        ValueError: it is of a newer format, of other settings, or of another model.
+        DamagedFolder: the files are not the checkpoint of a run.
+        ValueError: it has a newer format, or belongs to other settings or another model.
 
     """
     home = Path(files[HOME].decode())
@@ -204,19 +204,19 @@ def restore_checkpoint(
     return run, random_state
 
 
-def _check_settings(settings: TrainSettings, stored: Mapping[str, Any], home: Path) -> None:
+def _check_settings(settings: TrainSettings, stored: Mapping[str, Any], source: Path) -> None:
     changed = settings.changes(stored)
     if changed:
         own = settings.to_dict()
         told = ", ".join(f"`{name}` {stored.get(name)!r} → {own.get(name, 'unknown here')!r}" for name in changed)
-        raise ValueError(f"{home} is of a run with other settings: {told}. Keep them to resume, or use a new folder.")
+        raise ValueError(f"{source} is of a run with other settings: {told}. Keep them to resume, or use a new folder.")
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Return a model's parameters and kept buffers by name.
+    """Return the parameters and persistent buffers of a model by name.
 
     Raises:
-        TypeError: an extra state that is not a tensor, which could only be saved by pickling.
+        TypeError: an extra state is not a tensor and could only be saved by pickling.
 
     """
     found: dict[str, Tensor] = {}
@@ -228,38 +228,38 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 class Shaped(Protocol):
-    """A tensor, or a note of one."""
+    """A tensor, or a description of one."""
 
     @property
     def shape(self) -> Sequence[int]:
-        """Its sizes."""
+        """Size of each axis."""
 
 
 def compare_tensors(own: Mapping[str, Shaped], tensors: Mapping[str, Shaped], source: str) -> None:
-    """Compare stored tensors with a model's by name and shape.
+    """Compare stored tensors with those of a model by name and shape.
 
     Args:
-        own: the model's.
-        tensors: the stored ones.
-        source: where they are stored.
+        own: tensors of the model.
+        tensors: stored tensors.
+        source: where they are stored, for the message.
 
     Raises:
-        ValueError: a tensor that is missing, surplus or of another shape; the text names it.
+        ValueError: a tensor is missing, surplus or has another shape; the message names it.
 
     """
     for name in own:
         if name not in tensors:
-            raise ValueError(f"{source} has no tensor {name!r}, which the model needs: it is of another model.")
+            raise ValueError(f"{source} has no tensor {name!r}, which the model needs: it belongs to another model.")
         came, needed = tuple(tensors[name].shape), tuple(own[name].shape)
         if came != needed:
             raise ValueError(f"{source} has {name!r} with shape {came}; the model's is {needed}.")
     surplus = sorted(set(tensors) - set(own))
     if surplus:
-        raise ValueError(f"{source} has a tensor {surplus[0]!r} that the model does not: it is of another model.")
+        raise ValueError(f"{source} has a tensor {surplus[0]!r} that the model has not: it belongs to another model.")
 
 
 def load_model_tensors(model: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
-    """Give a model the tensors of another with the same names and shapes.
+    """Load tensors with the same names and shapes into a model.
 
     Raises:
         ValueError: see `compare_tensors`.
@@ -285,9 +285,9 @@ def _split_optimizer(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Any], 
 
 
 def _join_optimizer(
-    optimizer: torch.optim.Optimizer, stored: Mapping[str, Any], moments: Mapping[str, Tensor], home: Path
+    optimizer: torch.optim.Optimizer, stored: Mapping[str, Any], moments: Mapping[str, Tensor], source: Path
 ) -> None:
-    """Give an optimiser the stored moments; its rates and other settings are those of the run's settings."""
+    """Load stored moments into an optimiser; its rates and other options come from the settings of the run."""
     groups = optimizer.state_dict()["param_groups"]
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     entries: dict[int, dict[str, Any]] = {}
@@ -299,7 +299,7 @@ def _join_optimizer(
             entries.setdefault(int(index), {})[key] = value
         optimizer.load_state_dict({"state": entries, "param_groups": groups})
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, RuntimeError) as error:
-        raise DamagedFolder(f"{home} has no state of this optimiser: {error}") from error
+        raise DamagedFolder(f"{source} has no state of this optimiser: {error}") from error
 
 
 def _prefixed(part: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Where networks are trained: the devices of this machine by name, and moves to them without waiting."""
+"""The devices of this machine by name, and copies to them that the host does not wait for."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from liquidtime.training.ranks import current
 AUTO, CPU = "auto", torch.device("cpu")
 Model = TypeVar("Model", bound=nn.Module)
 _PREFERRED = ("cuda", "mps")
-"""What "auto" takes, the first that is there."""
+"""The order in which "auto" looks for a device."""
 
 
 def available() -> list[str]:
-    """Return the types of device that torch finds on this machine, the CPU last."""
+    """Return the device types that torch finds on this machine, the CPU last."""
     return [*(name for name in _PREFERRED if _is_there(name)), "cpu"]
 
 
@@ -28,11 +28,11 @@ def device_of(name: str | torch.device) -> torch.device:
     """Return a device of this machine.
 
     Args:
-        name: "auto" (CUDA, else MPS, else the CPU), "cpu", "cuda", "mps", or one of several as "cuda:1". Of several
-            ranks on one machine each takes another of its devices, unless the name says which.
+        name: "auto" (CUDA, else MPS, else the CPU), "cpu", "cuda", "mps", or a numbered device such as "cuda:1". If
+            several ranks run on one machine, each uses another of its devices, unless the name has a number.
 
     Raises:
-        ValueError: a device that is not there, or no name of one.
+        ValueError: there is no such device on this machine, or the name is not that of a device.
 
     """
     if name == AUTO:
@@ -65,19 +65,19 @@ def _count(kind: str) -> int:
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """Return a tensor on a device; the host does not wait for what the device still computes.
+    """Return a tensor on a device, without waiting for the device.
 
-    Memory of the host that is not page-locked is read before this returns, except for MPS, where it must be waited for.
+    Pageable host memory has been read when this returns; MPS gives no such guarantee, so there the host does wait.
     """
     return tensor.to(device, non_blocking=device.type != "mps")
 
 
 def taken(values: Tensor, mask: Tensor) -> Tensor:
-    """Return (n, ...) the values where `mask` is True: `values[mask]`, found without the device where the host knows.
+    """Return (n, ...) `values[mask]`; if the mask is on the host, without waiting for the device.
 
     Args:
-        values: (..., *rest).
-        mask: (...) truth values, of the host where it is not to wait for the device.
+        values: (..., *rest) tensor on any device.
+        mask: (...) truth values; on the host, if the host should not wait for the device.
     """
     if values.device == mask.device:
         return values[mask]
@@ -86,7 +86,7 @@ def taken(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def numbers_of(tensors: Sequence[Tensor]) -> list[float]:
-    """Return () tensors as numbers; those of another device by one copy, the only time that the host waits."""
+    """Return () tensors as numbers; those of another device in one copy, which the host waits for."""
     if not tensors:
         return []
     kind = max((tensor.dtype for tensor in tensors if tensor.is_floating_point()), key=lambda dtype: dtype.itemsize)
@@ -95,13 +95,13 @@ def numbers_of(tensors: Sequence[Tensor]) -> list[float]:
 
 
 def device_of_model(model: nn.Module) -> torch.device:
-    """Return where the parameters of a model are."""
+    """Return the device of the parameters of a model."""
     return next((parameter.device for parameter in model.parameters()), CPU)
 
 
 @contextmanager
 def placed(model: nn.Module, device: torch.device | None) -> Iterator[None]:
-    """Have a model on a device within the block, and afterwards where it was; None leaves it where it is."""
+    """Move a model to a device for the block, and back afterwards; None does not move it."""
     before = device_of_model(model)
     if device is None or device == before:
         yield
@@ -114,17 +114,17 @@ def placed(model: nn.Module, device: torch.device | None) -> Iterator[None]:
 
 
 def on_device(models: Sequence[Model], device: torch.device) -> list[Model]:
-    """Return models on a device: themselves where they are there, else copies, so that they stay where they are."""
+    """Return models on a device; those that are on another device are copied, not moved."""
     return [model if device_of_model(model) == device else copy.deepcopy(model).to(device) for model in models]
 
 
 def moving(objective: Callable[[nn.Module, Any], Any], device: torch.device) -> Callable[[nn.Module, Any], Any]:
-    """Return an objective that is given the tensors of each batch on a device."""
+    """Return the objective, changed to move the tensors of each batch to a device first."""
     return lambda model, batch: objective(model, _on(device, batch))
 
 
 def _on(device: torch.device, batch: Any) -> Any:
-    """Return a tensor, or a tuple, list or dict of such, on a device; anything else as it is."""
+    """Return a tensor, or a tuple, list or dict of tensors, on a device; return anything else unchanged."""
     if isinstance(batch, Tensor):
         return moved(batch, device)
     if isinstance(batch, dict):

@@ -1,4 +1,4 @@
-"""What to do when a loss is NaN or explodes, or gradients stay infinite: say where, and give back good weights."""
+"""Divergence: a loss that is NaN or explodes, or gradients that stay infinite; the last good weights are restored."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import torch
 from torch import Tensor, nn
 
 _EXPLODED = 1e6
-"""A loss over this times that of the first step, or times 1 if that was less, has diverged."""
+"""A loss has diverged if it exceeds this factor times the loss of the first step, or times 1 if that is larger."""
 MOST_SKIPPED = 10
-"""This many steps in a row whose gradients are not finite mean divergence; fewer are skipped."""
+"""Training has diverged after this many consecutive steps whose gradients are not finite; fewer are skipped."""
 
 
 class TrainingDiverged(ArithmeticError):
-    """The loss became NaN, infinite or far too large, or gradients stayed so; the model has good weights again.
+    """The loss became NaN, infinite or far too large, or gradients stayed infinite; the last good weights are restored.
 
     Args:
-        what: the fault, e.g. "the loss is nan".
-        epoch: from 0.
-        step: optimiser steps taken in all before this one.
-        ids: of the rows in the batch of this step, as its `ids` give them.
-        culprit: the first parameter, or gradient, that is not finite; None where all are.
+        what: what went wrong, such as "the loss is nan".
+        epoch: number of the epoch, from 0.
+        step: number of optimiser steps before this one.
+        ids: ids of the rows in the batch of this step.
+        culprit: the first parameter or gradient that is not finite; None if all are finite.
     """
 
     def __init__(self, what: str, epoch: int, step: int, ids: Sequence[Any], culprit: str | None) -> None:
@@ -40,7 +40,7 @@ class TrainingDiverged(ArithmeticError):
 
 
 class LastGood:
-    """The last weights and buffers whose loss and gradients were seen to be finite and within limits."""
+    """A copy of the last weights and buffers whose loss and gradients were finite and not too large."""
 
     def __init__(self, model: nn.Module) -> None:
         self._model = model
@@ -50,20 +50,20 @@ class LastGood:
         return [*self._model.parameters(), *self._model.buffers()]
 
     def keep(self) -> None:
-        """Take the weights as they are, before an update changes them."""
+        """Copy the current weights, before an update changes them."""
         with torch.no_grad():
             for kept, live in zip(self._kept, self._live(), strict=True):
                 kept.copy_(live)
 
     def restore(self) -> None:
-        """Put the kept weights back into the model."""
+        """Restore the copied weights in the model."""
         with torch.no_grad():
             for kept, live in zip(self._kept, self._live(), strict=True):
                 live.copy_(kept)
 
 
 def first_not_finite(model: nn.Module) -> str | None:
-    """Return the name of the first parameter, else the first gradient, that is not finite; None where all are."""
+    """Return the name of the first parameter, or else gradient, that is not finite; None if all are finite."""
     for name, parameter in model.named_parameters():
         if not bool(torch.isfinite(parameter).all()):
             return f"the parameter `{name}`"
@@ -74,7 +74,7 @@ def first_not_finite(model: nn.Module) -> str | None:
 
 
 def loss_fault(loss: float, first: float) -> str | None:
-    """Return what is wrong with a loss: NaN, infinite, or over 10⁶·max(1, |first|); None where it is well."""
+    """Return what is wrong with a loss: NaN, infinite, or above 10⁶·max(1, |first|); None if nothing is."""
     if not math.isfinite(loss):
         return f"the loss is {loss}"
     if loss > _EXPLODED * max(1.0, abs(first)):
@@ -83,6 +83,6 @@ def loss_fault(loss: float, first: float) -> str | None:
 
 
 def row_ids(batch: Any) -> list[Any]:
-    """Return the `ids` of a batch, none where it has none."""
+    """Return the `ids` of a batch; an empty list if it has none."""
     ids = batch.get("ids") if isinstance(batch, dict) else getattr(batch, "ids", None)
     return [] if ids is None else list(ids.tolist() if hasattr(ids, "tolist") else ids)

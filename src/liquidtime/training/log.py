@@ -1,4 +1,4 @@
-"""The record of a run: one line of JSON per epoch, which is also sent to trackers."""
+"""The log of a run: one line of JSON per epoch, which is also sent to trackers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from liquidtime.training.tracking import NetworkRecord
 
 
 class RunLog:
-    """Writes the records of a run into its folder, and tells them to the trackers.
+    """Writes the records of a run to its folder and sends them to the trackers.
 
     Args:
-        folder: of the run; None writes nothing.
-        history: the records of a run that is resumed; what a killed process wrote after them is dropped.
+        folder: folder of the run; None for no folder.
+        history: records of a run that is resumed; later lines, which a killed process wrote, are removed.
 
     """
 
@@ -38,7 +38,7 @@ class RunLog:
         self._network.epoch(record)
 
     def _guarded(self, write: Any) -> None:
-        """A log that cannot be written is no reason to lose a run."""
+        """Write; if that fails, warn and continue without a log."""
         try:
             write(self._path)
         except (OSError, SaveFailed) as error:
@@ -46,7 +46,7 @@ class RunLog:
 
 
 def read_log(folder: str | Path) -> list[dict[str, Any]]:
-    """Return the records of a run, one per epoch; a last line that was cut off is left out."""
+    """Return the records of a run, one per epoch; an incomplete last line is ignored."""
     lines = (Path(folder) / LOG).read_text(encoding="utf-8").splitlines(keepends=True)
     return [json.loads(line) for line in lines if line.endswith("\n")]
 

@@ -62,16 +62,16 @@ Validate: TypeAlias = Callable[[nn.Module], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class TrainResult:
-    """What came of a run.
+    """The result of a run.
 
     Args:
-        history: one record an epoch: epoch, step, loss, rate, seconds, `val_…` for each validation metric.
-        epochs: epochs done.
-        steps: optimiser steps taken.
+        history: one record per epoch: epoch, step, loss, rate, seconds, and `val_…` for each validation metric.
+        epochs: number of epochs.
+        steps: number of optimiser steps.
         best_epoch: the epoch (from 0) with the best validation metric; None without validation.
-        best_metric: that metric.
-        stopped: "finished", "early" by patience, or "target" where the metric was good enough.
-        skipped: steps without an update, since their gradient was not finite.
+        best_metric: its validation metric.
+        stopped: "finished", "early" (`patience`), or "target" if the metric was good enough.
+        skipped: number of steps without an update, because their gradient was not finite.
     """
 
     history: list[dict[str, Any]]
@@ -98,36 +98,38 @@ def train(
 ) -> TrainResult:
     """Train a model in place.
 
-    Each step minimises total / weight of one batch. With `validate` the model ends with the weights
-    of the best epoch, without it with the last. Everything random follows from `settings.seed`; the caller's random
-    state is as before. The same call twice gives the same bits on the same machine with the same number of threads.
-    A step whose loss is finite and whose gradient is not changes no weight; many of them in a row end the run.
-    Within `tracking`, trackers are called after every epoch.
+    Each step minimises total / weight of one batch. With `validate`, the model ends with the weights of the best epoch,
+    otherwise with the last ones. All random choices follow from `settings.seed`, and the caller's random state does not
+    change. The same call gives the same bits on the same machine with the same number of threads. A step whose loss is
+    finite but whose gradient is not changes no weight; many such steps in a row end the run. Within `tracking`,
+    trackers are called after every epoch.
 
     Args:
-        model: its parameters with `requires_grad` are trained; it ends in the mode (train or eval) it came in.
-        objective: (model, batch) -> `Loss`. Batches of weight 0 teach nothing and change nothing.
-        batches: (epoch, generator) -> the epoch's batches. A batch may have `ids`, named where training diverges.
+        model: its parameters with `requires_grad` are trained; its mode (train or eval) is restored afterwards.
+        objective: (model, batch) -> `Loss`. A batch of weight 0 changes nothing.
+        batches: (epoch, generator) -> the batches of an epoch. A batch may have `ids`, which are named if training
+            diverges.
         settings: see `TrainSettings`.
-        validate: (model) -> metrics, of which `settings.monitor` chooses the best epoch.
-        folder: where to keep checkpoints and the log; None keeps nothing.
-        resume: continue from the folder's checkpoint, if it has one; the result has the bits of an undisturbed run.
-        progress: show a progress line; None = only if standard error is a terminal.
+        validate: (model) -> metrics; the one in `settings.monitor` decides which epoch is best.
+        folder: folder for checkpoints and the log; None for neither.
+        resume: resume from the checkpoint in the folder, if any; the result has the bits of an uninterrupted run.
+        progress: whether to show a progress line; None: only if standard error is a terminal.
         ranks: processes that make this call together, each with `batches` of its own rows (with their `share` of the
-            whole batch); losses and gradients are summed over them before each step, so that the result depends on
-            their number by rounding alone. Rank 0 writes, and another number of ranks may resume. None for those of
-            the surrounding `joined` block, or this process alone.
-        device: "auto", "cpu", "cuda" or "mps": the model is moved there to be trained and validated, and back at the
-            end; tensors in batches are moved too. The host waits for it once per step. None trains where the model is.
+            whole batch). Losses and gradients are summed over the ranks before each step, so that the result depends
+            on their number only by rounding. Rank 0 writes the files, and another number of ranks may resume. None for
+            the ranks of the surrounding `joined` block, or else this process alone.
+        device: "auto", "cpu", "cuda" or "mps". The model is moved there for training and validation, and back at the
+            end; so are the tensors of batches. The host waits for the device once per step. None for the device that
+            the model is on.
 
     Raises:
-        RanksDisagree: ranks were started with different settings or weights, or rank 0 was refused its folder.
+        RanksDisagree: ranks were started with different settings or weights, or rank 0 could not use its folder.
         TrainingDiverged: a loss became NaN, infinite or far too large, or the gradients of many steps in a row were
             not finite.
-        TrainingInterrupted: SIGTERM or Ctrl-C came during a run with a folder; it is saved.
-        FolderInUse: another run is at work in the folder.
+        TrainingInterrupted: SIGTERM or Ctrl-C stopped a run that has a folder; the run was saved.
+        FolderInUse: another run is using the folder.
         FileExistsError: the folder has a run and `resume` is False.
-        ValueError: settings, batches or a checkpoint that do not belong together.
+        ValueError: settings, batches and checkpoint do not fit together.
 
     """
     settings = settings if settings is not None else TrainSettings()
@@ -204,7 +206,7 @@ class _Run:
             self.files = read_checkpoint(checkpoint, self.model)
 
     def restore(self) -> None:
-        """Start from what rank 0 has read, if it has."""
+        """Start from the checkpoint that rank 0 has read, if there is one."""
         digest = digest_of(self.settings.to_dict(), model_tensors(self.model))
         files = agreed(self.shared.ranks, digest, self.files)
         self.files = {}
@@ -218,13 +220,13 @@ class _Run:
         state, settings = self.state, self.settings
         begun = time.perf_counter()
         self.model.train()
-        seed_everything(derive_seed(settings.seed, state.epoch))  # what validation drew has no effect
+        seed_everything(derive_seed(settings.seed, state.epoch))  # random draws of the validation have no effect
         generator = torch.Generator().manual_seed(derive_seed(settings.seed, state.epoch, 1))
         source = self.batches(state.epoch, generator)
         steps = len(source) if isinstance(source, Sized) else None
         iterator = iter(source)
         for _ in itertools.islice(iterator, state.step):
-            pass  # what was done before the run stopped; drawing it again brings `generator` to the same place
+            pass  # steps before the interruption; drawing their batches again restores the state of `generator`
         if state.step and self.random is not None:
             self.random.restore()
         self.random = None
@@ -393,7 +395,7 @@ def _optimizer(parameters: list[nn.Parameter], settings: TrainSettings) -> torch
 
 
 def _matching(model: nn.Module, patterns: tuple[str, ...]) -> list[nn.Parameter]:
-    """Return the trained parameters whose names match a pattern; one that matches none is a mistake."""
+    """Return the trained parameters whose names match a pattern; refuse a pattern that matches none."""
     named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in named):

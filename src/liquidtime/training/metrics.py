@@ -1,7 +1,7 @@
-"""Figures of merit, each with its direction and a vectorised form for the bootstrap.
+"""Metrics, each with its direction and a vectorised form for the bootstrap.
 
-Scores come from scikit-learn. The weighted forms compute the same figure for many weightings of the rows at once,
-which is what a bootstrap resample is: a count for each row.
+The scores are computed by scikit-learn. The weighted forms compute the same figure for many weightings of the rows at
+once: a bootstrap resample is a count for each row.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ Array: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of merit.
+    """One metric.
 
     Args:
-        name: as settings, logs and stored figures write it.
-        label: its name in words, as a report writes it.
-        short_label: the same where there is little room, as in a terminal.
-        higher_is_better: the direction of its best.
-        of_classes: True for labels against probabilities, False for values against values.
+        name: name in settings, logs and stored figures.
+        label: name in reports.
+        short_label: name where there is little space, such as in a terminal.
+        higher_is_better: whether higher values are better.
+        of_classes: True if it compares labels with probabilities, False if it compares values.
         stratified: whether a resample keeps the number of rows of each class.
-        score: (y, p) -> the figure, y and p as `prepare` returns them.
-        weighted: (y, p, W (R, n)) -> (R,), the figure under each row of weights.
+        score: (y, p) -> the figure, with y and p from `prepare`.
+        weighted: (y, p, W (R, n)) -> (R,) the figure for each row of weights.
     """
 
     name: str
@@ -46,18 +46,18 @@ class Metric:
         return 1.0 if self.higher_is_better else 0.0
 
     def heading(self, short: bool = False) -> str:
-        """Return the label as tables write it, with ↓ where lower is better."""
+        """Return the label for the heading of a table, with ↓ if lower is better."""
         return (self.short_label if short else self.label) + ("" if self.higher_is_better else " ↓")
 
     def __call__(self, target: Any, prediction: Any) -> float:
-        """Return the figure for predictions of targets.
+        """Return the figure of predictions for their targets.
 
         Args:
             target: (n,) labels 0…C−1; or (n,) or (n, K) values.
-            prediction: (n, C) probabilities, or (n,) those of class 1 of two; or values shaped as the target.
+            prediction: (n, C) probabilities, or (n,) that of class 1 of two; or values of the same shape as the target.
 
         Raises:
-            ValueError: shapes that do not belong together, NaN, no row, or an undefined figure (AUC of one class).
+            ValueError: shapes do not fit, there is NaN or no row, or the figure is undefined (AUC of one class).
 
         """
         return float(self.score(*self.prepare(target, prediction)))
@@ -101,7 +101,7 @@ class Metric:
 
 
 def _sklearn(name: str) -> Callable[..., Any]:
-    """Return one of scikit-learn's metrics, imported when it is first used: it takes as long to import as torch."""
+    """Return a metric of scikit-learn, which is imported at first use because that takes as long as importing torch."""
     from sklearn import metrics
 
     function: Callable[..., Any] = getattr(metrics, name)
@@ -121,7 +121,7 @@ def _average_precision(y: Any, p: Array) -> float:
 
 
 def _one_vs_rest(one: Callable[[Array, Array], Array]) -> Callable[[Any, Any, Array], Array]:
-    """Average, over the classes, a figure of the weights of positives and negatives at each level of the score."""
+    """Average a figure over the classes; it is computed from the weights of positives and negatives at each score."""
 
     def weighted(y: npt.NDArray[np.int64], p: Array, W: Array) -> Array:
         classes = [1] if p.shape[1] == 2 else range(p.shape[1])
@@ -132,7 +132,7 @@ def _one_vs_rest(one: Callable[[Array, Array], Array]) -> Callable[[Any, Any, Ar
 
 
 def _levels(positive: npt.NDArray[np.bool_], score: Array, W: Array) -> tuple[Array, Array]:
-    """Return the (R, L) weights of positives and of negatives at each level of the score, from the highest down."""
+    """Return the (R, L) weights of positives and of negatives at each level of the score, the highest first."""
     order = np.argsort(-score, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(score[order]) != 0])
     sorted_weights = W[:, order]
@@ -159,7 +159,7 @@ def _precision_of_levels(positives: Array, negatives: Array) -> Array:
 
 
 def _mean_of(rows: Callable[[Any, Any], Array]) -> Callable[[Any, Any, Array], Array]:
-    """Turn a figure of each row (n,) into its weighted means (R,)."""
+    """Turn a figure of each row (n,) into weighted means (R,)."""
 
     def weighted(y: Any, p: Any, W: Array) -> Array:
         means: Array = W @ rows(y, p) / W.sum(axis=1)
@@ -192,10 +192,10 @@ def _weighted_r2(y: Array, p: Array, W: Array) -> Array:
 def _of_decisions(
     rate: Callable[[Array, Array, Array, Array], Array],
 ) -> tuple[Callable[[Any, Any], float], Callable[[Any, Any, Array], Array]]:
-    """Return a figure of decisions between two classes and its weighted form.
+    """Return a metric of decisions between two classes, and its weighted form.
 
     Args:
-        rate: of the (R,) weights of true positives, false positives, false negatives and true negatives.
+        rate: maps the (R,) weights of true positives, false positives, false negatives and true negatives to (R,).
     """
 
     def weighted(y: npt.NDArray[np.int64], p: Array, W: Array) -> Array:
@@ -212,7 +212,7 @@ DECISIONS = {
     "sensitivity": lambda tp, fp, fn, tn: tp / (tp + fn),
     "specificity": lambda tp, fp, fn, tn: tn / (tn + fp),
 }
-"""Figures of decisions between two classes, from the true and false positives and the false and true negatives."""
+"""Metrics of decisions between two classes, from true positives, false positives, false negatives, true negatives."""
 
 METRICS: dict[str, Metric] = {
     metric.name: metric

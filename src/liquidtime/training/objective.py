@@ -1,4 +1,4 @@
-"""Losses as a sum and its weight, so that batches of any size add up to exactly one big batch."""
+"""Losses as a sum and its weight, so that batches of any sizes add up to exactly one large batch."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Loss(NamedTuple):
 
         mean = total / weight + Σ beside.total / beside.weight
 
-    Sums and weights add up over batches, and over the ranks that share a batch; means do not.
+    Sums and weights can be added over batches, and over ranks that share a batch; means cannot.
 
     Args:
-        total: () sum over the batch, with gradient.
-        weight: what it is divided by: rows, observed values, or the sum of their class weights.
-        beside: further losses, each with a weight of its own, such as of auxiliary targets; none of weight 0 counts.
+        total: () sum over the batch, with a gradient.
+        weight: divisor of the sum: number of rows or observed values, or the sum of their class weights.
+        beside: further losses with weights of their own, such as for auxiliary targets; those of weight 0 are ignored.
     """
 
     total: Tensor
@@ -31,15 +31,15 @@ class Loss(NamedTuple):
     beside: tuple[Loss, ...] = ()
 
 
-def as_loss(given: Loss | Tensor) -> Loss:
-    """Return what an objective has returned as a `Loss`, a mean as one of weight 1.
+def as_loss(value: Loss | Tensor) -> Loss:
+    """Return the value of an objective as a `Loss`; a mean becomes a `Loss` of weight 1.
 
     Raises:
-        TypeError: it is neither a `Loss` nor a scalar tensor.
-        ValueError: it has no gradient.
+        TypeError: the value is neither a `Loss` nor a scalar tensor.
+        ValueError: the value has no gradient.
 
     """
-    loss = given if isinstance(given, Loss) else Loss(given, 1.0)
+    loss = value if isinstance(value, Loss) else Loss(value, 1.0)
     if not isinstance(loss.total, Tensor) or loss.total.dim() != 0:
         came = tuple(loss.total.shape) if isinstance(loss.total, Tensor) else type(loss.total).__name__
         raise TypeError(f"`objective` must return a Loss or a scalar tensor; got {came}")
@@ -55,20 +55,20 @@ def cross_entropy(
     mask: Tensor | None = None,
     row_weights: Tensor | None = None,
 ) -> Loss:
-    """Return the cross entropy with class weights, and with those of rows.
+    """Return the cross entropy with weights of classes and rows.
 
         mean = Σ v·w[y]·(−log softmax(logits)[y]) / Σ v·w[y]
 
     Args:
         logits: (..., C), C >= 2.
-        target: (...) whole numbers in 0…C−1; it, `mask` and weights may be on the host and the logits on another
-            device, which then is not waited for.
-        class_weights: (C,) w, at least 0; None = 1 for each.
-        mask: (...) True where a target counts; None = everywhere.
-        row_weights: (...) v, at least 0; None = 1 for each.
+        target: (...) whole numbers in 0…C−1. Like `mask` and the weights, it may be on the host while the logits are on
+            another device; the host then does not wait for the device.
+        class_weights: (C,) w, at least 0; None for 1 each.
+        mask: (...) True where a target counts; None for everywhere.
+        row_weights: (...) v, at least 0; None for 1 each.
 
     Raises:
-        ValueError: shapes that do not belong together, a target that is no class, or negative weights.
+        ValueError: shapes do not fit, a target is not a class, or weights are negative.
 
     """
     C = logits.shape[-1]
@@ -104,13 +104,14 @@ def cross_entropy(
 
 
 def squared_error(output: Tensor, target: Tensor, mask: Tensor | None = None, weights: Tensor | None = None) -> Loss:
-    """Return Σ w·(output − target)² over the values that count, and the sum of their weights: their number without w.
+    """Return Σ w·(output − target)² over the values that count, and the sum of their weights w.
 
     Args:
         output: (...) predictions.
-        target: (...) of the same shape; it, `mask` and `weights` may be on the host and the output on another device.
-        mask: (...) True where a value counts; None = everywhere. What is masked may be NaN in the target.
-        weights: (...) w, at least 0; None = 1 for each.
+        target: (...) of the same shape. Like `mask` and `weights`, it may be on the host while the output is on
+            another device.
+        mask: (...) True where a value counts; None for everywhere. Other values of the target may be NaN.
+        weights: (...) w, at least 0; None for 1 each.
     """
     return _error(output, target, mask, 2, weights)
 
@@ -135,10 +136,10 @@ def _error(output: Tensor, target: Tensor, mask: Tensor | None, power: int, weig
 
 
 def _wide(output: Tensor) -> Tensor:
-    """Sums over a batch need more digits than half precision has."""
+    """Return the output in at least float32, as sums over a batch need more digits than half precision has."""
     return output.float() if output.dtype in (torch.bfloat16, torch.float16) else output
 
 
-def _same_shape(name: str, given: Tensor, shape: torch.Size) -> None:
-    if given.shape != shape:
-        raise wrong_shape(name, "(...)", list(shape), given.shape, "One per prediction.")
+def _same_shape(name: str, tensor: Tensor, shape: torch.Size) -> None:
+    if tensor.shape != shape:
+        raise wrong_shape(name, "(...)", list(shape), tensor.shape, "One per prediction.")

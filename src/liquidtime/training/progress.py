@@ -1,4 +1,4 @@
-"""A line that shows how far a run is, and the job that it is a part of; silent where nobody watches."""
+"""A progress line of a run and of the job that it is part of; silent if nobody is watching."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from liquidtime.training.stages import share_done, stage_words, started
 
 
 class ProgressLine:
-    """What is at work, epoch, loss, metric, rate and the time left for the whole job, on standard error.
+    """Shows the current stage, epoch, loss, metric, rate and remaining time of the whole job on standard error.
 
     Args:
-        show: True, False, or None for only if standard error is a terminal.
-        epochs: of the run.
-        metric: name of the monitored metric, "" without validation.
+        show: whether to show it; None: only if standard error is a terminal.
+        epochs: number of epochs of the run.
+        metric: name of the monitored metric; "" without validation.
     """
 
     def __init__(self, show: bool | None, epochs: int, metric: str) -> None:
@@ -56,9 +56,9 @@ class ProgressLine:
         """Show a step.
 
         Args:
-            epoch: from 0.
-            share: of the epoch that is done.
-            loss: mean over the epoch so far.
+            epoch: number of the epoch, from 0.
+            share: share of the epoch that is done, 0…1.
+            loss: mean loss of the epoch so far.
             rate: learning rate.
         """
         if self._bar is not None:
@@ -80,11 +80,11 @@ class ProgressLine:
 
 
 def time_left(share: float, elapsed: float) -> str:
-    """Return how long the whole job will still take, in words; "" before anything can be said.
+    """Return the remaining time of the whole job in words; "" as long as it is unknown.
 
     Args:
-        share: of the job that is done, 0…1.
-        elapsed: seconds since it started.
+        share: share of the job that is done, 0…1.
+        elapsed: seconds since the job started.
     """
     if not 0.0 < share < 1.0 or elapsed <= 0.0:
         return ""

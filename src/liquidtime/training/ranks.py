@@ -1,4 +1,4 @@
-"""Several processes that train one model together: each has a share of every batch, and all take the same steps."""
+"""Ranks: processes that train one model together. Each has a share of every batch, and all take the same steps."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _own(message: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Ranks:
-    """One of the processes that train a model together, and how it reaches the others; the default is alone.
+    """One of the processes that train a model together, and how it reaches the others; by default there are no others.
 
     Args:
-        rank: its number, from 0; rank 0 alone writes files.
-        world: how many there are.
-        sum: adds a tensor up over all ranks, in place, and returns it; every rank gets the same bits.
-        barrier: waits until every rank is here.
-        broadcast: returns the bytes that rank 0 passes; what others pass is ignored.
+        rank: number of this process, from 0; only rank 0 writes files.
+        world: number of ranks.
+        sum: sums a tensor over all ranks, in place, and returns it; every rank gets the same bits.
+        barrier: waits until every rank has called it.
+        broadcast: returns the bytes that rank 0 passes; those of other ranks are ignored.
     """
 
     rank: int = 0
@@ -43,10 +43,10 @@ class Ranks:
     broadcast: Callable[[bytes], bytes] = _own
 
     def rows(self, B: int) -> tuple[slice, bool]:
-        """Return which of the B rows of a batch are this rank's, and whether they count.
+        """Return which of the B rows of a batch belong to this rank, and whether they count.
 
-        Rows are dealt out in turn: batches are sorted by length, so that every share has short and long ones. A rank
-        for which there is none takes the first row, which does not count, so that it takes part in every sum.
+        Batches are sorted by length and rows are assigned in turn, so that every share has short and long ones. A rank
+        without rows takes the first row, which does not count, so that it takes part in every sum.
         """
         return (slice(self.rank, None, self.world), True) if self.rank < B else (slice(0, 1), False)
 
@@ -56,13 +56,13 @@ _CURRENT: ContextVar[Ranks] = ContextVar("ranks", default=ALONE)
 
 
 def current() -> Ranks:
-    """Return the ranks that this process trains with: those of the innermost `joined`, or itself alone."""
+    """Return the ranks that this process trains with: those of the innermost `joined` block, or this process alone."""
     return _CURRENT.get()
 
 
 @contextmanager
 def joined(ranks: Ranks) -> Iterator[Ranks]:
-    """Let every training within the block be shared by these ranks."""
+    """Share every training within the block among these ranks."""
     token = _CURRENT.set(ranks)
     try:
         yield ranks
@@ -79,8 +79,8 @@ class Share:
     """A rank's share of a batch.
 
     Args:
-        ranks: who has the others.
-        B: rows of the whole batch.
+        ranks: the ranks that share the batch.
+        B: number of rows of the whole batch.
     """
 
     ranks: Ranks
@@ -88,11 +88,11 @@ class Share:
 
     @property
     def counts(self) -> bool:
-        """Whether the rows are this rank's own; False for one that stands in where there are too few."""
+        """Whether the rows count; False if this rank has no rows and only takes part in sums."""
         return self.ranks.rows(self.B)[1]
 
     def of(self, whole: Tensor, each: int = 1) -> Tensor:
-        """Return the rows of this share from (B·each, …), where every row of the batch has `each` neighbours."""
+        """Return the rows of this share from (B·each, …), in which every row has `each` consecutive entries."""
         own = whole.reshape(self.B, each, *whole.shape[1:])[self.ranks.rows(self.B)[0]]
         return own.flatten(0, 1)
 
@@ -102,7 +102,7 @@ _SHARE: ContextVar[Share | None] = ContextVar("share", default=None)
 
 @contextmanager
 def sharing(share: Share | None) -> Iterator[None]:
-    """Let random draws and batch statistics within the block be those of the whole batch."""
+    """Compute random draws and batch statistics within the block for the whole batch, not only this share."""
     token = _SHARE.set(share)
     try:
         yield
@@ -111,18 +111,18 @@ def sharing(share: Share | None) -> Iterator[None]:
 
 
 def share() -> Share | None:
-    """Return the share that is at work; None where the batch is whole."""
+    """Return the current share; None if this process has the whole batch."""
     return _SHARE.get()
 
 
 def drawn(draw: Callable[[int], Tensor], rows: int) -> Tensor:
-    """Return random numbers for the rows of a batch, the same for each row however many ranks share the batch.
+    """Return random numbers for the rows of a batch, which do not depend on how many ranks share the batch.
 
-    Every rank draws those of the whole batch and takes its own, so that all random sources stay in step.
+    Every rank draws the numbers of the whole batch and takes its own, so that all random states stay equal.
 
     Args:
         draw: maps a number of rows n to (n, …) random numbers.
-        rows: of this process: B, or a multiple of it where each row has several.
+        rows: number of rows of this process: that of its share, or a multiple if each row has several entries.
     """
     own = _SHARE.get()
     if own is None:
@@ -136,7 +136,7 @@ class Dropout(nn.Dropout):
     """Dropout whose mask for a row does not depend on how many ranks share the batch; the first axis is the rows."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return x with a share `p` of its values 0 and the others scaled, in training."""
+        """In training, return x with a share `p` of its values set to 0 and the others scaled up."""
         if not self.training or self.p == 0.0 or _SHARE.get() is None:
             return super().forward(x)
         keep = 1.0 - self.p
@@ -145,7 +145,7 @@ class Dropout(nn.Dropout):
 
 
 class _Sum(torch.autograd.Function):
-    """The sum over all ranks, and in the way back that of the gradients."""
+    """The sum over all ranks; its gradient is the sum of the gradients of all ranks."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, ranks: Ranks) -> Tensor:
@@ -158,7 +158,7 @@ class _Sum(torch.autograd.Function):
 
 
 def summed(x: Tensor) -> Tensor:
-    """Return the sum of a tensor over the ranks that share the batch, with gradients; a stand-in counts for 0."""
+    """Return the sum of a tensor over the ranks that share the batch, with gradients; rows that do not count add 0."""
     own = _SHARE.get()
     if own is None:
         return x
@@ -170,7 +170,7 @@ _OF_ITS_OWN = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
 
 
 def check_shared(model: nn.Module, ranks: Ranks) -> None:
-    """Refuse a model whose numbers would depend on the number of ranks: dropout or batch statistics of each rank."""
+    """Refuse a model that would depend on the number of ranks, by dropout or batch statistics of each rank alone."""
     if ranks.world == 1:
         return
     for name, module in model.named_modules():

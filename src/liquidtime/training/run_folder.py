@@ -1,7 +1,7 @@
-"""The folder of a training run: which files in it are ours, who holds it, and how it is removed.
+"""The folder of a training run: its marker, its lock, and its removal.
 
-A run writes a marker file first. A folder without it was made by somebody else, so it is never taken over; and of a
-folder with it only files that runs write are ever removed.
+A run writes a marker file first. A folder without the marker was made by somebody else and is never used; in a folder
+with the marker, only files that runs write are ever removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from liquidtime.training.checkpoint import STATE, TENSORS
 
 MARKER, LOCK, JOB_LOCK, FINGERPRINT = "liquidtime-run.txt", "lock", "job.lock", "job.sha256"
 CHECKPOINT, LOG = "checkpoint", "metrics.jsonl"
-_MARK = "This folder belongs to a training run of liquidtime, which removes its own files from it in the end.\n"
+_MARK = "This folder belongs to a training run of liquidtime, which removes its own files when it ends.\n"
 _FILES = (FINGERPRINT, LOG, LOCK, JOB_LOCK)
 _CHECKPOINTS = (CHECKPOINT, previous_of(Path(CHECKPOINT)).name)
 _CHECKPOINT_FILES = (STATE, TENSORS, MANIFEST)
@@ -33,20 +33,20 @@ _MEMBER = re.compile(r"(member|trial|fold)-\d+|refit")
 
 @contextmanager
 def held_folder(folder: Path) -> Iterator[None]:
-    """Hold a folder, made if need be, for one call of `train`; the lock goes with the process, however it ends.
+    """Lock a folder, which is created if necessary, for one call of `train`; the lock ends with the process.
 
-    A folder that is there already may hold other files, which stay as they are, but none of the names of a run's.
+    An existing folder may have other files, which are left unchanged, but none with the name of a run's file.
 
     Raises:
-        FileExistsError: it has a file of such a name, and no run of this version made it.
-        FolderInUse: another run holds it; the text names its process.
+        FileExistsError: it has a file with such a name, but no run of this version made the folder.
+        FolderInUse: another run uses it; the message names its process.
 
     """
     if not is_marked(folder):
         taken = next((name for name in _NAMES if (folder / name).exists() or (folder / name).is_symlink()), None)
         if taken is not None:
             raise FileExistsError(
-                f"`folder` {folder} has a {taken!r} but no {MARKER}, so no run of this version wrote it. "
+                f"`folder` {folder} has {taken!r} but no {MARKER}, so no run of this version wrote it. "
                 "Choose another folder."
             )
         _make(folder)
@@ -56,14 +56,14 @@ def held_folder(folder: Path) -> Iterator[None]:
 
 
 def marked_folder(folder: Path) -> Path:
-    """Return a folder inside that of a run, made and marked if need be, for one of the run's several fits."""
+    """Return a marked folder inside that of a run, for one of several fits; it is created if necessary."""
     if not is_marked(folder):
         _make(folder)
     return folder
 
 
 def is_marked(folder: Path) -> bool:
-    """Return whether a folder, itself and not through a link, has the marker of a run."""
+    """Return whether a folder has the marker of a run; links are not followed."""
     try:
         plain = stat.S_ISDIR(folder.lstat().st_mode) and stat.S_ISREG((folder / MARKER).lstat().st_mode)
         return plain and (folder / MARKER).stat().st_size == len(_MARK) and (folder / MARKER).read_text() == _MARK
@@ -72,7 +72,7 @@ def is_marked(folder: Path) -> bool:
 
 
 class RunFolder:
-    """The folder `<out>.run` in which the job that makes the model folder `<out>` keeps its run.
+    """The folder `<out>.run`, in which the job that writes the model folder `<out>` keeps its run.
 
     Args:
         out: the model folder.
@@ -83,15 +83,15 @@ class RunFolder:
         self.path = home.with_name(f"{home.name}.run")
 
     def refuse(self, *, resume: bool, discard: bool) -> None:
-        """Refuse, before any work, a folder that is not a run's, one at work, and one that was stopped.
+        """Refuse, before any work, a folder that does not belong to a run, is in use, or has an interrupted run.
 
         Args:
-            resume: a run that was stopped is welcome.
-            discard: it is removed by `held`.
+            resume: whether an interrupted run is to be resumed.
+            discard: whether an interrupted run is to be removed, which `held` does.
 
         Raises:
-            FileExistsError: something of that name that no run made, or a run that was stopped.
-            FolderInUse: a run is at work in it.
+            FileExistsError: no run made what has this name, or there is an interrupted run.
+            FolderInUse: a run is using it.
 
         """
         if not (self.path.exists() or self.path.is_symlink()):
@@ -109,17 +109,17 @@ class RunFolder:
 
     @contextmanager
     def held(self, fingerprint: str, *, resume: bool, discard: bool) -> Iterator[None]:
-        """Hold the folder for one job, made if need be.
+        """Lock the folder for one job; it is created if necessary.
 
         Args:
-            fingerprint: sha256 of the data and settings; a run continues only with its own.
-            resume: continue the run that was stopped, if there is one.
-            discard: remove it instead.
+            fingerprint: SHA-256 of data and settings; a run is only resumed with the same ones.
+            resume: resume an interrupted run, if there is one.
+            discard: remove an interrupted run instead.
 
         Raises:
             FileExistsError: see `refuse`.
             FolderInUse: see `refuse`.
-            ValueError: `resume` with another fingerprint than the run's.
+            ValueError: the run to resume has another fingerprint.
 
         """
         self.refuse(resume=resume, discard=discard)
@@ -146,11 +146,11 @@ class RunFolder:
         return _has_checkpoint(self.path)
 
     def clear(self) -> list[Path]:
-        """Remove the run's files, and the folder if it is then empty; return what else is in it, which stays."""
+        """Remove the run's files, and the folder if it is then empty; return the other files in it, which are kept."""
         return clear_run(self.path)
 
     def _fingerprint(self) -> str | None:
-        """Return the stored fingerprint; None where there is none, or one that is not whole."""
+        """Return the stored fingerprint; None if it is missing or incomplete."""
         try:
             text = (self.path / FINGERPRINT).read_bytes()[:65].decode(errors="replace")
         except FileNotFoundError:
@@ -164,16 +164,16 @@ class RunFolder:
             with lock_file(self.path / JOB_LOCK, busy):
                 yield
         finally:
-            if os.name == "nt" and self.path.is_dir() and not is_marked(self.path):  # it removes no file that is open
+            if os.name == "nt" and self.path.is_dir() and not is_marked(self.path):  # it removes no open file
                 _unlink_plain(self.path / JOB_LOCK)
                 _remove_if_empty(self.path)
 
 
 def clear_run(folder: Path) -> list[Path]:
-    """Remove what runs wrote into a folder and into those of its members and the like, and each that is then empty.
+    """Remove the files of runs from a folder and its subfolders of members, folds and trials, and folders left empty.
 
     Returns:
-        What is left, sorted: files that no run wrote. A folder without a marker is left as it is.
+        The files that are left, sorted: those that no run wrote. A folder without a marker is not changed.
 
     """
     for member in _members(folder):
@@ -184,13 +184,13 @@ def clear_run(folder: Path) -> list[Path]:
             remove_folder(folder / name, _CHECKPOINT_FILES)
         for name in _FILES:
             _unlink_plain(folder / name)
-        _unlink_plain(folder / MARKER)  # last, so that a clean-up cut short is taken up again
+        _unlink_plain(folder / MARKER)  # last, so that an interrupted removal is repeated
     _remove_if_empty(folder)
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what a killed process was writing into the folder of a run; for the holder of its lock only."""
+    """Remove temporary files that a killed process left in the folder of a run; the caller must hold its lock."""
     for name in _CHECKPOINTS:
         for item in temporaries_of(folder / name):
             remove_folder(item, _CHECKPOINT_FILES)
@@ -200,14 +200,14 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _make(folder: Path, *, new: bool = False) -> None:
-    """Make a folder that only its owner reads, and mark it."""
+    """Create a folder that only its owner can read, and mark it."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=not new)
     write_file(folder / MARKER, _MARK.encode())
 
 
 def _members(folder: Path) -> list[Path]:
-    """Return the folders of members, trials, folds and the last fit inside a run's that are marked."""
+    """Return the marked folders of members, trials, folds and the last fit inside the folder of a run."""
     if folder.is_symlink() or not folder.is_dir():
         return []
     return sorted(item for item in folder.iterdir() if _MEMBER.fullmatch(item.name) and is_marked(item))
@@ -219,7 +219,7 @@ def _has_checkpoint(folder: Path) -> bool:
 
 
 def _unlink_plain(path: Path) -> None:
-    """Remove a plain file; a folder or link of its name is not ours, and a file that is open on Windows stays."""
+    """Remove a plain file; a folder or a link is kept, and so is a file that is open on Windows."""
     if path.is_file() and not path.is_symlink():
         with contextlib.suppress(PermissionError):
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The learning rate over a run: factors of the base rate at a position counted in epochs.
+"""Learning-rate schedules: factors of the base rate at a position counted in epochs.
 
 The position of a step is e = epoch + step / steps of that epoch, so a schedule has no state, epochs may have
 different numbers of batches, and a resumed run has the same rates.
@@ -14,7 +14,7 @@ Shape: TypeAlias = Callable[[float, int, float], float]
 """Maps (position e, epochs E, decay) to the factor of the base rate."""
 
 RISE, START, END = 0.3, 1 / 25, 1 / 250_000
-"""One cycle: the share of the run that rises, and the factors at the run's two ends."""
+"""One cycle: the share of the run in which the rate rises, and the factors at the start and the end."""
 
 
 def constant(position: float, epochs: int, decay: float) -> float:
@@ -49,7 +49,7 @@ SCHEDULES: dict[str, Shape] = {
     "one_cycle": one_cycle,
 }
 NEEDS_LENGTH = ("cosine", "one_cycle")
-"""The schedules whose rates depend on the number of epochs."""
+"""The schedules that depend on the number of epochs."""
 
 
 def rate_factor(
@@ -68,15 +68,15 @@ def rate_factor(
 
     Args:
         name: one of `SCHEDULES`.
-        epoch: from 0.
-        step: within the epoch, from 0.
-        steps: of this epoch; None where it is not known.
-        epochs: of the whole run.
-        decay: factor an epoch, read by "exponential".
-        every: "step" for a rate that changes at each step, "epoch" for one that is held within an epoch.
+        epoch: number of the epoch, from 0.
+        step: number of the step within the epoch, from 0.
+        steps: number of steps in this epoch; None if unknown.
+        epochs: number of epochs of the run.
+        decay: factor per epoch, used by "exponential".
+        every: "step" if the rate changes at each step, "epoch" if it is constant within an epoch.
 
     Raises:
-        ValueError: the rate changes within an epoch of which the number of batches is not known.
+        ValueError: the rate changes within an epoch whose number of batches is unknown.
 
     """
     held = name == "constant" or every == "epoch"

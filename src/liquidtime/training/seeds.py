@@ -1,4 +1,4 @@
-"""One seed for every random source of a run, and the caller's random state put back afterwards."""
+"""One seed for all random sources of a run; the caller's random state is restored afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RandomState:
 
     Args:
         torch_cpu: (n,) uint8 state of torch's CPU generator.
-        torch_cuda: one (n,) uint8 state a CUDA device; empty where CUDA is not in use.
+        torch_cuda: one (n,) uint8 state per CUDA device; empty if CUDA is not in use.
         numpy: `numpy.random.get_state(legacy=False)` with its key as a list.
         python: `random.getstate()`.
     """
@@ -31,8 +31,8 @@ class RandomState:
 
     @staticmethod
     def now() -> RandomState:
-        """Return the state as it is."""
-        legacy: Any = np.random.get_state(legacy=False)  # noqa: NPY002  the global source is what is kept
+        """Return the current state."""
+        legacy: Any = np.random.get_state(legacy=False)  # noqa: NPY002  the global state is what must be saved
         inner = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in legacy["state"].items()}
         cuda = tuple(torch.cuda.get_rng_state_all()) if torch.cuda.is_initialized() else ()  # type: ignore[no-untyped-call]
         return RandomState(torch.get_rng_state(), cuda, {**legacy, "state": inner}, random.getstate())
@@ -48,7 +48,7 @@ class RandomState:
         random.setstate((version, tuple(words), gauss))
 
     def check(self) -> None:
-        """Raise what `restore` would, and leave every source as it is."""
+        """Raise what `restore` would raise, without changing any state."""
         before = RandomState.now()
         try:
             self.restore()
@@ -56,11 +56,11 @@ class RandomState:
             before.restore()
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is not a tensor, for JSON."""
+        """Return everything that is not a tensor, for JSON."""
         return {"numpy": self.numpy, "python": list(self.python)}
 
     def to_tensors(self) -> dict[str, Tensor]:
-        """Return what is a tensor."""
+        """Return the tensors."""
         return {
             "cpu": self.torch_cpu,
             **{f"cuda{index}": state for index, state in enumerate(self.torch_cuda)},
@@ -87,7 +87,7 @@ def seed_everything(seed: int) -> None:
 
 @contextmanager
 def isolated_rng(seed: int) -> Iterator[None]:
-    """Run a block from one seed; the caller's random state is as before when it ends."""
+    """Seed all random sources within the block; the caller's random state is restored when it ends."""
     before = RandomState.now()
     try:
         seed_everything(seed)

@@ -35,8 +35,8 @@ class TrainSettings:
     """How a model is trained; `TrainSettings.table()` lists every field with its default and meaning.
 
     Raises:
-        TypeError: an unknown field (the text names the nearest one), or a value of another type.
-        ValueError: a value out of range, or one that the other settings leave unread.
+        TypeError: a field is unknown (the message names the nearest one), or a value has another type.
+        ValueError: a value is out of range, or has no effect with the other settings.
 
     """
 
@@ -123,7 +123,7 @@ class TrainSettings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainSettings:
-        """Return the settings that `to_dict` wrote, or that a file gives."""
+        """Return the settings from a dictionary, such as one from `to_dict` or a file."""
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class TrainSettings:
         return [(field.name, field.default, field.metadata["text"]) for field in dataclasses.fields(cls)]
 
     def changes(self, stored: Mapping[str, Any]) -> list[str]:
-        """Return the fields, unknown ones too, in which a stored run differs in a way that would alter its course."""
+        """Return the fields, unknown ones too, in which a stored run differs in a way that would change its result."""
         free = {"checkpoint_every", "patience", "target", "target_epochs"}
         if self.schedule not in NEEDS_LENGTH:
             free.add("epochs")
@@ -147,11 +147,11 @@ class TrainSettings:
 TrainSettings.__init__ = named_arguments(TrainSettings.__init__)  # type: ignore[method-assign]
 
 
-def _check_number(name: str, given: object, low: float, high: float = math.inf, open_low: bool = False) -> None:
-    if isinstance(given, bool) or not isinstance(given, Real):
-        raise TypeError(f"`{name}` must be a number; got {given!r}")
-    value = float(given)
-    if not (value > low or (value == low and not open_low)) or not value < high:
+def _check_number(name: str, value: object, low: float, high: float = math.inf, open_low: bool = False) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"`{name}` must be a number; got {value!r}")
+    number = float(value)
+    if not (number > low or (number == low and not open_low)) or not number < high:
         least = "more than" if open_low else "at least"
         most = f" and less than {high:g}" if high < math.inf else " and finite"
-        raise ValueError(f"`{name}` must be {least} {low:g}{most}; got {given!r}")
+        raise ValueError(f"`{name}` must be {least} {low:g}{most}; got {value!r}")

@@ -1,4 +1,4 @@
-"""The way back of one training step: gradients, loss and weight, added up over all ranks in one flat tensor."""
+"""The backward pass of one training step: gradients, loss and weight, summed over all ranks in one flat tensor."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from liquidtime.training.signals import StopRequest
 
 
 class SharedStep:
-    """What a step does with other ranks.
+    """What a step does together with other ranks.
 
     Args:
-        ranks: who takes it.
+        ranks: the ranks of the run.
         stop: whether this rank was asked to stop.
     """
 
@@ -31,15 +31,15 @@ class SharedStep:
 
     @property
     def asked(self) -> signal.Signals | None:
-        """The signal that asks to stop: this process's own, or what all ranks know since the last step."""
+        """The signal that asks the run to stop: of this process alone, or as agreed by all ranks in the last step."""
         return self._stop.signal if self.ranks.world == 1 else self._asked
 
     @contextmanager
     def of(self, batch: Any) -> Iterator[Share | None]:
-        """Let random draws within the block be those of the whole batch, and return this rank's share of it.
+        """Make random draws within the block for the whole batch, and return this rank's share of it.
 
         Raises:
-            TypeError: there are several ranks, and the batch does not say which share of a batch it is.
+            TypeError: there are several ranks, but the batch has no `share`.
 
         """
         share: Share | None = getattr(batch, "share", None)
@@ -54,14 +54,14 @@ class SharedStep:
     def backward(
         self, loss: Loss, parameters: Sequence[nn.Parameter], share: Share | None
     ) -> tuple[Tensor | float, float]:
-        """Compute the gradients of the whole batch's total; return that total, and its weight.
+        """Compute the gradients of the total of the whole batch; return the total and its weight.
 
-        One process has not read its total yet; several had to.
+        With one process, the total is still a tensor that has not been read from its device.
 
         Args:
-            loss: of this rank's rows.
-            parameters: their gradients are those of all ranks afterwards.
-            share: of the batch; None where it is whole.
+            loss: loss of this rank's rows.
+            parameters: their gradients are summed over all ranks.
+            share: this rank's share of the batch; None for the whole batch.
         """
         weights = [float(loss.weight), *(float(one.weight) for one in loss.beside)]
         if self.ranks.world == 1:
@@ -95,15 +95,15 @@ class SharedStep:
 
 
 def read_step(total: Tensor | float, norm: Tensor, checks: DeferredChecks) -> tuple[float, float]:
-    """Return the total and the norm of a step as numbers, and settle its checks: all that waits for a device, at once.
+    """Return the total and the norm of a step as numbers, and make its deferred checks: one copy from the device.
 
     Args:
-        total: of the loss.
-        norm: () of the gradients.
-        checks: of what the step computed with.
+        total: total of the loss.
+        norm: () norm of the gradients.
+        checks: deferred checks of the inputs of the step.
 
     Raises:
-        ValueError: an interval or a length that is refused.
+        ValueError: an interval or a length is invalid.
 
     """
     flags = checks.flags
@@ -116,7 +116,7 @@ def read_step(total: Tensor | float, norm: Tensor, checks: DeferredChecks) -> tu
 
 
 def _whole(loss: Loss, weights: Sequence[float]) -> Tensor:
-    """Return the total whose mean by the first weight is the mean of all terms."""
+    """Return a total that, divided by the first weight, gives the mean of the whole loss."""
     total = loss.total
     for one, weight in zip(loss.beside, weights[1:], strict=True):
         if weight > 0:

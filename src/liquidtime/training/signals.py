@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C as a request to stop at the next step, instead of a cut in the middle of one."""
+"""Treat SIGTERM and Ctrl-C as a request to stop after the current step, not in the middle of it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from types import FrameType
 
 @dataclass
 class StopRequest:
-    """Which signal has asked the run to stop, if any."""
+    """The signal that has asked the run to stop, if any."""
 
     signal: signal.Signals | None = None
 
 
 class TrainingInterrupted(SystemExit):
-    """The run was asked to stop, and did after its step; left alone, it ends the process with code 128 + signal.
+    """The run was asked to stop and did so after a step; if not caught, the process exits with code 128 + signal.
 
     Args:
-        asked: the signal.
-        step: optimiser steps taken in all.
-        folder: where the run is.
-        saved: whether the last step is in its checkpoint.
+        number: the signal.
+        step: number of optimiser steps of the run.
+        folder: folder of the run.
+        saved: whether the last step is in the checkpoint.
     """
 
-    def __init__(self, asked: signal.Signals, step: int, folder: Path, saved: bool) -> None:
-        super().__init__(128 + asked)
-        self.signal, self.step, self.folder, self.saved = asked, step, folder, saved
+    def __init__(self, number: signal.Signals, step: int, folder: Path, saved: bool) -> None:
+        super().__init__(128 + number)
+        self.signal, self.step, self.folder, self.saved = number, step, folder, saved
 
     def __str__(self) -> str:
         where = f"saved in {self.folder}" if self.saved else f"{self.folder} has an earlier save only"
@@ -39,13 +39,13 @@ class TrainingInterrupted(SystemExit):
 
 @contextmanager
 def stop_requests(on_request: Callable[[], object] | None = None, *, catch: bool = True) -> Iterator[StopRequest]:
-    """Note SIGTERM and SIGINT instead of obeying at once; a second Ctrl-C does so. The caller's handlers come back.
+    """Record SIGTERM and SIGINT instead of stopping at once, until a second Ctrl-C; then restore the caller's handlers.
 
-    Only the main thread can handle signals; in another one nothing is noted.
+    Only the main thread can handle signals; in other threads nothing is recorded.
 
     Args:
-        on_request: called when the first signal is noted.
-        catch: False leaves signals as they are, and the request empty.
+        on_request: called at the first signal.
+        catch: whether to handle signals; if False, the request stays empty.
     """
     request = StopRequest()
 

@@ -1,4 +1,4 @@
-"""Where in a longer job a run is: which network, fold or trial is at work, and how much of the job is done."""
+"""Stages of a longer job: which network, fold or trial is being trained, and how much of the job is done."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Stage:
-    """One of several like pieces of work.
+    """One of several similar pieces of work.
 
     Args:
-        name: in words, such as "network 2 of 5".
-        place: from 0.
-        total: how many there are; 0 where nobody knows.
-        started: when the first of them was, by the monotonic clock.
+        name: name in words, such as "network 2 of 5".
+        index: number of the piece, from 0.
+        total: number of pieces; 0 if unknown.
+        started: when the first of them started, by the monotonic clock.
     """
 
     name: str
-    place: int
+    index: int
     total: int
     started: float
 
@@ -32,21 +32,21 @@ _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
 
 
 @contextmanager
-def stage(name: str, place: int, total: int) -> Iterator[None]:
-    """Say, for progress lines within the block, which piece of a longer job is at work; stages may be nested.
+def stage(name: str, index: int, total: int) -> Iterator[None]:
+    """Name the current piece of a longer job, for progress lines within the block; stages may be nested.
 
     Args:
-        name: in words.
-        place: from 0.
-        total: how many pieces of about this size there are; 0 where nobody knows.
+        name: name in words.
+        index: number of the piece, from 0.
+        total: number of pieces of about this size; 0 if unknown.
     """
     outer = _STAGES.get()
     began = outer[0].started if outer else _BEGAN.get()
     now = time.monotonic()
-    if began is None or (not outer and place == 0):
+    if began is None or (not outer and index == 0):
         began = now
     _BEGAN.set(began)
-    token = _STAGES.set((*outer, Stage(name, place, total, began)))
+    token = _STAGES.set((*outer, Stage(name, index, total, began)))
     try:
         yield
     finally:
@@ -54,24 +54,24 @@ def stage(name: str, place: int, total: int) -> Iterator[None]:
 
 
 def stage_words() -> str:
-    """Return which pieces are at work, the outermost first; "" outside of any."""
+    """Return the names of the current stages, the outermost first; "" outside of any."""
     return ", ".join(one.name for one in _STAGES.get() if one.total != 1)
 
 
 def stage_path() -> str:
-    """Return which pieces are at work as a path, such as "test-1/network-2"; "" outside of any."""
+    """Return the current stages as a path, such as "test-1/network-2"; "" outside of any."""
     names = (re.sub(r"(\d+) of \d+$", r"\1", one.name) for one in _STAGES.get() if one.total != 1)
     return "/".join(name.replace(" ", "-") for name in names)
 
 
 def share_done(own: float) -> float:
-    """Return the share of the whole job that is done; 0 where nobody knows.
+    """Return the share of the whole job that is done; 0 if unknown.
 
     Args:
         own: share of the innermost piece that is done, 0…1.
     """
     for one in reversed(_STAGES.get()):
-        own = (one.place + own) / one.total if one.total else 0.0
+        own = (one.index + own) / one.total if one.total else 0.0
     return own
 
 

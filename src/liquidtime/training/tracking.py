@@ -1,4 +1,4 @@
-"""Trackers of experiments: one small interface through which a training says what it does."""
+"""Trackers of experiments: the interface that a training calls."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Tracking:
                 getattr(tracker, method)(*arguments)
             except StopTraining:
                 raise
-            except Exception as error:  # whatever it is, it is no reason to lose a run
+            except Exception as error:  # whatever it is, the run goes on
                 self.trackers.remove(tracker)
                 warnings.warn(
                     f"{type(tracker).__name__}.{method} failed: {error!r}. Training continues without it.", stacklevel=2
@@ -131,7 +131,7 @@ class NetworkRecord:
     """One network, as the trackers of the current thread know it.
 
     Args:
-        inner: what it was called in another process, inside the stage that this one is at.
+        inner: name of the network in another process, inside the current stage of this one.
     """
 
     def __init__(self, inner: str = "") -> None:
@@ -139,6 +139,6 @@ class NetworkRecord:
         self._told = [(block, block.claim(name)) for block in _CURRENT.get()]
 
     def epoch(self, record: Mapping[str, Any]) -> None:
-        """Tell the record of an epoch."""
+        """Send the record of an epoch to the trackers."""
         for block, name in self._told:
             block.tell("epoch", name, dict(record))
