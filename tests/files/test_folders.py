@@ -208,7 +208,7 @@ def small_files():
 def test_a_full_disk_leaves_the_last_good_one(tmp_path):
     path = generations(tmp_path)
     with pytest.raises(
-        SaveFailed, match=r"could not write .*model: File too large. The last good one stays: .*model$"
+        SaveFailed, match=r"could not write .*model: File too large. The last good one is kept: .*model$"
     ) as e:
         write_folder(path, {**FILES, "model.safetensors": bytes(100_000)})
     assert e.value.errno == errno.EFBIG

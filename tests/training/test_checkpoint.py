@@ -247,7 +247,7 @@ def test_a_full_disk_warns_keeps_the_last_good_one_and_trains_on(tmp_path):
 
     try:
         with pytest.warns(
-            UserWarning, match=r"File too large. The last good one stays: .*checkpoint Training continues"
+            UserWarning, match=r"File too large. The last good one is kept: .*checkpoint Training continues"
         ):
             train(model, objective, batches, SETTINGS, validate=validation(rows(40, 9)), folder=tmp_path)
     finally:

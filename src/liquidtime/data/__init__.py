@@ -1,4 +1,4 @@
-"""Irregular data in: sets of series, readers, encoding and batches."""
+"""Irregular data: sets of series, readers, encoding and batches."""
 
 from liquidtime.data.container import Description, Note, Series, SeriesSet, concatenate
 from liquidtime.data.encoding import Batch, Batches, Encoded, History, SeriesEncoder, SeriesStream, pad

@@ -135,7 +135,7 @@ def predict_frame(
     else:
         opened = open_table("frame", frame)
         native = opened.frame
-        read = Table(opened.frame.to_polars(), opened.found, opened.notes, opened.added)
+        read = Table(opened.frame.to_polars(), opened.formats, opened.notes, opened.added)
         table = predicted(own, columns, reading, read, strict, each_sample=each_sample, **options)
     kind = native.implementation
     return table.to_pandas() if kind.is_pandas_like() else table.to_arrow() if kind.is_pyarrow() else table

@@ -210,7 +210,7 @@ def test_classes_are_counted_confused_and_cut_by_thresholds():
     target, said = data.comparison.target, data.comparison.predictions["CfC"]
     table = confusion(data)
     assert table.counts[1][0] == int(((target == 1) & (said[:, 1] < 0.5)).sum())
-    assert table.found[1] == pytest.approx(float((said[target == 1, 1] > 0.5).mean()))
+    assert table.recall[1] == pytest.approx(float((said[target == 1, 1] > 0.5).mean()))
     rows = {row[0]: row[1:] for row in thresholds(data)}
     named = said[:, 1] >= 0.3
     assert rows[0.3] == (

@@ -1,4 +1,4 @@
-"""The set of series itself: its samples, its time unit, and the notes of what reading repaired."""
+"""The set of series: its samples, its time unit, and notes about repairs during reading."""
 
 from liquidtime.data.container.clock import absolute_times, sample_times
 from liquidtime.data.container.concatenate import arranged, concatenate

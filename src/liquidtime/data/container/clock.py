@@ -1,4 +1,4 @@
-"""Times of series on the clock that they came with."""
+"""Convert times of series back to the form in which they were read."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
 
 def absolute_times(data: SeriesSet, times: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-    """Return times (S, Q) on the series' clocks as they would have been told: time stamps where they came as such.
+    """Return times (S, Q) in the form in which the times of the series were read, such as time stamps.
 
-    A series without a sample has no time stamp. Large whole numbers come back as such.
+    A series without a sample has no time stamp. Large whole numbers stay large whole numbers.
 
     Args:
         data: S series.
-        times: numbers on their clocks.
+        times: numbers on the clocks of the series.
     """
-    return times if data.origins is None else _told(data.origins[:, None], times, data.time_unit)
+    return times if data.origins is None else _absolute(data.origins[:, None], times, data.time_unit)
 
 
 def sample_times(data: SeriesSet) -> npt.NDArray[Any]:
-    """Return (N,) the times of all samples, as they would have been told."""
+    """Return (N,) the times of all samples, in the form in which they were read."""
     if data.origins is None:
         return data.times
-    return _told(np.repeat(data.origins, data.lengths), data.times, data.time_unit)
+    return _absolute(np.repeat(data.origins, data.lengths), data.times, data.time_unit)
 
 
-def _told(origins: npt.NDArray[Any], times: npt.NDArray[np.float64], unit: str | None) -> npt.NDArray[Any]:
+def _absolute(origins: npt.NDArray[Any], times: npt.NDArray[np.float64], unit: str | None) -> npt.NDArray[Any]:
     if origins.dtype.kind != "M":
         return origins + np.round(times).astype(np.int64)
     assert unit is not None

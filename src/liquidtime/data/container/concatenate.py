@@ -1,4 +1,4 @@
-"""Sets one after the other, also where their channels or categories differ."""
+"""Concatenate sets, even if their channels or categories differ."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def concatenate(sets: Sequence[SeriesSet]) -> SeriesSet:
-    """Put sets one after the other.
+    """Concatenate sets.
 
-    Channels and static features are those of all the sets, in order of first appearance; what a set does not have
-    is not observed in its series. Categories are joined likewise. Notes are joined.
+    The result has the channels and static features of all sets, in order of first appearance; a channel that a set does
+    not have is not observed in its series. Categories are joined in the same way, and so are notes.
 
     Args:
-        sets: at least one set, all in one time unit, without a common id.
+        sets: at least one set, all in the same time unit, without an id that occurs twice.
 
     Raises:
-        ValueError: another unit, an id in two sets, or a channel that is categorical in only some of the sets.
+        ValueError: units differ, an id is in two sets, or a channel is categorical in only some of the sets.
 
     """
     from liquidtime.data.container.series_set import SeriesSet
@@ -72,7 +72,7 @@ def arranged(
     new_names: Sequence[str],
     new_categories: Mapping[str, Sequence[str]],
 ) -> npt.NDArray[np.float32]:
-    """Return columns in another order: NaN where one is new, categories renumbered, unknown ones as -1.
+    """Return columns in another order: new ones are NaN, categories are renumbered, and unknown ones become -1.
 
     Args:
         values: (N, C) columns called `names`.

@@ -1,4 +1,4 @@
-"""What is in a set of series, as numbers and as a text to read before training."""
+"""A description of a set of series, as numbers and as a text to read before training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_VALUES = 2**26
 
 @dataclass(frozen=True)
 class Spread:
-    """Least, median and largest of some numbers; None where there are none."""
+    """Smallest, median and largest of some numbers; None if there are none."""
 
     least: float | None
     median: float | None
@@ -47,8 +47,8 @@ class Column:
         name: its name.
         observed: fraction of the samples (static: of the series) in which it is observed, 0…1.
         series: fraction of the series in which it is observed at least once, 0…1.
-        spread: of the observed values; of a categorical one, None.
-        categories: of a categorical one; otherwise empty.
+        spread: spread of the observed values; None if it is categorical.
+        categories: its categories; empty if it is numeric.
     """
 
     name: str
@@ -71,13 +71,13 @@ class Description:
         series: number of series.
         samples: number of samples (distinct times) in all.
         observations: number of observed values in all.
-        lengths: samples in a series.
+        lengths: number of samples per series.
         intervals: time between neighbouring samples.
-        spans: time from the first to the last sample of a series of two or more.
-        time_unit: of intervals and spans, or None.
+        spans: time from the first to the last sample, of series with two samples or more.
+        time_unit: unit of intervals and spans, or None.
         channels: one entry per channel.
         static: one entry per static feature.
-        notes: what reading found, and what here is odd but legal.
+        notes: repairs during reading, and whatever is odd but valid.
     """
 
     series: int
@@ -120,9 +120,9 @@ def _row(column: Column) -> str:
 
 
 def describe(data: SeriesSet) -> Description:
-    """Measure a set: lengths, intervals, spans, channels with the fraction observed, and what is odd.
+    """Describe a set: lengths, intervals, spans, channels with the fraction observed, and whatever is odd.
 
-    It goes block by block. The medians of a very large set are those of some series drawn at random; a note says so.
+    Works block by block. The medians of a very large set are those of a random sample of series, which a note reports.
     """
     S, C, lengths = len(data), len(data.channels), data.lengths
     rows = drawn_rows(data, _MOST_VALUES)
@@ -178,7 +178,7 @@ def describe(data: SeriesSet) -> Description:
 
 
 class _Numbers:
-    """Numbers that come some at a time: their least and largest, and those of which the median is taken."""
+    """Numbers that are added in parts: their smallest and largest, and those that the median is computed from."""
 
     def __init__(self) -> None:
         self.least, self.largest = np.inf, -np.inf
@@ -204,7 +204,7 @@ def _numbers_of(
     intervals: _Numbers,
     spans: _Numbers,
 ) -> Iterator[tuple[_Numbers, npt.NDArray[Any]]]:
-    """Yield where the numbers of a block belong, and they themselves."""
+    """Yield the numbers of a block, each array with the collection that it is added to."""
     for c, numbers in enumerate(values):
         yield numbers, part.values[observed[:, c], c]
     inside = np.ones(len(part.times), dtype=bool)

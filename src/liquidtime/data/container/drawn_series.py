@@ -1,4 +1,4 @@
-"""The series that statistics are measured on, where there are too many to look at all of them."""
+"""A random sample of series for statistics, for sets that are too large to use all of their series."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 MOST_SERIES = 20_000
 MOST_VALUES = 2**27
-"""Values of all channels that are looked at, observed or not: half a gigabyte."""
+"""Largest number of values to use, observed or not: half a gigabyte."""
 _SEED = 20_000
 
 
 def drawn_rows(data: SeriesSet, most_values: int | None = None) -> npt.NDArray[np.int64]:
-    """Return the positions of the series to measure, sorted: all of them, or some drawn at random.
+    """Return the sorted positions of the series to measure: all, or a random sample of them.
 
-    At most 20,000 series are drawn, and of those as many as have 2²⁷ values together, but at least one. The same set
-    always gives the same positions.
+    The sample has at most 20,000 series with at most 2²⁷ values together, but at least one series. The same set always
+    gives the same positions.
 
     Args:
         data: S series.
-        most_values: in place of 2²⁷.
+        most_values: largest number of values; None for 2²⁷.
     """
     S, C, most = len(data), max(1, len(data.channels)), most_values or MOST_VALUES
     if S <= MOST_SERIES and int(data.offsets[-1]) * C <= most:
@@ -36,12 +36,12 @@ def drawn_rows(data: SeriesSet, most_values: int | None = None) -> npt.NDArray[n
 
 
 def drawn(data: SeriesSet) -> SeriesSet:
-    """Return the set, or where it is large some of its series, in memory; see `drawn_rows`."""
+    """Return the set in memory, or, if it is large, the series of `drawn_rows`."""
     rows = drawn_rows(data)
     return (data if len(rows) == len(data) else data[rows]).load()
 
 
 def drawn_blocks(data: SeriesSet) -> Iterator[SeriesSet]:
-    """Yield the series of `drawn`, some at a time."""
+    """Yield the series of `drawn` in blocks."""
     rows = drawn_rows(data)
     return (part for _, part in (data if len(rows) == len(data) else data[rows]).blocks())

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def to_polars(data: SeriesSet, id: str = "id", time: str = "time") -> polars.DataFrame:
     """Return one row per sample: the id, the time, the channels, and the static features of the series.
 
-    What is not observed is null, categories are texts, and times are time stamps where they came as such. A series
-    without a sample has no row.
+    Values that were not observed are null, categories are texts, and times have the form in which they were read. A
+    series without a sample has no row.
 
     Args:
         data: S series.

@@ -22,7 +22,7 @@ class Note:
         what: the finding in one sentence without its count, e.g. "times out of order, sorted".
         count: how many rows, values, series or channels it concerns.
         of: how many there are.
-        first: the first offenders, each in words, e.g. "series 7 at position 3", and "…" if there are more.
+        first: the first examples in words, such as "series 7 at position 3", and "…" if there are more.
     """
 
     kind: Literal["repaired", "dropped", "kept"]
@@ -37,7 +37,7 @@ class Note:
 
 
 class Findings:
-    """Collects the notes of one reading; with `strict`, what would be repaired or dropped is refused."""
+    """Collects the notes while data are read; with `strict`, data that would be repaired or dropped are refused."""
 
     def __init__(self, strict: bool = False) -> None:
         self.strict = strict
@@ -69,13 +69,13 @@ def first_places(
     ids: npt.NDArray[Any],
     say: Callable[[int], str] | None = None,
 ) -> tuple[str, ...]:
-    """Return where the first bad rows are: the series by its id, the position within that series.
+    """Return the places of the first bad rows: the id of the series and the position within it.
 
     Args:
-        bad: (R,) True for an offending row.
-        codes: (R,) which series each row belongs to.
+        bad: (R,) True for a bad row.
+        codes: (R,) series of each row.
         ids: (S,) the ids.
-        say: what is wrong with a row, put in front of its place.
+        say: returns what is wrong with a row; written in front of its place.
     """
     offenders = []
     for row in np.flatnonzero(bad)[:_SHOWN]:

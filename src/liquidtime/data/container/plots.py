@@ -1,4 +1,4 @@
-"""Pictures of series on their true time axis, with matplotlib."""
+"""Plots of series on their true time axis, with matplotlib."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def plot_series(data: SeriesSet, ids: Sequence[Any] | None = None, channels: Seq
 
     Args:
         data: S series.
-        ids: which series, by id; the first five if None.
-        channels: which channels; the first eight if None.
+        ids: ids of the series to draw; the first five if None.
+        channels: channels to draw; the first eight if None.
 
     Returns:
         The matplotlib figure.
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: an id or a channel that there is not.
+        ValueError: there is no such id or channel.
 
     """
     try:
@@ -47,7 +47,7 @@ def plot_series(data: SeriesSet, ids: Sequence[Any] | None = None, channels: Seq
     places = [_place("channels", name, list(data.channels)) for name in names]
     figure = Figure(figsize=(_WIDTH, max(2.0, _HEIGHT * len(places))), layout="constrained")
     panels = figure.subplots(len(places), 1, sharex=True, squeeze=False)[:, 0]
-    told = sample_times(data) if len(rows) == 1 else data.times  # several series are laid over each other
+    told = sample_times(data) if len(rows) == 1 else data.times  # several series are drawn on one axis
     for panel, place in zip(panels, places, strict=True):
         name = data.channels[place]
         labels = data.categories.get(name)

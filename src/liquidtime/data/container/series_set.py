@@ -1,4 +1,4 @@
-"""Many irregular series, ragged and columnar: what every reader makes and every model takes."""
+"""The set of irregular series, ragged and columnar: every reader returns one, and every model takes one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float32]
 BLOCK = 2**16
-"""Samples that are handled at once where a set may be larger than memory."""
+"""Number of samples that are processed at once if a set may be larger than memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ class SeriesSet:
         return Series(*whose, self.channels, self.time_unit, self.categories, origin)
 
     def take(self, indices: Any, axis: int = 0) -> SeriesSet:
-        """Return the series at some positions, in that order; a position may occur twice. Notes are left out."""
+        """Return the series at these positions, in this order; a position may occur twice. Notes are left out."""
         rows = np.asarray(indices)
         if rows.size == 0:
             rows = rows.astype(np.int64)
@@ -214,7 +214,7 @@ class SeriesSet:
         return self._taken(rows, offsets)
 
     def _taken(self, rows: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> SeriesSet:
-        """Return the series at positions that were checked, and whose samples have these offsets."""
+        """Return the series at positions that have been checked; `offsets` are those of the result."""
         steps: Any = flat_rows(self.offsets, rows)
         if len(rows) and (np.diff(rows) == 1).all():
             steps = slice(self.offsets[rows[0]], self.offsets[rows[-1] + 1])  # a view, not a copy
@@ -229,26 +229,26 @@ class SeriesSet:
         )
 
     def blocks(self, samples: int = BLOCK) -> Iterator[tuple[slice, SeriesSet]]:
-        """Yield all series in order, some neighbours at a time: their positions, and they themselves.
+        """Yield all series in order, in blocks of neighbouring series: their positions, and the series.
 
-        What is computed block by block needs memory for one block alone.
+        A computation block by block needs memory for one block only.
 
         Args:
-            samples: that a block may have; a longer series is a block of its own.
+            samples: largest number of samples in a block; a longer series is a block of its own.
         """
         return ((rows, self[rows]) for rows in neighbours(self.offsets, samples))
 
     def load(self) -> SeriesSet:
-        """Return the set in memory, where it is already; see `StoredSet.load`."""
+        """Return the set in memory: this set itself; see `StoredSet.load`."""
         return self
 
     def time_blocks(self, samples: int = 16 * BLOCK) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
-        """Yield the positions of neighbouring series and the times of all their samples; as `blocks`."""
+        """As `blocks`, but yield the positions of neighbouring series and the times of all their samples."""
         for rows in neighbours(self.offsets, samples):
             yield rows, self.times[self.offsets[rows.start] : self.offsets[rows.stop]]
 
     def ends(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return (S,) the times of each series' first and last sample; 0 where it has none."""
+        """Return (S,) the times of the first and the last sample of each series; 0 for a series without samples."""
         first, last = np.zeros(len(self)), np.zeros(len(self))
         for rows, times in self.time_blocks():
             begin = self.offsets[rows.start : rows.stop] - self.offsets[rows.start]
@@ -261,7 +261,7 @@ class SeriesSet:
         """Return the first samples of each series.
 
         Args:
-            counts: (S,) whole numbers, how many of each series; or one number for all. A shorter series stays whole.
+            counts: (S,) number of samples of each series, or one number for all. Shorter series are returned whole.
         """
         most = np.asarray(counts)
         if most.dtype.kind not in "iu" or most.shape not in ((), (len(self),)) or (most < 0).any():
@@ -296,12 +296,12 @@ class SeriesSet:
     def arranged_as(
         self, channels: Sequence[str], static_names: Sequence[str], categories: Mapping[str, Sequence[str]]
     ) -> SeriesSet:
-        """Return the set with other columns: NaN where one is new, and -1 for categories that are not among the new.
+        """Return the set with other columns: new ones are NaN, and categories that are no longer known become -1.
 
         Args:
-            channels: those wanted, in order.
-            static_names: likewise.
-            categories: of every categorical one among them and among those of the set.
+            channels: channels of the result, in order.
+            static_names: static features of the result, in order.
+            categories: categories of every categorical channel and static feature, of the result and of this set.
         """
         named = (*channels, *static_names)
         return self.replace_unchecked(
@@ -313,15 +313,15 @@ class SeriesSet:
         )
 
     def write(self, folder: str | os.PathLike[str], *, replace: bool = False) -> StoredSet:
-        """Write the set as a folder, which `lt.open_set` opens, and return it; its samples are then read from there.
+        """Write the set to a folder, which `lt.open_set` opens, and return it; samples are then read from the folder.
 
         Args:
-            folder: the folder to write, whole or not at all.
-            replace: whether a stored set of that name may be replaced.
+            folder: the folder, which is written completely or not at all.
+            replace: whether an existing stored set may be replaced.
 
         Raises:
-            FileExistsError: there is something of that name, which may not be replaced.
-            SaveFailed: the disk is full or refuses.
+            FileExistsError: the folder exists and must not be replaced.
+            SaveFailed: the disk is full or cannot be written.
 
         """
         from liquidtime.data.stored import write_set
@@ -329,11 +329,11 @@ class SeriesSet:
         return write_set(self, folder, replace=replace)
 
     def with_notes(self, notes: Sequence[Note]) -> SeriesSet:
-        """Return the set with further notes after its own."""
+        """Return the set with more notes after its own."""
         return self.replace_unchecked(notes=(*self.notes, *notes))
 
     def with_empty(self, ids: npt.NDArray[Any]) -> SeriesSet:
-        """Return the set with further series after its own that have no sample and no known static feature."""
+        """Return the set with more series at the end, without samples and known static features."""
         K, origins = len(ids), self.origins
         if origins is not None:
             nothing = np.datetime64("NaT") if origins.dtype.kind == "M" else 0
@@ -385,9 +385,9 @@ class SeriesSet:
         raise TypeError("a SeriesSet is ragged and has no array; use .values (N, C), .times (N,) and .offsets (S + 1,)")
 
     def replace_unchecked(self, **fields: Any) -> SeriesSet:
-        """Return a copy with some fields replaced, for callers that know the new ones to be right.
+        """Return a copy with some fields replaced, for callers that know that the new fields are valid.
 
-        Nothing is checked or converted; `dataclasses.replace` checks everything, which takes a pass over all samples.
+        Nothing is checked or converted; `dataclasses.replace` checks everything, which means a pass over all samples.
         """
         copy = object.__new__(SeriesSet)
         copy.__dict__.update(self.__dict__ | fields)
@@ -395,7 +395,7 @@ class SeriesSet:
 
 
 def neighbours(offsets: npt.NDArray[np.int64], samples: int) -> Iterator[slice]:
-    """Yield slices of series, in order, that have at most `samples` samples together, or are one series."""
+    """Yield consecutive slices of series that have at most `samples` samples together, or consist of one series."""
     low, S = 0, len(offsets) - 1
     while low < S:
         high = int(np.searchsorted(offsets, offsets[low] + samples, side="right")) - 1
@@ -405,7 +405,7 @@ def neighbours(offsets: npt.NDArray[np.int64], samples: int) -> Iterator[slice]:
 
 
 def flat_rows(offsets: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the positions, in the flat arrays, of all samples of some series one after the other."""
+    """Return the positions, in the flat arrays, of all samples of these series, series after series."""
     lengths = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0

@@ -1,4 +1,4 @@
-"""Whether series share their time: by a clock that they have in common, or by values that move together."""
+"""Detect whether series share their time: by a common clock, or by values that move together."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ Values = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 _BINS, _WIDTH, _LEAST_BINS = 48, 512, 4
-"""Bins of time at most, numbers by which a series is compared with others, and bins that a comparison takes."""
+"""Largest number of time bins, of numbers that describe a series, and smallest number of bins of a comparison."""
 _LEVELS = np.arange(0.3, 0.96, 0.05)
-"""Correlations from which on series may count as moving together."""
+"""Correlations from which series may count as moving together."""
 _FALSE = 0.005
-"""Pairs that chance may make up of those that count."""
+"""Largest share of pairs that may be due to chance."""
 _PROBE, _MOST, _BLOCK = 2_000, 20_000, 1_000
-"""Series that tell whether there are such pairs, series that are all compared, and rows of a block of them."""
+"""Series that show whether there are such pairs, largest number of series that are all compared, rows of a block."""
 _FEWEST_GROUPS, _LARGEST, _IN_GROUPS = 10, 0.2, 0.5
-"""Groups that it takes, the largest as a share of all series, and the share of series that have company."""
+"""Smallest number of groups, largest share of series in one group, smallest share of series in groups of several."""
 
 
 def common_clock(data: SeriesSet) -> tuple[Values, Values] | None:
-    """Return (S,) when series begin and end on one clock, in seconds or the set's unit; None where each has its own.
+    """Return (S,) start and end of the series on a common clock, in seconds or the unit of the set; None without one.
 
-    Time stamps are one clock. So are numbers where series begin at times further apart than they last: hours since one
-    day, say, and not since the beginning of each series.
+    Time stamps are a common clock. So are numbers if the series start at times that are further apart than the series
+    are long, for example hours since one day, not since the start of each series.
 
     Args:
-        data: S series; one without a sample begins and ends where its clock is 0.
+        data: S series; a series without samples starts and ends at time 0.
     """
     some = data.lengths > 0
     if not some.any():
@@ -53,17 +53,17 @@ def common_clock(data: SeriesSet) -> tuple[Values, Values] | None:
 
 
 def moving_together(data: SeriesSet) -> Rows | None:
-    """Return (S,) numbers of groups of series that move together at equal times; None where there are no such groups.
+    """Return (S,) the group of each series, if groups of series move together at equal times; None if none do.
 
-    Stations that share their weather, and several cuts of one machine's record, have the same ups and downs at the
-    same times of their clocks. Series are compared by the means of their channels in bins of time, without the mean of
-    all series in each bin and without the level and trend of each series. Pairs count as moving together from a
-    correlation on which chance hardly reaches: that of series with others reversed in time, which have the same
-    autocorrelation, the same spread and nothing in common. Groups are chains of such pairs. Where few series have
-    company, or many belong to one group, as with shapes that recur, they tell nothing about shared time: None.
+    Stations in the same weather, and several parts of the record of one machine, rise and fall at the same times.
+    Series are compared by the means of their channels in time bins, after subtracting the mean of all series in each
+    bin and the level and trend of each series. Pairs count as moving together from a correlation that is rarely reached
+    by chance, which is measured between series and others reversed in time: these have the same autocorrelation and
+    spread, but nothing in common. Groups are chains of such pairs. If few series have a partner, or many are in one
+    group, as with shapes that recur, they say nothing about shared time, and the result is None.
 
     Args:
-        data: S series; over 20,000 are not compared, nor such as have over 2²⁷ values.
+        data: S series; more than 20,000 series or 2²⁷ values are not compared.
     """
     S = len(data)
     if S < _FEWEST_GROUPS or S > _MOST or not 0 < int(data.offsets[-1]) * len(data.channels) <= MOST_VALUES:
@@ -91,7 +91,7 @@ def moving_together(data: SeriesSet) -> Rows | None:
 
 
 def _moves(data: SeriesSet) -> tuple[Numbers, Numbers]:
-    """Return (S, K, B) the ups and downs of the K channels observed most often in B bins, and 1 where one is known."""
+    """Return (S, K, B) the movements in B bins of the K channels observed most often, and 1 where they are known."""
     S, some = len(data), data.lengths > 0
     ends = data.times[data.offsets[1:][some] - 1]
     begin = float(data.times[data.offsets[:-1][some]].min())
@@ -128,7 +128,7 @@ def _moves(data: SeriesSet) -> tuple[Numbers, Numbers]:
 
 
 def _level(moves: Numbers, seen: Numbers) -> tuple[float | None, float]:
-    """Return from which correlation on pairs count, None if from none, and how many bins both must be known in."""
+    """Return the correlation from which pairs count, or None, and the number of bins in which both must be known."""
     pairs = np.triu_indices(len(moves), 1)
     alike, count = (part[pairs] for part in _correlations(moves, seen, moves, seen))
     chance, number = (part[pairs] for part in _correlations(moves, seen, moves[:, :, ::-1], seen[:, :, ::-1]))
@@ -140,7 +140,7 @@ def _level(moves: Numbers, seen: Numbers) -> tuple[float | None, float]:
 
 
 def _correlations(a: Numbers, seen_a: Numbers, b: Numbers, seen_b: Numbers) -> tuple[Numbers, Numbers]:
-    """Return (m, n) the correlations of series where both are known, and in how many numbers that is."""
+    """Return (m, n) the correlations of series over the bins in which both are known, and the number of these bins."""
     a, seen_a, b, seen_b = (part.reshape(len(part), -1) for part in (a, seen_a, b, seen_b))
     sizes = (a**2 @ seen_b.T) * (seen_a @ (b**2).T)
     alike: Numbers = (a @ b.T / np.sqrt(np.maximum(sizes, 1e-9))).astype(np.float32)
@@ -148,7 +148,7 @@ def _correlations(a: Numbers, seen_a: Numbers, b: Numbers, seen_b: Numbers) -> t
 
 
 def _chains(S: int, one: Rows, other: Rows) -> Rows:
-    """Return (S,) the numbers of the groups that pairs of series make up."""
+    """Return (S,) the numbers of the groups that pairs of series form."""
     codes = np.arange(S)
     while True:
         before = codes.copy()

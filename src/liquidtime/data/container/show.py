@@ -1,4 +1,4 @@
-"""A set of series as a notebook shows it: HTML that needs nothing from outside."""
+"""A set of series as HTML for notebooks, which loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEFT = ' style="text-align:left;padding-right:1em"'
 
 
 def series_set_html(data: SeriesSet) -> str:
-    """Return what is in a set: its size, its channels and static features, and what reading repaired.
+    """Return a description of a set as HTML: its size, channels, static features, and notes about repairs.
 
     Args:
         data: the set.

@@ -1,4 +1,4 @@
-"""Columns of times, brought to float64 in one unit without losing their differences."""
+"""Convert columns of times to float64 in one unit without losing their differences."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from liquidtime.times import SECONDS
 
 TIME_UNITS = tuple(SECONDS)
 EXACT = 2**53
-"""Whole numbers beyond this are not all float64 numbers."""
+"""Above this, float64 cannot represent every whole number."""
 
 
 @dataclass(frozen=True)
 class Ticks:
-    """Times as they came, comparable and not yet rounded.
+    """Times as they were read, which can be compared and have not been rounded.
 
     Args:
         values: (R,) float64 numbers, or whole numbers of `factor` time units each.
-        unit: the unit of `factor`, None where the caller named none.
-        factor: one tick in that unit.
+        unit: the unit of `factor`; None if the caller did not give one.
+        factor: length of one tick in that unit.
         kind: "number", "whole" (too large for float64 as it is) or "stamp" (nanoseconds since 1970).
     """
 
@@ -33,7 +33,7 @@ class Ticks:
     kind: str
 
     def rows(self, order: Any) -> Ticks:
-        """Return the ticks of some rows, or of all in another order."""
+        """Return the ticks of the given rows, in their order."""
         return Ticks(self.values[order], self.unit, self.factor, self.kind)
 
 
@@ -45,16 +45,16 @@ def check_unit(unit: str | None) -> str | None:
 
 
 def conversion(old: str, new: str) -> float:
-    """Return how many `new` units one `old` unit is, e.g. 60 for "h" to "min"."""
+    """Return how many `new` units are in one `old` unit, such as 60 for "h" to "min"."""
     return SECONDS[old] / SECONDS[new]
 
 
 def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
-    """Bring an array of numbers or time stamps to ticks; NaT becomes NaN's stand-in, which `unknown` finds.
+    """Convert an array of numbers or time stamps to ticks; `unknown` finds those that were NaN or NaT.
 
     Args:
         times: (R,) numbers or datetime64.
-        unit: for numbers the unit they are in; for time stamps the unit wanted, "s" if None.
+        unit: unit of numbers, or unit to which time stamps are converted ("s" if None).
     """
     check_unit(unit)
     if times.dtype.kind == "M":
@@ -70,7 +70,7 @@ def as_ticks(times: npt.NDArray[Any], unit: str | None) -> Ticks:
 
 
 def as_nanoseconds(times: npt.NDArray[np.datetime64]) -> npt.NDArray[np.datetime64]:
-    """Return time stamps of any resolution as datetime64[ns], or refuse those that it cannot hold."""
+    """Return time stamps of any resolution as datetime64[ns]; refuse those that it cannot represent."""
     stamps = times.astype("datetime64[ns]")
     if not np.array_equal(stamps.astype(times.dtype), times, equal_nan=True):
         raise ValueError(
@@ -92,12 +92,12 @@ def unknown(ticks: Ticks) -> npt.NDArray[np.bool_]:
 def to_times(ticks: Ticks, offsets: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any] | None]:
     """Return (N,) float64 times and the (S,) origins of the series.
 
-    Numbers stay as they are and have no origins. Time stamps and large whole numbers are counted from the first
-    sample of their series, subtracted in whole numbers, so that differences are exact to the nanosecond for 104 days.
+    Numbers are not changed and have no origins. Time stamps and large whole numbers are counted from the first sample
+    of their series, which is subtracted in whole numbers: differences are exact to the nanosecond for 104 days.
 
     Args:
-        ticks: one value per step, sorted within each series.
-        offsets: (S + 1,) where each series starts.
+        ticks: time of each step, sorted within each series.
+        offsets: (S + 1,) start of each series.
     """
     if ticks.kind == "number":
         return ticks.values.astype(np.float64), None
@@ -108,7 +108,7 @@ def to_times(ticks: Ticks, offsets: npt.NDArray[np.int64]) -> tuple[npt.NDArray[
     starts = np.repeat(origins, lengths).astype(np.uint64)
     times = (ticks.values.astype(np.uint64) - starts).astype(np.float64)  # modulo 2**64, where every difference fits
     if ticks.factor != 1.0:
-        times /= round(1.0 / ticks.factor)  # nanoseconds in a unit: a whole number, divided by exactly once
+        times /= round(1.0 / ticks.factor)  # nanoseconds per unit: a whole number, and one exact division
     if ticks.kind == "whole":
         return times, origins
     stamps = origins.view("datetime64[ns]").copy()

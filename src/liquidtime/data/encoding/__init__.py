@@ -1,4 +1,4 @@
-"""From series to what a network reads: scaling, bins, history, batches; whole sets at once, or one sample at a time."""
+"""Encode series as inputs of a network: scaling, bins, history, batches; whole sets, or one sample at a time."""
 
 from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.batches import Batch, Batches, BatchPlan, pad, plan_batches

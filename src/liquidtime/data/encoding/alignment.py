@@ -1,4 +1,4 @@
-"""New data brought to the channels and categories of training."""
+"""Align new data with the channels and categories of training."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def aligned(
 ) -> SeriesSet:
     """Return the set with the columns of training.
 
-    Missing channels and static features count as not observed, unknown ones are left out, and values of categories
-    that training did not have become -1; each with a warning that names them.
+    Missing channels and static features count as not observed, unknown ones are left out, and categories that training
+    did not have become -1, each with a warning that names them.
 
     Args:
         data: the new data.
-        channels: those of training, as are the following.
-        static_names: of training.
-        categories: of training.
-        time_unit: of training.
+        channels: channels of training.
+        static_names: static features of training.
+        categories: categories of training.
+        time_unit: time unit of training.
 
     Raises:
-        ValueError: times in another unit, none of the channels, or a category where a number was, or vice versa.
+        ValueError: the time unit differs, no channel is known, or a category has become a number or vice versa.
 
     """
     _check_unit(data.time_unit, time_unit)

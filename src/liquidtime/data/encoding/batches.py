@@ -1,4 +1,4 @@
-"""Batches of encoded series of like length, so that little of a batch is padding."""
+"""Batches of encoded series of similar lengths, so that batches have little padding."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from liquidtime.data.encoding.encoder import Encoded
 
 Rows = npt.NDArray[np.int64]
 
-_POOL = 16  # batches that are sorted together: more means less padding and less shuffling
+_POOL = 16  # number of batches sorted together: more means less padding, but also less shuffling
 
 
 class Batch(NamedTuple):
-    """Some encoded series, padded to the longest.
+    """Encoded series, padded to the length of the longest.
 
     Args:
         x: (B, T, D) float32, 0 in the padding; T is at least 1.
         dt: (B, T) float32 time since the previous sample, 0 in the padding.
         lengths: (B,) int64 number of samples of each series.
-        static: (B, F) float32.
-        rows: (B,) int64 which series of the set these are.
+        static: (B, F) float32 static features.
+        rows: (B,) int64 positions of the series in the set.
     """
 
     x: Tensor
@@ -38,16 +38,16 @@ class Batch(NamedTuple):
 
 
 class BatchPlan:
-    """Which series make up which batch; every series comes once in each pass.
+    """Distributes series over batches; every series occurs once in each pass.
 
-    With `rng`, each pass shuffles the series, sorts pools of 16 batches by length, cuts them into batches and
-    shuffles the batches. Without, the series come sorted by length.
+    With `rng`, each pass shuffles the series, sorts pools of 16 batches by length, cuts them into batches and shuffles
+    the batches. Without it, series are sorted by length.
 
     Args:
-        lengths: (S,) of all series.
-        batch_size: B, the last batch may be smaller.
-        rows: which series to take; all if None.
-        rng: numpy generator that is drawn from in each pass, or None for a fixed order.
+        lengths: (S,) lengths of all series.
+        batch_size: number of series per batch; the last batch may be smaller.
+        rows: positions of the series to use; all if None.
+        rng: numpy generator for the order of each pass; None for a fixed order.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class BatchPlan:
             )
         self.rng = rng
         self.waste = 0.0
-        """Fraction of the last pass' steps that was padding, 0…1."""
+        """Fraction of steps that were padding in the last pass, 0…1."""
 
     def __len__(self) -> int:
         return -(-len(self.rows) // self.batch_size)
 
     def plan(self) -> list[Rows]:
-        """Return the rows of each batch of a pass, and measure its waste."""
+        """Return the rows of each batch of a pass, and measure the fraction of padding."""
         lengths = self.lengths
         plan = plan_batches(lengths, self.rows, self.batch_size, self.rng, _POOL)
         steps = sum(len(rows) * max(1, int(lengths[rows].max())) for rows in plan)
@@ -82,13 +82,13 @@ class BatchPlan:
 
 
 class Batches(BatchPlan):
-    """Iterate over encoded series in batches by a `BatchPlan`; `Batch.rows` says which are which.
+    """Iterate over batches of encoded series as a `BatchPlan` distributes them; `Batch.rows` has their positions.
 
     Args:
         encoded: the series.
-        batch_size: B, the last batch may be smaller.
-        rows: which series to take; all if None.
-        rng: numpy generator that is drawn from in each pass, or None for a fixed order.
+        batch_size: number of series per batch; the last batch may be smaller.
+        rows: positions of the series to use; all if None.
+        rng: numpy generator for the order of each pass; None for a fixed order.
     """
 
     def __init__(
@@ -105,17 +105,17 @@ class Batches(BatchPlan):
 def plan_batches(
     lengths: npt.NDArray[np.int64], rows: Rows, batch_size: int, rng: np.random.Generator | None, pool: int
 ) -> list[Rows]:
-    """Cut rows into batches of like length.
+    """Cut rows into batches of similar lengths.
 
     Args:
-        lengths: (S,) of all series.
-        rows: (K,) those wanted.
-        batch_size: rows in a batch.
-        rng: to shuffle with, or None.
+        lengths: (S,) lengths of all series.
+        rows: (K,) positions of the series to use.
+        batch_size: number of rows per batch.
+        rng: generator for shuffling, or None.
         pool: number of batches sorted together.
 
     Returns:
-        ceil(K / batch_size) arrays that hold each of the rows once.
+        ceil(K / batch_size) arrays, in which each row occurs once.
     """
     if rng is None:
         rows = rows[np.argsort(lengths[rows], kind="stable")]
@@ -130,7 +130,7 @@ def plan_batches(
 
 
 def pad(encoded: Encoded, rows: Rows) -> Batch:
-    """Return some series as padded tensors: one copy from the flat arrays, no loop over steps or series."""
+    """Return series as padded tensors, by one copy from the flat arrays without a loop over steps or series."""
     lengths = encoded.lengths[rows]
     B, T = len(rows), max(1, int(lengths.max(initial=0)))
     inside = np.arange(T) < lengths[:, None]  # (B, T)

@@ -1,4 +1,4 @@
-"""Samples gathered in bins of equal width, for series that are sampled too finely."""
+"""Combine samples in bins of equal width, for series that are sampled too finely."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def bin_of(times: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
-    """Return floor(times / width): bin k takes times from k·width up to (k + 1)·width, the end not included.
+    """Return floor(times / width): bin k has the times from k·width up to, but not including, (k + 1)·width.
 
-    A time that lies a rounding error below an edge belongs to the bin above: 0.3 is in bin 3 of width 0.1.
+    A time that is below an edge only by rounding belongs to the bin above: 0.3 is in bin 3 of width 0.1.
     """
     return np.floor(times / width + 1e-9)
 
 
 def bin_counts(data: SeriesSet, width: float) -> npt.NDArray[np.int64]:
-    """Return (S,) how many samples `bin_series` leaves of each series."""
+    """Return (S,) the number of samples that `bin_series` leaves in each series."""
     counts, lengths = np.zeros(len(data), dtype=np.int64), data.lengths
     for rows, times in data.time_blocks():
         owners = _starts(lengths[rows], bin_of(times, width))[1]
@@ -29,14 +29,14 @@ def bin_counts(data: SeriesSet, width: float) -> npt.NDArray[np.int64]:
 
 
 def bin_series(data: SeriesSet, width: float) -> SeriesSet:
-    """Return the set with one sample for each bin in which a series has any; empty bins leave no sample.
+    """Return the set with one sample per bin; bins without samples are left out.
 
-    The sample's time is the bin's beginning, a value is the mean of those observed in the bin (of a categorical
-    channel the last), so that intervals are whole numbers of widths.
+    The time of the sample is the start of the bin, and its values are the means of those observed in the bin, or the
+    last one for a categorical channel. Intervals are therefore multiples of the width.
 
     Args:
         data: the series.
-        width: of a bin, in the set's time unit, over 0.
+        width: width of a bin in the time unit of the set, over 0.
     """
     N, S = len(data.times), len(data)
     if N == 0:
@@ -58,7 +58,7 @@ def bin_series(data: SeriesSet, width: float) -> SeriesSet:
 def _starts(
     lengths: npt.NDArray[np.int64], key: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first sample of each bin that has any, and the series of each."""
+    """Return the first sample of each bin that is not empty, and its series."""
     codes = np.repeat(np.arange(len(lengths)), lengths)
     new = np.ones(len(key), dtype=bool)
     new[1:] = (codes[1:] != codes[:-1]) | (key[1:] != key[:-1])

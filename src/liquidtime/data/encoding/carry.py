@@ -11,19 +11,19 @@ import numpy.typing as npt
 def last_observed(
     observed: npt.NDArray[np.bool_], first: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return for each sample the newest sample of its series, itself included, in which a channel is observed.
+    """Return, for each sample, the newest sample of its series up to itself in which a channel is observed.
 
         last_k = max { j <= k : observed_j, j in the same series }
 
-    A running maximum over the flat array crosses from one series into the next; what lies before the first sample of
-    the own series is then seen to be foreign.
+    A running maximum over the flat array continues from one series into the next; a result before the first sample of a
+    series belongs to another series and is replaced.
 
     Args:
         observed: (N,) whether the channel is observed.
-        first: (N,) the first sample of the series of each sample.
+        first: (N,) first sample of the series that each sample belongs to.
 
     Returns:
-        (N,) last, or `first` where there is none yet, and (N,) whether there is one.
+        (N,) the newest such sample, or `first` if there is none yet, and (N,) whether there is one.
     """
     last = np.maximum.accumulate(np.where(observed, np.arange(len(observed)), -1))
     known: npt.NDArray[Any] = last >= first

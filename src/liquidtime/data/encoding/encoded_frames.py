@@ -1,4 +1,4 @@
-"""Encoded series as a frame of pandas or polars, one row per step: what `SeriesEncoder.set_output` asks for."""
+"""Encoded series as a pandas or polars frame with one row per step, for `SeriesEncoder.set_output`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ OUTPUTS = (DEFAULT, PANDAS, POLARS)
 
 
 def encoded_frame(encoded: Encoded, names: Sequence[str], kind: str) -> Any:
-    """Return one row per step: its series, its time, the inputs and the static features.
+    """Return a frame with one row per step: its series, its time, the inputs and the static features.
 
     Args:
-        encoded: the steps.
-        names: of the D inputs and then the F static features.
-        kind: "pandas", with series and times in the index, as estimators of this library take frames; or "polars",
-            with the columns "id" and "time" in front.
+        encoded: the encoded series.
+        names: names of the D inputs, followed by those of the F static features.
+        kind: "pandas", with series and times in the index, in the form that estimators of this library take; or
+            "polars", with the first columns "id" and "time".
     """
     table = np.concatenate([encoded.x, np.repeat(encoded.static, encoded.lengths, axis=0)], axis=1)
     ids = np.repeat(encoded.ids, encoded.lengths)

@@ -1,4 +1,4 @@
-"""From series with gaps to the numbers that a network takes, with statistics of the training part only."""
+"""Encode series with gaps as numbers for a network, with statistics of the training part only."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Encoded:
     Args:
         x: (N, D) float32 inputs, finite.
         dt: (N,) float32 time since the previous sample in units of the encoder's `time_scale_`, 0 for the first.
-        times: (N,) float64 times of the samples (of bins: their beginnings), in the encoder's unit.
-        offsets: (S + 1,) int64.
+        times: (N,) float64 times of the samples, or the starts of the bins, in the unit of the encoder.
+        offsets: (S + 1,) int64 start of each series.
         static: (S, F) float32 static features, finite.
-        ids: (S,) the ids.
+        ids: (S,) ids of the series.
     """
 
     x: npt.NDArray[np.float32]
@@ -60,7 +60,7 @@ class Encoded:
         return np.diff(self.offsets)
 
     def as_set(self) -> SeriesSet:
-        """Return the encoded numbers as series of D channels, for models that take series."""
+        """Return the encoded numbers as series with D channels, for models that take series."""
         return SeriesSet(
             offsets=self.offsets,
             times=self.times,
@@ -73,20 +73,20 @@ class Encoded:
 
 
 class SeriesEncoder:
-    """Encode series: values scaled and carried forward, what is observed, and how long ago.
+    """Encodes series as scaled values carried forward, what is observed, and how long ago.
 
     For channel c at sample k, with j <= k the last sample at which c was observed:
 
         value = z_c(x_jc), 0 (the training mean) before the first      mask = 1 if j = k, else 0
         since = log(1 + (t_k - t_j) / time_scale), from the first sample on while c was never observed
 
-    z_c is `Scaling`: logarithm, clipping, standardisation. A sample depends on samples up to its own alone.
+    z_c is a `Scaling`: logarithm, clipping, standardisation. A sample depends only on samples up to itself.
 
     Args:
-        blocks: which of "values", "mask" and "since" there are.
-        clip: quantile of the training values beyond which values are cut (see `fit_scaling`); None for no clipping.
-        log: True to take the logarithm of heavy-tailed channels that are not negative, False for none, or names.
-        bin_width: gather samples in bins of this width, in the set's time unit; None for every sample as it is.
+        blocks: which of "values", "mask" and "since" to include.
+        clip: quantile of the training values for clipping (see `fit_scaling`); None for no clipping.
+        log: True to take logarithms of heavy-tailed channels that are not negative, False for none, or their names.
+        bin_width: width of the bins that samples are combined in, in the time unit of the set; None for no bins.
     """
 
     @named_arguments
@@ -112,11 +112,11 @@ class SeriesEncoder:
         self._output: str = getattr(self, "_output", DEFAULT)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the settings by name, as scikit-learn asks for them."""
+        """Return the settings by name, for scikit-learn."""
         return {"blocks": self.blocks, "clip": self.clip, "log": self.log, "bin_width": self.bin_width}
 
     def set_params(self, **params: Any) -> SeriesEncoder:
-        """Change settings by name; refuses what the constructor refuses."""
+        """Change settings by name; what the constructor refuses is refused."""
         SeriesEncoder.__init__(self, **self.get_params() | params)
         return self
 
@@ -127,8 +127,8 @@ class SeriesEncoder:
         """Choose what `transform` returns.
 
         Args:
-            transform: "default", an `Encoded`; "pandas" or "polars", a frame with one row per step, the pandas one
-                indexed by series and time, as estimators take it. None changes nothing.
+            transform: "default" for an `Encoded`; "pandas" or "polars" for a frame with one row per step. The pandas
+                frame has series and time in its index, as estimators take it. None changes nothing.
         """
         if transform is not None:
             check_choice("transform", transform, OUTPUTS)
@@ -136,16 +136,16 @@ class SeriesEncoder:
         return self
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
-        """Return (D + F,) the names of the encoded inputs and static features; `input_features` is not read."""
+        """Return (D + F,) the names of the encoded inputs and static features; `input_features` is ignored."""
         return np.array([*self.layout_.inputs, *self.layout_.statics], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "channels_")
 
     def fit(self, data: SeriesSet, y: Any = None) -> SeriesEncoder:
-        """Measure scaling, categories and the time scale on training data; `y` is not looked at.
+        """Measure scaling, categories and the time scale on training data; `y` is ignored.
 
-        Of very many series some are drawn to be measured; see `liquidtime.data.container.drawn_series`.
+        If there are very many series, a random sample is measured; see `liquidtime.data.container.drawn_series`.
         """
         if len(data) == 0:
             raise ValueError("`data` must hold at least one series; got none")
@@ -177,24 +177,24 @@ class SeriesEncoder:
         return self
 
     def fit_transform(self, data: SeriesSet, y: Any = None) -> Any:
-        """Fit and encode one set, as `transform` does; `y` is not looked at."""
+        """Fit, and encode the same set as `transform` does; `y` is ignored."""
         return self.fit(data).transform(data)
 
     def _settle(self) -> None:
-        """Make what follows from the settings and the training data; every way to become fitted ends here."""
+        """Derive what follows from the settings and the training data; `fit` and `from_dict` end here."""
         flags = tuple(bool(flag) for flag in self.static_flags_)
         self._layout = Layout(self.blocks, self.channels_, self.static_names_, self.categories_, flags)
         self._sample_step = SampleStep(self)
 
     @property
     def layout_(self) -> Layout:
-        """Which column of x and of static is what."""
+        """The meaning of the columns of x and of the static features."""
         self._check_fitted()
         return self._layout
 
     @property
     def sample_step(self) -> SampleStep:
-        """The encoding of one sample more."""
+        """The encoding of one more sample."""
         self._check_fitted()
         if self._sample_step.encoder is not self:  # this is a shallow copy
             self._sample_step = SampleStep(self)
@@ -202,22 +202,22 @@ class SeriesEncoder:
 
     @property
     def input_size_(self) -> int:
-        """D, the width of x."""
+        """D, the number of inputs."""
         return len(self.layout_.inputs)
 
     @property
     def static_size_(self) -> int:
-        """F, the width of the encoded static features."""
+        """F, the number of encoded static features."""
         return len(self.layout_.statics)
 
     def transform(self, data: SeriesSet) -> Any:
         """Encode a set with the statistics of the training part: an `Encoded`, or a frame after `set_output`.
 
-        Channels that were not there in training are left out, those that are missing count as never observed, and
-        unknown categories are none of the known ones; each with a warning that names them.
+        Channels that training did not have are left out, missing channels count as never observed, and unknown
+        categories differ from all known ones, each with a warning that names them.
 
         Raises:
-            ValueError: times in another unit, none of the channels, or a category where a number was, or vice versa.
+            ValueError: the time unit differs, no channel is known, or a category has become a number or vice versa.
 
         """
         self._check_fitted()
@@ -227,7 +227,7 @@ class SeriesEncoder:
         return encoded_frame(encoded, self.get_feature_names_out().tolist(), self._output)
 
     def steps(self, data: SeriesSet) -> SeriesSet:
-        """Return the set with the channels of training, gathered in bins if the encoder has them.
+        """Return the set with the channels of training, combined in bins if the encoder has bins.
 
         Raises:
             ValueError: as `transform`.
@@ -237,28 +237,28 @@ class SeriesEncoder:
         return self.binned(aligned(data, *self._training))
 
     def aligned(self, data: SeriesSet) -> SeriesSet:
-        """Return the set with the channels of training, every sample as it is; warns and refuses as `transform`."""
+        """Return the set with the channels of training, without bins; warns and refuses as `transform` does."""
         self._check_fitted()
         return aligned(data, *self._training)
 
     @property
     def _training(self) -> tuple[Any, ...]:
-        """What other data is aligned to."""
+        """The columns and the time unit to which other data are aligned."""
         return self.channels_, self.static_names_, self.categories_, self.time_unit_
 
     def binned(self, data: SeriesSet) -> SeriesSet:
-        """Return what `aligned` returned, or some of its series, gathered in bins if the encoder has them."""
+        """Return series that `aligned` returned, combined in bins if the encoder has bins."""
         return bin_series(data, self.bin_width) if self.bin_width else data
 
     def step_counts(self, data: SeriesSet) -> npt.NDArray[np.int64]:
-        """Return (S,) the steps of each series of what `aligned` returned."""
+        """Return (S,) the number of steps of each series that `aligned` returned."""
         return bin_counts(data, self.bin_width) if self.bin_width else data.lengths
 
     def encode(self, data: SeriesSet) -> Encoded:
         """Encode what `steps` returned."""
         static = self.encode_static(data.static)
         N, layout = len(data.times), self.layout_
-        x = np.zeros((len(layout.inputs), N), dtype=np.float32)  # a channel in one piece; turned at the end
+        x = np.zeros((len(layout.inputs), N), dtype=np.float32)  # a channel is contiguous; transposed at the end
         columns = np.array(data.values.T, order="C")  # a copy, scaled in place
         first = np.repeat(data.offsets[:-1], data.lengths)
         for c, name in enumerate(self.channels_):
@@ -289,7 +289,7 @@ class SeriesEncoder:
         return Encoded(np.ascontiguousarray(x.T), scaled, data.times, data.offsets, static, data.ids)
 
     def encode_static(self, static: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Encode (S, F) static features in the order of training: NaN = not known becomes 0, and 1 in its flag."""
+        """Encode (S, F) static features in the order of training; unknown ones (NaN) become 0, with 1 in their flag."""
         layout = self.layout_
         encoded = np.zeros((len(static), len(layout.statics)), dtype=np.float32)
         for f, name in enumerate(self.static_names_):
@@ -307,12 +307,12 @@ class SeriesEncoder:
         return encoded
 
     def stream(self, static: Mapping[str, Any] | None = None) -> SeriesStream:
-        """Return the encoder of one series whose samples arrive one at a time, with the same numbers."""
+        """Return an encoder of one series whose samples arrive one at a time; it gives the same numbers."""
         self._check_fitted()
         return SeriesStream(self, static)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return {"config": what JSON can hold, "arrays": {name: float64 array}}; `from_dict` reads it back."""
+        """Return {"config": values for JSON, "arrays": {name: float64 array}}, which `from_dict` reads."""
         self._check_fitted()
         config = {
             "format": _FORMAT,
@@ -333,7 +333,7 @@ class SeriesEncoder:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> SeriesEncoder:
-        """Return the encoder that `to_dict` described; refuse what does not fit together."""
+        """Return the encoder that `to_dict` described; refuse a description that is inconsistent."""
         config, arrays = dict(stored["config"]), dict(stored["arrays"])
         if config.get("format") != _FORMAT:
             raise ValueError(f"`config` must be of format {_FORMAT}; got {config.get('format')!r}. Update the package.")
@@ -364,7 +364,7 @@ class SeriesEncoder:
 
 
 def _stored_scaling(arrays: dict[str, Any], kind: str, C: int) -> Scaling:
-    """Take the five arrays of a scaling out of those stored, or refuse them."""
+    """Remove the five arrays of a scaling from the stored arrays, check them and return the scaling."""
     scaling = {}
     for name in _ARRAYS:
         array = np.asarray(arrays.pop(f"{kind}_{name}", None), dtype=np.float64)

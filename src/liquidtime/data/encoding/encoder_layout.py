@@ -1,4 +1,4 @@
-"""Which column of an encoded sample is what."""
+"""The meaning of the columns of an encoded sample."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Mapping, Sequence
 
 
 class Layout:
-    """The columns of x, block after block, and those of the encoded static features.
+    """The columns of x, block by block, and those of the encoded static features.
 
     Args:
-        blocks: "values", "mask", "since", those there are.
+        blocks: the blocks that are included, of "values", "mask" and "since".
         channels: C names.
         static_names: names of the static features.
-        categories: of the categorical ones among both.
-        flags: for each static feature whether it has a column that says "not known".
+        categories: categories of categorical channels and static features.
+        flags: for each static feature, whether it has a column that says "not known".
 
     Attributes:
-        blocks: as given.
+        blocks: the blocks that are included.
         inputs: D names, e.g. "HR", "rhythm=sinus", "HR observed", "HR since".
         statics: names of the encoded static features, e.g. "Age", "Height unknown".
-        value: for each channel its columns in the block of values: one, or one per category.
-        mask: where the block of masks starts; its columns are in the order of the channels.
-        since: where the block of times since the last observation starts, likewise.
-        mask_of: for each column of values the column of its mask, empty where there is no mask.
-        static: for each static feature its columns, the flag last.
-        channel_of: for each of the D inputs the position of its channel.
+        value: for each channel, its columns in the block of values: one, or one per category.
+        mask: start of the block of masks; its columns are in the order of the channels.
+        since: start of the block of times since the last observation, in the same order.
+        mask_of: for each column of values, the column of its mask; empty without masks.
+        static: for each static feature, its columns; the flag is the last.
+        channel_of: for each of the D inputs, the position of its channel.
     """
 
     def __init__(

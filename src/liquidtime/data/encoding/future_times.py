@@ -1,4 +1,4 @@
-"""The times a forecast is asked for, as gaps after each series' last sample."""
+"""Times to forecast, as gaps after the last sample of each series."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Values = npt.NDArray[np.float64]
 
 
 def gaps_to(data: SeriesSet, encoder: SeriesEncoder, times: Any, horizons: Any) -> tuple[Values, list[int] | None]:
-    """Return (S, Q) scaled gaps from each series' last step, and for ragged times how many each series has.
+    """Return (S, Q) scaled gaps after the last step of each series, and, for ragged times, how many each series has.
 
     Args:
         data: S series.
-        encoder: gives the unit and the bins.
-        times: as `CfCForecaster.predict` takes them.
-        horizons: likewise.
+        encoder: encoder with the unit and the bins.
+        times: argument of `CfCForecaster.predict`.
+        horizons: argument of `CfCForecaster.predict`.
 
     Raises:
-        ValueError: both, times before a series' last sample, or of another shape.
+        ValueError: both are given, times are before the last sample of a series, or have another shape.
 
     """
     if times is not None and horizons is not None:
@@ -52,12 +52,12 @@ def gaps_to(data: SeriesSet, encoder: SeriesEncoder, times: Any, horizons: Any) 
 
 
 def split_rows(forecasts: Values, sizes: list[int] | None) -> Any:
-    """Return (S, Q, C) forecasts as they are, or for ragged times cut to a list of (Q_i, C)."""
+    """Return (S, Q, C) forecasts unchanged, or, for ragged times, as a list of (Q_i, C)."""
     return forecasts if sizes is None else [row[:size] for row, size in zip(forecasts, sizes, strict=True)]
 
 
 def last_times(data: SeriesSet) -> Values:
-    """Return (S,) the time of each series' last sample, 0 where there is none."""
+    """Return (S,) the time of the last sample of each series; 0 if it has none."""
     last = np.zeros(len(data))
     some = data.lengths > 0
     last[some] = data.ends()[1][some]
@@ -88,7 +88,7 @@ def _times_asked_for(data: SeriesSet, times: Any) -> tuple[Values, list[int] | N
 
 
 def _on_clock(data: SeriesSet, times: npt.NDArray[Any]) -> Values:
-    """Return (S, Q) times on the series' own clocks, which count from `origins` where there are some."""
+    """Return (S, Q) times on the clocks of the series, which count from `origins` if the set has them."""
     if times.dtype.kind != "M":
         return times.astype(np.float64)
     if data.origins is None or data.origins.dtype.kind != "M":

@@ -1,4 +1,4 @@
-"""What a series has shown of each channel so far: running statistics, in the encoder's scale."""
+"""Running statistics of each channel of a series so far, in the scale of the encoder."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class History:
 
         mean, least, largest, deviation (with n, not n - 1), first,   and count = log(1 + n)
 
-    all 0 while nothing was observed. A categorical channel has its count alone. Like the encoder's blocks, a row
-    depends on samples up to its own alone. `at_ends` and `at_steps` take whole series, `rows` the running sums that
-    `Moments` keeps one step at a time; their numbers agree.
+    all 0 as long as nothing has been observed. A categorical channel has only its count. Like the blocks of the
+    encoder, a row depends only on samples up to itself. `at_ends` and `at_steps` take whole series, `rows` takes the
+    running sums that `Moments` updates step by step; the results agree.
 
     Args:
-        encoder: fitted; gives the channels and their scaling.
+        encoder: fitted encoder with the channels and their scaling.
     """
 
     def __init__(self, encoder: SeriesEncoder) -> None:
         self._encoder = encoder
         names: list[str] = []
         self.columns: list[slice] = []
-        """For each channel where its statistics stand among the names; one slice of 6, or of the count alone."""
+        """For each channel, the slice of its statistics among the names: 6 of them, or only the count."""
         positions: list[int] = []
         for c, channel in enumerate(encoder.channels_):
             statistics = STATISTICS[-1:] if channel in encoder.categories_ else STATISTICS
@@ -48,13 +48,13 @@ class History:
             positions += [c * len(STATISTICS) + STATISTICS.index(statistic) for statistic in statistics]
         self._positions = np.array(positions, dtype=np.int64)
         self.names = tuple(names)
-        """G names, e.g. "HR mean"."""
+        """G names, such as "HR mean"."""
 
     def at_ends(self, steps: SeriesSet) -> npt.NDArray[np.float32]:
         """Return (S, G) the statistics of whole series.
 
         Args:
-            steps: what the encoder's `steps` returned.
+            steps: series that the method `steps` of the encoder returned.
         """
         return self._gather(steps, np.maximum(steps.offsets[1:] - 1, 0), steps.lengths > 0)
 
@@ -74,7 +74,7 @@ class History:
         return table[:, self._positions].astype(np.float32)
 
     def _gather(self, steps: SeriesSet, rows: Rows, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
-        """Return the statistics after each of `rows`, 0 where `some` is False."""
+        """Return the statistics after each of `rows`; 0 where `some` is False."""
         result = np.zeros((len(rows), len(self.names)), dtype=np.float32)
         if len(steps.times) == 0:
             return result
@@ -85,24 +85,24 @@ class History:
             if len(seen) == 0:
                 continue
             z = self._encoder.scaling_.column(c, steps.values[seen, c]).astype(np.float64)
-            begin = np.searchsorted(seen, first[seen])  # where, among those seen, each one's series begins
-            newest = (np.cumsum(observed) - 1)[rows]  # the newest one seen at each row, perhaps of another series
+            begin = np.searchsorted(seen, first[seen])  # for each observed value, where its series begins
+            newest = (np.cumsum(observed) - 1)[rows]  # the newest value observed at each row, perhaps of another series
             known = some & (newest >= 0) & (seen[newest] >= first[rows])
-            statistics = running(z, begin)[:, at.start - at.stop :]  # of a categorical channel the count alone
+            statistics = running(z, begin)[:, at.start - at.stop :]  # of a categorical channel only the count
             result[:, at] = np.where(known[:, None], statistics[newest], 0.0)
         return result
 
 
 class Moments(NamedTuple):
-    """Running sums of B series over C channels, from which the statistics follow; sums are of differences from `first`.
+    """Running sums of B series over C channels that the statistics follow from; sums are of differences from `first`.
 
     Args:
-        number: (B, C) of observed values.
-        first: (B, C) the first of them.
-        total: (B, C) sum of their differences from it.
-        squares: (B, C) sum of the squares of those.
-        least: (B, C) inf while there is none.
-        largest: (B, C) -inf while there is none.
+        number: (B, C) number of observed values.
+        first: (B, C) first observed value.
+        total: (B, C) sum of the differences from it.
+        squares: (B, C) sum of the squares of these differences.
+        least: (B, C) smallest value, inf before the first.
+        largest: (B, C) largest value, -inf before the first.
     """
 
     number: Array
@@ -118,28 +118,28 @@ class Moments(NamedTuple):
         nothing = np.zeros((B, C))
         return Moments(nothing, nothing, nothing, nothing, np.full((B, C), np.inf), np.full((B, C), -np.inf))
 
-    def add(self, z: npt.NDArray[np.float32], seen: npt.NDArray[np.bool_]) -> Moments:
-        """Return the sums with the scaled values z (B, C) added where `seen` (B, C) is True."""
-        first = np.where(seen & (self.number == 0), z, self.first)
-        apart = np.where(seen, z - first, 0.0)
+    def add(self, z: npt.NDArray[np.float32], observed: npt.NDArray[np.bool_]) -> Moments:
+        """Return the sums after adding the scaled values z (B, C) where `observed` (B, C) is True."""
+        first = np.where(observed & (self.number == 0), z, self.first)
+        apart = np.where(observed, z - first, 0.0)
         return Moments(
-            self.number + seen,
+            self.number + observed,
             first,
             self.total + apart,
             self.squares + apart**2,
-            np.where(seen, np.minimum(self.least, z), self.least),
-            np.where(seen, np.maximum(self.largest, z), self.largest),
+            np.where(observed, np.minimum(self.least, z), self.least),
+            np.where(observed, np.maximum(self.largest, z), self.largest),
         )
 
 
 def running(z: Array, begin: Rows) -> Array:
-    """Return (n, 6) the `STATISTICS` of each value and those before it in its series.
+    """Return (n, 6) the `STATISTICS` of each value together with those before it in its series.
 
-    Sums are of differences from the first value of the series, so that a constant one has no deviation at all.
+    Sums are of differences from the first value of the series, so that the deviation of a constant series is exactly 0.
 
     Args:
         z: (n,) observed values, series after series.
-        begin: (n,) the position of the first value of each one's series.
+        begin: (n,) position of the first value of the series that each value belongs to.
     """
     position = np.arange(len(z))
     n = position - begin + 1.0
@@ -153,7 +153,7 @@ def running(z: Array, begin: Rows) -> Array:
 
 
 def _running_extreme(z: Array, begin: Rows, choose: Callable[..., Any]) -> Array:
-    """Return the extreme so far, by doubling: after pass s each value has seen the 2^s before it."""
+    """Return the extreme so far, by doubling: pass s extends the range of each value to the 2^s values before it."""
     best = z.copy()
     position = np.arange(len(z))
     longest, reach = int((position - begin).max()) + 1, 1

@@ -1,4 +1,4 @@
-"""What was observed of each channel up to a cut: the last value, its slope, the mean, and what was seen at any time."""
+"""Observed values of each channel up to a cut: the last value, its slope, the mean, and the value at any time."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Observations:
     """The O observed values of C channels of S series, channel after channel, in the channels' own units.
 
     Args:
-        times: (O,) of the values.
-        values: (O,).
-        begin: (S, C) the position of each series' first value.
-        end: (N, C) the position after the newest value at each of the N steps.
-        earlier_total: (S, C) sum of values that are no longer among them, of a live series.
-        earlier_count: (S, C) their number.
+        times: (O,) times of the values.
+        values: (O,) observed values.
+        begin: (S, C) position of the first value of each series.
+        end: (N, C) position after the newest value at each of the N steps.
+        earlier_total: (S, C) sum of earlier values of a live series that are no longer stored.
+        earlier_count: (S, C) number of such values.
     """
 
     times: Values
@@ -39,10 +39,10 @@ class Observations:
 
     @staticmethod
     def of(steps: SeriesSet, places: Sequence[int]) -> Observations:
-        """Gather the values of a set.
+        """Return the observed values of a set.
 
         Args:
-            steps: the series; a `SeriesEncoder`'s steps where there is one.
+            steps: the series; the steps of the `SeriesEncoder`, if there is one.
             places: positions of the C channels in the set.
         """
         observed = ~np.isnan(steps.values[:, list(places)])  # (N, C)
@@ -61,11 +61,11 @@ class Observations:
         )  # fmt: skip
 
     def up_to(self, series: Rows, steps: Rows) -> Past:
-        """Return what was observed up to some steps.
+        """Return what was observed up to the given steps.
 
         Args:
             series: (R,) positions of the series.
-            steps: (R,) positions of their steps among all N; before its `begin` for a series without any.
+            steps: (R,) positions of their steps among all N; before the start of the series for one without steps.
         """
         begin = self.begin[series]
         some = (steps >= 0)[:, None]
@@ -83,7 +83,7 @@ class Observations:
 
     @functools.cached_property
     def _sums(self) -> tuple[Values, Values]:
-        """(2, O + 1) sums of the values, and of their squares, up to each position and before it, in its series."""
+        """(2, O + 1) sums of the values, and of their squares, before each position within its series."""
         starts = np.unique(self.begin)
         starts = starts[starts < len(self.values)]
         until = running_sum(np.stack([self.values, self.values**2]), starts)
@@ -92,7 +92,7 @@ class Observations:
         return np.concatenate([until, np.zeros((2, 1))], axis=1), before
 
     def between(self, low: Rows, high: Rows, squares: bool = False) -> Values:
-        """Return the sums of the values, or of their squares, from positions `low` to before `high` of one series."""
+        """Return the sums of the values, or of their squares, from position `low` up to, not including, `high`."""
         until, before = (sums[int(squares)] for sums in self._sums)
         return np.where(high > low, until[high - 1] - before[low], 0.0)
 
@@ -107,11 +107,11 @@ class Past:
     """What was observed of C channels up to R cuts.
 
     Args:
-        observations: all of them.
-        low: (R, C) position of the first.
-        high: (R, C) position after the newest.
-        earlier_total: (R, C) of `Observations`.
-        earlier_count: likewise.
+        observations: all observed values.
+        low: (R, C) position of the first value.
+        high: (R, C) position after the newest value.
+        earlier_total: (R, C) as in `Observations`.
+        earlier_count: (R, C) as in `Observations`.
     """
 
     observations: Observations
@@ -122,31 +122,31 @@ class Past:
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:
-        """(R, C) whether there was a value."""
+        """(R, C) whether there is a value."""
         return self.high > self.low
 
     @property
     def last(self) -> Values:
-        """(R, C) the newest value, NaN where there is none."""
+        """(R, C) the newest value; NaN if there is none."""
         return self._take(self.observations.values, self.high - 1)
 
     @property
     def last_time(self) -> Values:
-        """(R, C) when it was observed."""
+        """(R, C) the time of the newest value."""
         return self._take(self.observations.times, self.high - 1)
 
     @property
     def mean(self) -> Values:
-        """(R, C) the mean of all values, NaN where there is none."""
+        """(R, C) the mean of all values; NaN if there is none."""
         count = self.high - self.low + self.earlier_count
         sums = self.observations.between(self.low, self.high) + self.earlier_total
         return np.where(count > 0, sums / np.maximum(count, 1.0), np.nan)
 
     def slope(self, width: float) -> Values:
-        """Return (R, C) the slope from an older value to the newest, 0 where there is only one.
+        """Return (R, C) the slope from an older value to the newest one; 0 if there is only one value.
 
         Args:
-            width: how far the older one lies back at least; the oldest is taken where none does.
+            width: smallest distance in time to the older value; if no value is that old, the oldest is used.
         """
         older = np.maximum(self.newest(self.last_time - width, self.high - 1), self.low)
         apart = self.last_time - self._take(self.observations.times, older)
@@ -160,21 +160,21 @@ class Past:
         return self.last[:, None] + self.slope(width)[:, None] * ahead
 
     def seasonal(self, now: Values, times: Values, period: float) -> Values:
-        """Return (R, Q, C) what was newest a period before, or as many as it takes to have been seen; NaN = nothing.
+        """Return (R, Q, C) the newest value one period before, or as many periods as are needed; NaN if there is none.
 
         Args:
             now: (R,) the times of the cuts.
             times: (R, Q) later times.
-            period: over 0.
+            period: length of a period, over 0.
         """
         turns = np.maximum(np.ceil((times - now[:, None]) / period), 1.0)
         back = np.minimum(times - turns * period, now[:, None])
         return self.at(back)
 
     def window(self, now: Values, span: float) -> tuple[Values, Values, Values]:
-        """Return (R, C) mean, deviation and number of the values of the last `span` before `now` (R,); NaN of none.
+        """Return (R, C) mean, deviation and number of values in the last `span` before `now` (R,); NaN without values.
 
-        Deviations of values far from 0 lose digits; see `Observations.scaled`.
+        Deviations of values that are far from 0 lose digits; see `Observations.scaled`.
         """
         after = np.broadcast_to((now - span)[:, None], self.high.shape)
         low = np.maximum(self.newest(after, self.high) + 1, self.low)
@@ -184,14 +184,14 @@ class Past:
         return mean, np.sqrt(np.maximum(_ratio(squares, count) - mean**2, 0.0)), count
 
     def typical(self, now: Values, times: Values, period: float, turns: int, width: float) -> Values:
-        """Return (R, Q, C) the mean of what was seen near times (R, Q) in several periods before; NaN = nothing.
+        """Return (R, Q, C) the mean of the values near times (R, Q) in several earlier periods; NaN if there are none.
 
         Args:
             now: (R,) the times of the cuts.
             times: (R, Q) later times.
-            period: over 0.
-            turns: how many periods to look back, from the first that had been seen.
-            width: how far before or after counts as near.
+            period: length of a period, over 0.
+            turns: number of periods to look back, from the newest that was observed.
+            width: distance in time, before or after, that counts as near.
         """
         first = np.maximum(np.ceil((times - now[:, None]) / period), 1.0)
         low, high = self.low[:, None], self.high[:, None]
@@ -206,7 +206,7 @@ class Past:
         return _ratio(total, count)
 
     def select(self, rows: Rows | None = None, channels: Sequence[int] | None = None) -> Past:
-        """Return what was observed up to some of the cuts, of some of the channels; None for all."""
+        """Return what was observed up to the given cuts, of the given channels; None for all."""
         parts = (self.low, self.high, self.earlier_total, self.earlier_count)
         if rows is not None:
             parts = tuple(part[rows] for part in parts)  # type: ignore[assignment]
@@ -215,24 +215,24 @@ class Past:
         return Past(self.observations, *parts)
 
     def scaled(self, centre: Values, scale: Values) -> Past:
-        """Return the same of values as (value - centre) / scale, with (C,) numbers of all channels observed."""
+        """Return the same with values (value - centre) / scale, with (C,) numbers for all channels."""
         observations = self.observations.scaled(centre, scale)
         total = (self.earlier_total - centre * self.earlier_count) / scale
         return Past(observations, self.low, self.high, total, self.earlier_count)
 
     def at(self, times: Values) -> Values:
-        """Return (R, Q, C) the newest values at or before times (R, Q), NaN where there is none."""
+        """Return (R, Q, C) the newest values at or before times (R, Q); NaN if there are none."""
         low, high = self.low[:, None], self.high[:, None]
         place = self.newest(times[:, :, None], high, low)
         return np.where(place >= low, self._take(self.observations.values, place), np.nan)
 
     def newest(self, times: Values, high: Rows, low: Rows | None = None) -> Rows:
-        """Return the positions of the newest values at or before `times`, one before the first where there is none.
+        """Return the positions of the newest values at or before `times`; one before the first if there is none.
 
         Args:
-            times: of any shape that goes with the others.
-            high: positions after the last value that counts.
-            low: positions of the first that counts; that of the series if None.
+            times: times, of any shape that broadcasts with the others.
+            high: positions after the last value to use.
+            low: positions of the first value to use; that of the series if None.
         """
         first, after = np.broadcast_arrays(self.low if low is None else low, high, times)[:2]
         first, after = first.copy(), after.copy()

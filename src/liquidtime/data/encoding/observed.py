@@ -1,4 +1,4 @@
-"""What is observed of every channel, without the gaps: what statistics are measured on."""
+"""The observed values of every channel without the gaps, on which statistics are measured."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from liquidtime.data.encoding.bins import bin_series
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The observed values of a set, or of series drawn from it, gathered block by block.
+    """The observed values of a set, or of a random sample of its series, gathered block by block.
 
     Args:
-        columns: for each channel its observed values.
-        intervals: between neighbouring steps of a series.
-        least: (C,) the least value of each channel before it is gathered in bins, NaN where there is none.
-        largest: (C,) likewise.
+        columns: for each channel, its observed values.
+        intervals: intervals between neighbouring steps of a series.
+        least: (C,) smallest value of each channel before samples are combined in bins; NaN if there is none.
+        largest: (C,) largest value in the same sense.
     """
 
     columns: list[npt.NDArray[np.float32]]
@@ -34,7 +34,7 @@ class Observed:
 
         Args:
             data: the series.
-            bin_width: of bins in which samples are gathered first; None for none.
+            bin_width: width of the bins in which samples are combined first; None for no bins.
         """
         C = len(data.channels)
         columns: list[list[npt.NDArray[np.float32]]] = [[np.empty(0, dtype=np.float32)] for _ in range(C)]

@@ -1,4 +1,4 @@
-"""Sums that start anew with each series, so that what follows from them does not depend on the series around it."""
+"""Running sums that start again with each series, so that their rounding does not depend on other series."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def running_sum(values: npt.NDArray[Any], starts: npt.NDArray[np.integer[Any]]) 
 
         sum_k = sum_{k-1} + value_k,   sum_k = value_k where a run starts
 
-    Terms are added one after the other, as a stream adds them. One sum over all runs less what came before a run would
-    round otherwise in every set. Runs of like length are summed side by side.
+    Terms are added one after the other, as in a stream. The difference of two sums over all runs would be rounded
+    differently in every set. Runs of similar lengths are summed side by side.
 
     Args:
-        values: (..., n).
-        starts: (R,) position of the first value of each run, increasing, from 0; no run is empty.
+        values: (..., n) numbers.
+        starts: (R,) position of the first value of each run, increasing from 0; no run is empty.
 
     Returns:
         (..., n) in float64.
@@ -37,7 +37,7 @@ def running_sum(values: npt.NDArray[Any], starts: npt.NDArray[np.integer[Any]]) 
             sums[..., part] = np.cumsum(sums[..., part], axis=-1)
             continue
         step = np.arange(int(length.max()))[:, None]
-        places = np.minimum(begin + step, n - 1)  # (longest, R'); what lies past the end of a run is not taken
+        places = np.minimum(begin + step, n - 1)  # (longest, R'); positions past the end of a run are not used
         inside = step < length
         block = np.where(inside, sums[..., places], 0.0)
         sums[..., places[inside]] = np.cumsum(block, axis=-2)[..., inside]

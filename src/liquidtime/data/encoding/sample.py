@@ -1,4 +1,4 @@
-"""One sample as a caller gives it: its time on the series' clock, its values in the order of the channels."""
+"""Read one sample from a caller: its time on the clock of the series, and its values in the order of the channels."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Clock(NamedTuple):
     """The kind of times in one series; a series keeps the kind of its first sample.
 
     Args:
-        kind: what `t` is, in words; None before the first sample.
-        origin: the first time, for time stamps (in nanoseconds) and large whole numbers, which count from there as
-            they do in a set; None for other numbers.
+        kind: the kind of `t` in words; None before the first sample.
+        origin: the first time, from which time stamps (in nanoseconds) and large whole numbers count, as in a set;
+            None for other numbers.
     """
 
     kind: str | None = None
@@ -36,24 +36,24 @@ class Clock(NamedTuple):
 
     @property
     def origins(self) -> npt.NDArray[Any] | None:
-        """(1,) the origin as a set stores it: a time stamp, a whole number, or None where times are numbers."""
+        """(1,) the origin as a set stores it: a time stamp, a whole number, or None if times are numbers."""
         if self.origin is None:
             return None
         return np.array([self.origin], dtype=np.int64 if self.kind == _LARGE else "datetime64[ns]")
 
     def read(self, t: Any, unit: str | None) -> tuple[Clock, float]:
-        """Return the clock after a sample at `t`, and its time as a set of such times would store it.
+        """Return the clock after a sample at `t`, and its time as a set would store it.
 
         Args:
             t: a number in `unit`, or a time stamp.
             unit: the time unit of training.
 
         Raises:
-            TypeError: neither a number nor a time stamp.
-            ValueError: a time that is not finite, or of another kind than the series' times so far.
+            TypeError: `t` is neither a number nor a time stamp.
+            ValueError: `t` is not finite, or of another kind than the times of the series so far.
 
         """
-        kind, value, ticks_per_unit = _told(t, unit, self.origin is not None and self.kind == _LARGE)
+        kind, value, ticks_per_unit = _kind_and_time(t, unit, self.origin is not None and self.kind == _LARGE)
         if self.kind is not None and kind != self.kind:
             raise ValueError(
                 f"`t` must be the same kind of time as before in this series, {self.kind}; got {kind} ({t!r}). "
@@ -72,7 +72,7 @@ CLOCK_KINDS = (_NUMBER, _LARGE, _NAIVE, _AWARE)
 """Every kind of clock, in words."""
 
 
-def _told(t: Any, unit: str | None, large: bool) -> tuple[str, float | int, int]:
+def _kind_and_time(t: Any, unit: str | None, large: bool) -> tuple[str, float | int, int]:
     """Return the kind of a time, the time as a float or in whole ticks, and the ticks in a unit of time."""
     if isinstance(t, np.ndarray) and t.ndim == 0:
         t = t[()]
@@ -106,12 +106,12 @@ def read_values(encoder: SeriesEncoder, values: Any) -> Row:
     """Return (C,) values in the order of the encoder's channels, NaN = not observed.
 
     Args:
-        encoder: fitted.
-        values: a mapping from channels to values, categories by their names; or (C,) with categories by their position.
+        encoder: fitted encoder.
+        values: a mapping from channels to values, with categories by name; or (C,) with categories by position.
 
     Raises:
-        TypeError: values that are not numbers.
-        ValueError: an unknown channel, another shape, an infinite value, a position that is no category's.
+        TypeError: values are not numbers.
+        ValueError: a channel is unknown, the shape is wrong, or a value is infinite or not a position of a category.
 
     """
     names = encoder.channels_
@@ -137,12 +137,12 @@ def read_static(encoder: SeriesEncoder, static: Mapping[str, Any] | None) -> Row
     """Return (F,) static features in the order of training, NaN = not known.
 
     Args:
-        encoder: fitted.
-        static: the features by name; those left out are not known.
+        encoder: fitted encoder.
+        static: features by name; those that are left out are not known.
 
     Raises:
-        TypeError: no mapping, or a value that is no number.
-        ValueError: an unknown feature or an infinite value.
+        TypeError: not a mapping, or a value is not a number.
+        ValueError: a feature is unknown, or a value is infinite.
 
     """
     if static is not None and not isinstance(static, Mapping):
@@ -151,7 +151,7 @@ def read_static(encoder: SeriesEncoder, static: Mapping[str, Any] | None) -> Row
 
 
 def refuse_overflow(encoder: SeriesEncoder, state: StepState, step: Step, t: Any) -> None:
-    """Refuse a sample at `t` after which the open step of one series has numbers that float32 cannot hold."""
+    """Refuse a sample at `t` if the open step of the series then has numbers that float32 cannot represent."""
     if not (np.isfinite(state.step).all() and np.isfinite(step.dt).all()):
         raise ValueError(
             f"`t` must be within {_LARGEST:.3g} median intervals ({encoder.time_scale_:g}) of the last step; got {t!r}"
@@ -181,12 +181,12 @@ def _by_name(encoder: SeriesEncoder, values: Mapping[str, Any], names: tuple[str
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether a value says "not observed": None, NaN, NaT, pandas' NA."""
+    """Return whether a value means "not observed": None, NaN, NaT, or NA of pandas."""
     if value is None:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # NA is neither equal nor unequal to itself; an array has no one truth value
+    except (TypeError, ValueError):  # NA is neither equal nor unequal to itself; an array has no single truth value
         return type(value).__name__ == "NAType"
 
 
@@ -200,7 +200,7 @@ def _number(argument: str, name: str, value: Any) -> float:
 
 
 def _finite(row: npt.NDArray[np.float64], names: tuple[str, ...], argument: str) -> Row:
-    """Return the row in float32, or refuse what is infinite there."""
+    """Return the row in float32; refuse values that are infinite in float32."""
     large = np.abs(row) > _LARGEST
     if large.any():
         name = names[int(np.argmax(large))]

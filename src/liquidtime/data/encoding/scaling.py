@@ -1,4 +1,4 @@
-"""Columns brought to a common range: logarithm of heavy tails, clipping, standardisation."""
+"""Scale columns to a common range: logarithm of heavy tails, clipping, standardisation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[np.float64]
 Scaled: TypeAlias = npt.NDArray[np.float32]
 
-_ENOUGH = 20  # observations below which a tail cannot be judged
+_ENOUGH = 20  # with fewer observations, tails cannot be assessed
 _SKEWED = 0.5  # (q95 - q50) is three times (q50 - q05)
 
 
@@ -23,11 +23,11 @@ class Scaling:
         z = (clip(g(x), low, high) - mean) / scale,   g(x) = log(1 + max(x, 0) / unit) where unit > 0, else x
 
     Args:
-        unit: (C,) where the logarithm bends, 0 for columns without one.
-        low: (C,) lower end, -inf for none.
-        high: (C,) upper end, inf for none.
-        mean: (C,) of what is left, 0 for columns never observed.
-        scale: (C,) its standard deviation, 1 for constant and never observed columns.
+        unit: (C,) value at which the logarithm starts to bend; 0 for columns without a logarithm.
+        low: (C,) lower limit of clipping; -inf for none.
+        high: (C,) upper limit of clipping; inf for none.
+        mean: (C,) mean of the clipped values; 0 for columns that were never observed.
+        scale: (C,) their standard deviation; 1 for columns that are constant or were never observed.
     """
 
     unit: Array
@@ -42,17 +42,17 @@ class Scaling:
         return _scale(values, self.unit[p], self.low[p], self.high[p], self.mean[p], self.scale[p])
 
     def rows(self, values: npt.NDArray[Any]) -> Scaled:
-        """Scale (..., C) values, one of each column; NaN stays NaN."""
+        """Scale (..., C) values, one per column; NaN stays NaN."""
         return _scale(values, self.unit, self.low, self.high, self.mean, self.scale)
 
     def invert(self, position: int, scaled: npt.NDArray[Any]) -> Array:
-        """Return the values of one column that scale to (N,) `scaled`, apart from clipping."""
+        """Return the values of one column from their (N,) scaled values; clipping cannot be undone."""
         raw: Array = np.asarray(scaled, dtype=np.float64) * self.scale[position] + self.mean[position]
         return np.expm1(raw) * self.unit[position] if self.unit[position] > 0 else raw
 
 
 def _scale(values: npt.NDArray[Any], unit: Any, low: Any, high: Any, mean: Any, scale: Any) -> Scaled:
-    """Scale values by settings of one column, or of all; what float32 cannot hold becomes infinite."""
+    """Scale values with the numbers of one column, or of all; what float32 cannot represent becomes infinite."""
     raw = values.astype(np.float64)
     logged = np.greater(unit, 0)
     if logged.any():
@@ -75,15 +75,15 @@ def fit_scaling(
 ) -> Scaling:
     """Measure the scaling of each column on its observed values.
 
-    The ends are the `clip` and 1 - `clip` quantiles, each moved outwards by half their distance: normal values all
-    stay, values far outside are clipped. Where the two quantiles are one value (a rare event), nothing is clipped.
+    The limits are the `clip` and 1 - `clip` quantiles, each moved outwards by half their distance: usual values do not
+    change, and values far outside are clipped. If both quantiles are the same value (a rare event), nothing is clipped.
 
     Args:
         values: (N, C) training data, NaN = not observed.
         names: C names.
-        clip: the quantile, e.g. 0.01; None for no clipping.
-        log: True to take the logarithm of columns that are heavy-tailed and not negative, False for none, or names.
-        categorical: names of columns that are no quantities and stay as they are.
+        clip: quantile for clipping, such as 0.01; None for no clipping.
+        log: True to take logarithms of columns that are heavy-tailed and not negative, False for none, or their names.
+        categorical: names of categorical columns, which are not scaled.
     """
     columns = [column[~np.isnan(column)] for column in values.T]
     return scaling_of(columns, names, clip, log, categorical)
@@ -96,14 +96,14 @@ def scaling_of(
     log: bool | Collection[str],
     categorical: Collection[str] = (),
 ) -> Scaling:
-    """Measure the scaling of columns of which only the observed values are left; arguments as in `fit_scaling`.
+    """As `fit_scaling`, for columns that have only their observed values.
 
     Args:
         columns: C arrays of observed values.
         names: C names.
-        clip: the quantile.
-        log: which logarithms are taken.
-        categorical: names of columns that stay as they are.
+        clip: quantile for clipping.
+        log: columns to take logarithms of.
+        categorical: names of columns that are not scaled.
     """
     C = len(names)
     unit, mean, scale = np.zeros(C), np.zeros(C), np.ones(C)
@@ -133,10 +133,10 @@ def _log_unit(column: Array) -> float:
 
 
 def heavy_tailed(column: Array) -> bool:
-    """Return whether a logarithm makes a column more even.
+    """Return whether a logarithm makes the distribution of a column more symmetric.
 
-    It does where (apart from one value in a hundred) nothing is negative, the upper tail from the median to the 95 %
-    quantile is over three times the lower one, and the logarithm's two tails are less uneven.
+    It does if no value is negative (apart from one in a hundred), the distance from the median to the 95 % quantile is
+    more than three times that to the 5 % quantile, and these distances differ less after taking the logarithm.
 
     Args:
         column: (N,) observed values.

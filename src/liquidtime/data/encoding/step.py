@@ -1,7 +1,7 @@
-"""One sample more of each of B series: the encoding and the running statistics, step by step.
+"""The encoding and the running statistics step by step, one more sample of each of B series at a time.
 
-`SeriesEncoder.encode` and `History` compute the same numbers for whole series at once; a live series is this step
-with B = 1, the evolution of a set of S series is this step with B = S.
+`SeriesEncoder.encode` and `History` compute the same numbers for whole series at once. A live series uses this step
+with B = 1, the evolution of a set of S series with B = S.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ Scaled = npt.NDArray[np.float32]
 
 
 class StepState(NamedTuple):
-    """What B series carry from one sample to the next, of C channels; NaN stands for "none yet".
+    """The state of B series of C channels between samples; NaN means "none yet".
 
-    Samples at one time, or in one bin, are one step. The newest step is open: a further sample may belong to it.
+    Samples at one time, or in one bin, form one step. The newest step is open: the next sample may belong to it.
 
     Args:
-        time: (B,) of the newest sample.
-        step: (B,) of the open step: its bin's beginning, or the newest sample's time where there are no bins.
-        before: (B,) of the step before it.
-        first: (B,) of the first step.
+        time: (B,) time of the newest sample.
+        step: (B,) time of the open step: the start of its bin, or without bins the time of the newest sample.
+        before: (B,) time of the step before it.
+        first: (B,) time of the first step.
         time_total: (B, C) sum of the values at the newest time.
-        time_count: (B, C) their number.
-        bin_total: (B, C) sum over the earlier times of the open bin, of which each counts once.
-        bin_count: (B, C) their number.
-        values: (B, C) float32 values of the open step as it stands.
+        time_count: (B, C) number of values at the newest time.
+        bin_total: (B, C) sum over the earlier times in the open bin, each of which counts once.
+        bin_count: (B, C) number of these times.
+        values: (B, C) float32 values of the open step so far.
         carried: (B, C) float32 last observation before the open step.
-        carried_at: (B, C) the step it was observed at.
-        moments: running sums over the steps before the open one.
+        carried_at: (B, C) time of the step at which it was observed.
+        moments: running sums over the steps before the open step.
     """
 
     time: Floats
@@ -62,11 +62,11 @@ class StepState(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The open step of B series, as a network takes it.
+    """The open step of B series, as input of a network.
 
     Args:
         x: (B, D) inputs.
-        dt: (B,) scaled time since the step before, 0 for the first.
+        dt: (B,) scaled time since the previous step; 0 for the first step.
         history: (B, G) running statistics.
     """
 
@@ -76,12 +76,12 @@ class Step(NamedTuple):
 
 
 class SampleStep:
-    """Takes samples of B series one after the other; pure functions of a `StepState`, elementwise over the series.
+    """Takes samples of B series one after the other, by pure functions of a `StepState`, elementwise over the series.
 
         state = step.start(B);   state = step.advance(state, times, values);   step.read(state)
 
     Args:
-        encoder: fitted.
+        encoder: fitted encoder.
     """
 
     def __init__(self, encoder: SeriesEncoder) -> None:
@@ -102,14 +102,14 @@ class SampleStep:
         return StepState(none, none, none, none, *sums, unseen, unseen, np.full((B, C), np.nan), Moments.start(B, C))
 
     def advance(self, state: StepState, times: Floats, values: Scaled) -> StepState:
-        """Return the state after one sample more of each series; `state` itself is left as it is.
+        """Return the state after one more sample of each series; `state` itself does not change.
 
-        Nothing is checked: a caller refuses what `read` then shows to be infinite.
+        Nothing is checked: the caller must refuse a sample if `read` then returns infinite numbers.
 
         Args:
-            state: before the samples.
-            times: (B,) finite, none before the series' newest sample.
-            values: (B, C) finite, NaN = not observed; categories by their position.
+            state: state before the samples.
+            times: (B,) finite times, not before the newest sample of the series.
+            values: (B, C) finite values, NaN = not observed; categories by position.
         """
         steps, width = times, self.encoder.bin_width
         if width:
@@ -139,7 +139,7 @@ class SampleStep:
         )
 
     def read(self, state: StepState) -> Step:
-        """Return the open step as it stands; what float32 cannot hold is infinite or NaN, as in a whole series."""
+        """Return the open step so far; what float32 cannot represent is infinite or NaN, as in a whole series."""
         layout, (B, C) = self._layout, state.values.shape
         seen = ~np.isnan(state.values)
         carried = np.where(seen, state.values, state.carried)
@@ -163,12 +163,12 @@ class SampleStep:
         return Step(x, dt, history)
 
     def _add(self, total: Floats, count: Floats, values: Scaled) -> tuple[Floats, Floats]:
-        """Return sum and number with (B, C) values added, NaN = none; of a categorical channel the last replaces."""
+        """Return sum and count after adding (B, C) values, NaN = none; in categorical channels they replace the sum."""
         seen = ~np.isnan(values)
         adds_up = ~(seen & self._categorical)
         return np.where(adds_up, total, 0.0) + np.where(seen, values, 0.0), np.where(adds_up, count, 0.0) + seen
 
 
 def _mean(total: Floats, count: Floats) -> Scaled:
-    """Return (B, C) the mean of what was observed, NaN where nothing was."""
+    """Return (B, C) the mean of the observed values; NaN if there are none."""
     return np.where(count > 0, total / np.maximum(count, 1.0), np.nan).astype(np.float32)

@@ -1,4 +1,4 @@
-"""One series, encoded as its samples arrive."""
+"""Encode one series whose samples arrive one at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = npt.NDArray[np.float32]
 
 
 class _Position(NamedTuple):
-    """Where a stream stands: its clock, the state of its encoding, and whether the newest sample revised a step."""
+    """The state of a stream: its clock, the state of its encoding, and whether the newest sample revised a step."""
 
     clock: Clock
     state: StepState
@@ -28,9 +28,9 @@ class _Position(NamedTuple):
 class SeriesStream:
     """Encodes one series sample by sample, with the numbers that `SeriesEncoder.transform` gives for the whole.
 
-    Samples at one time, and with `bin_width` those in one bin, are one step. While it is open, each update returns
-    the step as it stands with the values so far and sets `revises`: the caller then takes the step again from the
-    state before it. The last update of a step equals the step of the whole. A sample that is refused changes nothing.
+    Samples at one time, or with `bin_width` in one bin, form one step. While a step is open, each update returns the
+    step with the values so far and sets `revises`: the caller must then repeat the step from the state before it. The
+    last update of a step gives the step of the whole series. A sample that is refused changes nothing.
 
     Attributes:
         static: (F,) float32 encoded static features.
@@ -47,20 +47,20 @@ class SeriesStream:
         return self._position.revises
 
     def update(self, t: Any, values: Any) -> tuple[Row, np.float32]:
-        """Take a sample.
+        """Read and encode a sample.
 
         Args:
-            t: its time, a number in the encoder's unit or a time stamp, of the kind of the times before and not before
-                the newest of them.
-            values: a mapping from channel names to values, or (C,) in the order of the encoder's `channels_`,
-                categories by their position; NaN, None and channels left out are not observed.
+            t: time of the sample, a number in the unit of the encoder or a time stamp; of the same kind as the times
+                before, and not earlier than the newest one.
+            values: a mapping from channel names to values, or (C,) in the order of `channels_` of the encoder, with
+                categories by position; NaN, None and channels that are left out are not observed.
 
         Returns:
-            (D,) the input and the scaled time since the previous step; see `revises`.
+            (D,) the input, and the scaled time since the previous step; see `revises`.
 
         Raises:
-            TypeError: a time or a value that is no number.
-            ValueError: an earlier or infinite time, another kind of time, an infinite value, an unknown channel.
+            TypeError: a time or a value is not a number.
+            ValueError: the time is earlier, infinite or of another kind, a value is infinite, or a channel is unknown.
 
         """
         encoder, (clock, state, _) = self._encoder, self._position
@@ -78,14 +78,14 @@ def read_sample(
     """Read a sample of one series.
 
     Args:
-        encoder: fitted.
-        clock: of the series so far.
-        state: of the series so far, B = 1.
-        t: the time, as `SeriesStream.update` takes it.
-        values: likewise.
+        encoder: fitted encoder.
+        clock: clock of the series so far.
+        state: state of the series so far, B = 1.
+        t: argument of `SeriesStream.update`.
+        values: argument of `SeriesStream.update`.
 
     Returns:
-        the clock after the sample, (1,) its time and (1, C) its values, as `SampleStep.advance` takes them.
+        The clock after the sample, (1,) its time and (1, C) its values, for `SampleStep.advance`.
 
     """
     row = read_values(encoder, values)

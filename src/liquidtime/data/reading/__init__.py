@@ -1,4 +1,4 @@
-"""Tables, frames, arrays and files into sets of series."""
+"""Read tables, frames, arrays and files as sets of series."""
 
 from liquidtime.data.reading.columns import check_column, label_of
 from liquidtime.data.reading.files import Table, read_frame, read_table

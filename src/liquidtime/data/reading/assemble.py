@@ -1,4 +1,4 @@
-"""From rows in any order to sorted series: one step for each distinct time of a series."""
+"""Sort rows in any order into series, with one step for each distinct time of a series."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy.typing as npt
 
 from liquidtime.data.container import Findings, Note, Ticks, first_places, unknown
 
-_BLOCK = 2**18  # rows handled at once, to keep what is made on the way small
+_BLOCK = 2**18  # number of rows processed at once, to save memory
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How the rows of a frame become the samples of a set.
+    """The assignment of the rows of a frame to the samples of a set.
 
     Args:
-        order: (R,) the rows sorted by series and time, or None if they were.
-        step: (R,) for each row in that order, the sample it belongs to.
-        offsets: (S + 1,) where the samples of each series start.
-        ticks: (N,) the time of each sample.
+        order: (R,) the rows sorted by series and time; None if they are in that order.
+        step: (R,) sample of each row in that order.
+        offsets: (S + 1,) start of the samples of each series.
+        ticks: (N,) time of each sample.
     """
 
     order: npt.NDArray[np.integer[Any]] | None
@@ -30,7 +30,7 @@ class Steps:
     ticks: Ticks
 
     def sort(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Bring a column of the frame into the order of the steps."""
+        """Return a column of the frame in the order of the steps."""
         return column if self.order is None else column[self.order]
 
     @property
@@ -40,7 +40,7 @@ class Steps:
 
 
 def refuse_unknown_times(ticks: Ticks, codes: npt.NDArray[Any], ids: npt.NDArray[Any]) -> None:
-    """Refuse NaN, NaT and infinite times; the first are named by series and position."""
+    """Refuse NaN, NaT and infinite times; the message names the first by series and position."""
     bad = unknown(ticks)
     if bad.any():
         kind = "NaT" if ticks.kind == "stamp" else ""
@@ -52,20 +52,20 @@ def refuse_unknown_times(ticks: Ticks, codes: npt.NDArray[Any], ids: npt.NDArray
 
 
 def find_steps(codes: npt.NDArray[Any], ticks: Ticks, ids: npt.NDArray[Any], findings: Findings) -> Steps:
-    """Sort rows by series and time, say so where times were out of order, and number the distinct times.
+    """Sort rows by series and time, add a note if times were out of order, and number the distinct times.
 
     Args:
-        codes: (R,) the series of each row, 0…S - 1.
-        ticks: (R,) the time of each row, finite.
-        ids: (S,) the ids.
-        findings: takes the note, or refuses.
+        codes: (R,) series of each row, 0…S - 1.
+        ticks: (R,) finite time of each row.
+        ids: (S,) ids of the series.
+        findings: collects the note, or refuses the data.
     """
     narrow: Any = np.int32 if len(codes) < 2**31 else np.int64
     order: npt.NDArray[Any] | None = None
     if (codes[1:] < codes[:-1]).any():
         order = np.argsort(codes, kind="stable").astype(narrow)
     if _note_disorder(codes, ticks, order, ids, findings):
-        order = None  # large, and the next one is made beside it
+        order = None  # it is large, and so is the next one
         order = np.lexsort((ticks.values, codes)).astype(narrow)
     new = np.ones(len(codes), dtype=bool)
     new[1:] = False
@@ -85,7 +85,7 @@ def find_steps(codes: npt.NDArray[Any], ticks: Ticks, ids: npt.NDArray[Any], fin
 def _note_disorder(
     codes: npt.NDArray[Any], ticks: Ticks, order: npt.NDArray[Any] | None, ids: npt.NDArray[Any], findings: Findings
 ) -> bool:
-    """Return whether times go back within a series, and note where; `order` has the rows of a series together."""
+    """Return whether times decrease within a series, and note where; in `order`, the rows of a series are together."""
     if order is not None:
         codes, ticks = codes[order], ticks.rows(order)
     back = np.zeros(len(codes), dtype=bool)
@@ -100,7 +100,7 @@ def _note_disorder(
 
 @dataclass(frozen=True)
 class Repeats:
-    """Several values of one channel at one time: how many beyond the last, and which rows."""
+    """Values of a channel at a time that has several: how many besides the last one, and in which rows."""
 
     count: int
     rows: npt.NDArray[np.int64]
@@ -113,19 +113,19 @@ def scatter(
     C: int,
     categorical: npt.NDArray[np.bool_],
 ) -> tuple[npt.NDArray[np.float32], Repeats]:
-    """Put measurements into their cells; several in one cell are averaged, of a categorical channel the last counts.
+    """Put measurements into their cells; several in one cell are averaged, or, if categorical, the last is used.
 
-    Which rows share a cell is found by writing row numbers into the cells, in the memory of the result, and reading
-    them back: a row that does not find its own number was overwritten.
+    To find rows that share a cell, row numbers are written into the cells, in the memory of the result, and read again:
+    a row whose number has been overwritten shares its cell.
 
     Args:
         channel: (R,) channel of each row, in the order of the steps.
-        values: (R,) finite values, likewise.
+        values: (R,) finite values, in the same order.
         C: number of channels.
         categorical: (C,) whether a channel is categorical.
 
     Returns:
-        (N, C) values, NaN where there is none, and the repeats.
+        (N, C) values, NaN if there is none, and the repeats.
     """
     N, R = len(steps.ticks.values), len(values)
     result = np.empty(N * C, dtype=np.float32)
@@ -157,10 +157,10 @@ def scatter(
 
 
 def merge_column(steps: Steps, column: npt.NDArray[np.float32], categorical: bool) -> tuple[npt.NDArray[Any], Repeats]:
-    """Reduce a column of rows to one value per sample: the mean of those observed, or the last of a categorical one.
+    """Reduce a column to one value per sample: the mean of those observed, or, if categorical, the last.
 
     Args:
-        column: (R,) in the order of the steps, NaN = not observed.
+        column: (R,) values in the order of the steps, NaN = not observed.
 
     Returns:
         (N,) values and the repeats.

@@ -1,4 +1,4 @@
-"""Dates and times of day from their parts, in whole numbers."""
+"""Compute dates and times of day from their parts, in whole numbers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ MONTHS = {
 }
 _DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _PIVOT = 69
-"""Two digits from here on are a year of the 1900s, as everywhere where %y is read."""
+"""Two-digit years from this number on belong to the 1900s, as `%y` is commonly read."""
 
 
 def full_year(year: Integers) -> Integers:
-    """Return years with those of two digits brought to 1969…2068."""
+    """Return years, with those of two digits converted to 1969…2068."""
     return np.where(year < 100, np.where(year >= _PIVOT, 1900 + year, 2000 + year), year)
 
 
 def valid_dates(year: Integers, month: Integers, day: Integers) -> npt.NDArray[np.bool_]:
-    """Return where there is such a day."""
+    """Return where such a day exists."""
     inside = (month >= 1) & (month <= 12) & (day >= 1)
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
     days = _DAYS[np.clip(month, 1, 12) - 1] + ((month == 2) & leap)
@@ -39,14 +39,14 @@ class Clock:
     """Times of day of some rows.
 
     Args:
-        nanoseconds: (R,) since midnight.
-        offset: (R,) minutes that the time zone is ahead of UTC, 0 where there is none.
-        zoned: (R,) where there is a time zone.
-        valid: (R,) where there is such a time of day.
+        nanoseconds: (R,) nanoseconds since midnight.
+        offset: (R,) minutes that the time zone is ahead of UTC; 0 without a time zone.
+        zoned: (R,) whether there is a time zone.
+        valid: (R,) whether such a time of day exists.
         has_time: whether any row has a time of day.
         has_seconds: whether any row has seconds.
         fine: whether fractions need nanoseconds.
-        halves: whether hours are counted to twelve, with AM and PM.
+        halves: whether the 12-hour clock with AM and PM is used.
     """
 
     nanoseconds: Integers
@@ -65,7 +65,7 @@ class Clock:
 
     @staticmethod
     def of(fields: polars.DataFrame) -> Clock:
-        """Return the times of day of texts cut into their parts `h`, `min`, `s`, `f`, `half` and `zone`."""
+        """Return the times of day from the parts `h`, `min`, `s`, `f`, `half` and `zone` of texts."""
         hour, minute, second = (_whole(fields[name]) for name in ("h", "min", "s"))
         fraction = fields["f"].fill_null("0").str.pad_end(9, "0")
         half = fields["half"].str.slice(0, 1).str.to_lowercase()
@@ -99,12 +99,12 @@ def _whole(column: polars.Series) -> Integers:
 def stamps_of(
     date: tuple[Integers, Integers, Integers, Any], clock: Clock, known: npt.NDArray[np.bool_]
 ) -> npt.NDArray[Any]:
-    """Return (R,) datetime64 in UTC, of microseconds, or nanoseconds where fractions need them; NaT where unknown.
+    """Return (R,) datetime64 in UTC, in microseconds, or in nanoseconds if fractions need them; NaT where unknown.
 
     Args:
-        date: year, month and day of each row, which are a date where `known`.
-        clock: the times of day.
-        known: where there is a time.
+        date: year, month and day of each row; a valid date where `known`.
+        clock: times of day.
+        known: (R,) whether there is a time.
     """
     year, month, day, _ = date
     months = (np.where(known, year, 1970) - 1970) * 12 + np.where(known, month, 1) - 1

@@ -1,4 +1,4 @@
-"""Columns of a text file: numbers where every field is one, truth values, else texts as they stand."""
+"""Types of the columns of a text file: numbers if every field is one, truth values, otherwise unchanged texts."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _DIGITS = r"^[+-]?\d+$"
 
 
 def typed_columns(frame: polars.DataFrame, reading: Reading) -> tuple[polars.DataFrame, str, list[Note]]:
-    """Give the columns of texts their types.
+    """Convert columns of texts to their types.
 
-    Whole numbers with leading zeros stay texts (007 is the name of somebody), and so do those beyond 64 bits, dates
-    and words. The decimal mark is that of the whole file.
+    Whole numbers with leading zeros stay texts (007 is a name), and so do those with more than 64 bits, dates and
+    words. The decimal mark is the same in the whole file.
 
     Args:
         frame: columns of texts.
-        reading: `decimal`, `missing` and `usual` are read.
+        reading: options, of which `decimal`, `missing` and `usual` are used.
 
     Returns:
         The frame, its decimal mark, and the notes.
 
     Raises:
-        ValueError: numbers with both decimal marks, or 1,234 which could be read in two ways.
+        ValueError: numbers have both decimal marks, or 1,234 could be read in two ways.
 
     """
     columns: list[polars.Series] = []
@@ -61,7 +61,7 @@ def typed_columns(frame: polars.DataFrame, reading: Reading) -> tuple[polars.Dat
 
 
 def _is_name(words: polars.Series) -> bool:
-    """Whether digits are a name rather than a number: they begin with 0, or are too many."""
+    """Return whether digits are a name and not a number: they start with 0, or there are too many."""
     return bool(words.str.contains(_DIGITS).all())
 
 
@@ -69,12 +69,12 @@ def _decimal_of(columns: list[polars.Series], waiting: dict[str, polars.Series],
     """Return the decimal mark of a file.
 
     Args:
-        columns: all columns; those of numbers are written with points, if with any mark.
-        waiting: those that may be written with commas.
-        usual: of an earlier table.
+        columns: all columns; those that are numbers have points as decimal marks, or no marks.
+        waiting: columns that may have commas as decimal marks.
+        usual: decimal mark of an earlier table.
 
     Raises:
-        ValueError: a column such as 1.234 beside one with decimal commas could be thousands.
+        ValueError: in a column such as 1.234, next to one with decimal commas, points could group thousands.
 
     """
     import polars
@@ -95,7 +95,7 @@ def _decimal_of(columns: list[polars.Series], waiting: dict[str, polars.Series],
 
 
 def _plain(words: polars.Series, reading: Reading) -> tuple[polars.Series | None, Note | None]:
-    """Return a column of ordinary numbers or truth values, None for any other, and the note on missing words."""
+    """Return a column of plain numbers or truth values, or None if it is neither, and the note on missing words."""
     import polars
 
     if words.null_count() == len(words):

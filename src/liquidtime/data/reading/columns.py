@@ -1,4 +1,4 @@
-"""Columns of any data frame (pandas, polars, pyarrow, …), through narwhals, as numpy arrays."""
+"""Columns of any data frame (pandas, polars, pyarrow, …) as numpy arrays, by narwhals."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Column: TypeAlias = "nw.Series[Any]"
 Frame: TypeAlias = "nw.DataFrame[Any]"
 
 _LONGEST_SHOWN = 60
-_BLOCK = 2**19  # rows handled at once, to keep what is made on the way small
+_BLOCK = 2**19  # number of rows processed at once, to save memory
 
 
 def check_column(frame: Frame, argument: str, name: str) -> str:
-    """Refuse a name that is no column of the frame; the nearest names are given."""
+    """Refuse a name that is not a column of the frame; the message gives the nearest name."""
     if name not in frame.columns:
         hint = ""
         if len(frame.columns) == 1:
@@ -32,13 +32,13 @@ def check_column(frame: Frame, argument: str, name: str) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the first names of columns, in quotes."""
+    """Return the first names of columns, in quotes, as one text."""
     names = [shown(name) for name in names]
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def shown(word: str | None) -> str:
-    """Return a word as a message quotes it, cut where it is very long."""
+    """Return a word in quotes for a message, shortened if it is very long."""
     return repr(word if word is None or len(word) <= _LONGEST_SHOWN else word[: _LONGEST_SHOWN - 1] + "…")
 
 
@@ -48,21 +48,21 @@ def is_text(column: Column) -> bool:
 
 
 def texts(column: Column) -> list[str | None]:
-    """Return a column as a list of texts, None where there is nothing; whole numbers lose their ``.0``."""
+    """Return a column as a list of texts, None for null; whole numbers are written without ``.0``."""
     return [None if item is None or item != item else label_of(item) for item in column.to_list()]
 
 
 def label_of(item: Any) -> str:
-    """Return the name of a category, an id or a channel as it is stored; 2.0 and 2 have one name."""
+    """Return the name of a category, id or channel as it is stored; 2.0 and 2 have the same name."""
     if isinstance(item, float | np.floating) and float(item).is_integer():
         return str(int(item))
     return str(item)
 
 
 def numbers(column: Column) -> npt.NDArray[Any]:
-    """Return a column of numbers or truth values as an array; what is null becomes NaN.
+    """Return a column of numbers or truth values as an array; null becomes NaN.
 
-    Whole numbers without nulls stay whole. Texts must have been parsed before.
+    Whole numbers without nulls stay whole numbers. Texts must be parsed before.
     """
     if column.dtype == nw.Boolean or column.dtype == nw.Decimal or column.null_count() > 0:
         column = column.cast(nw.Float64)
@@ -76,7 +76,7 @@ def is_number(column: Column) -> bool:
 
 
 def factorise(column: Column) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
-    """Number the distinct values of a column without nulls, in their order.
+    """Number the distinct values of a column without nulls, in sorted order.
 
     Returns:
         (R,) codes and the (S,) sorted values: int64, or texts.

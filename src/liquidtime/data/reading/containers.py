@@ -1,4 +1,4 @@
-"""The containers of other libraries for many series: lists of arrays or frames, dictionaries, nested frames."""
+"""Containers of series in other libraries: lists of arrays or frames, dictionaries, nested frames."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from liquidtime._checks import check_choice
 from liquidtime.times import _as_array
 
 AXES = ("STC", "SCT")
-"""Orders of series, time and channel in an array: ours and that of most, and that of aeon and sktime."""
+"""Orders of series, time and channel in an array: the usual one, and that of aeon and sktime."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +22,9 @@ class Container:
     """Series as pairs of times and values.
 
     Args:
-        pairs: (times (T_i,), values (T_i, C)) of each series.
-        ids: (S,) of the series; None where the container has none.
-        channels: C names; None where it has none.
+        pairs: (times (T_i,), values (T_i, C)) for each series.
+        ids: (S,) ids of the series; None if the container has none.
+        channels: C names; None if the container has none.
     """
 
     pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]
@@ -33,14 +33,14 @@ class Container:
 
 
 def as_container(values: Any, axes: str | None) -> Container | None:
-    """Return series from a container of another library; None for what is none: an array, or pairs.
+    """Return the series in a container of another library; None if it is an array or a list of pairs.
 
     Args:
         values: a list of 2-D arrays or frames, a dictionary of them by id, or a frame whose cells are series.
-        axes: order of time and channel in the arrays; None to tell it from lengths that differ.
+        axes: order of time and channel in the arrays; None to derive it from lengths that differ.
 
     Raises:
-        ValueError: arrays whose axes cannot be told apart, or frames with different columns.
+        ValueError: the axes of arrays cannot be distinguished, or frames have different columns.
 
     """
     if axes is not None:
@@ -73,10 +73,10 @@ def _matrix(item: Any) -> npt.NDArray[Any]:
 
 
 def _from_arrays(values: Sequence[Any], axes: str | None) -> Container | None:
-    """Take 2-D arrays: the axis along which all have one size is that of the channels."""
+    """Read 2-D arrays; the axis along which all have the same size is that of the channels."""
     first, second = ({item.shape[axis] for item in values} for axis in (0, 1))
     if len(first) == 1 and len(second) == 1:
-        return None  # a block, whatever its axes are
+        return None  # one array, whatever its axes are
     if axes is None:
         if len(first) > 1 and len(second) > 1:
             raise ValueError(
@@ -99,7 +99,7 @@ def _shapes(values: Sequence[Any]) -> str:
 
 
 def _from_frames(frames: Sequence[Any]) -> Container:
-    """Take frames with the times in their index and one column per channel."""
+    """Read frames with the times in their index and one column per channel."""
     names = [str(name) for name in frames[0].columns]
     for place, frame in enumerate(frames):
         if [str(name) for name in frame.columns] != names:
@@ -113,7 +113,7 @@ def _index(frame: Any) -> npt.NDArray[Any]:
 
 
 def _from_nested(frame: Any) -> Container:
-    """Take a frame with one row per series whose cells are the series of one channel each."""
+    """Read a frame with one row per series, in which each cell is the series of one channel."""
     if not len(frame) or not all(getattr(cell, "ndim", 0) == 1 for cell in frame.iloc[0]):
         raise TypeError(
             "`values` must be arrays, or a frame whose cells are series; for a table use SeriesSet.from_wide or "

@@ -1,4 +1,4 @@
-"""Bytes of a text file into UTF-8: what they are encoded in is known, said by the caller, or named in a refusal."""
+"""Convert text files to UTF-8. The encoding is known or given by the caller, or the error names the likely one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OTHER_FILES = (
 
 
 def decompressed(raw: bytes, name: str) -> bytes:
-    """Return the contents of a file that may be compressed with gzip; a damaged one is refused."""
+    """Return the contents of a file that may be compressed with gzip; refuse a damaged file."""
     if not raw.startswith(b"\x1f\x8b"):
         return raw
     try:
@@ -39,15 +39,15 @@ def decompressed(raw: bytes, name: str) -> bytes:
 
 
 def as_utf8(raw: bytes, name: str, encoding: str | None) -> tuple[bytes, str]:
-    """Return the text of a file in UTF-8, and what it was encoded in.
+    """Return the text of a file in UTF-8, and its original encoding.
 
     Args:
         raw: the bytes of the file.
-        name: of the file, for refusals.
-        encoding: what the caller says; None for UTF-8, or for what a byte order mark says.
+        name: name of the file, for errors.
+        encoding: encoding from the caller; None for that of the byte order mark, or UTF-8 without one.
 
     Raises:
-        ValueError: another encoding than said, NUL bytes, or no text at all; the likely encoding is named.
+        ValueError: the encoding is wrong, there are NUL bytes, or it is not text; the likely encoding is named.
 
     """
     for mark, kind in _OTHER_FILES:
@@ -93,7 +93,7 @@ def _without_nul(body: bytes, name: str) -> bytes:
 
 
 def _named(body: bytes, name: str, error: UnicodeDecodeError) -> str:
-    """Return a refusal that names the likely encoding and shows what it makes of the first odd word."""
+    """Return a message that names the likely encoding and shows how the first odd word reads in it."""
     line = body.count(b"\n", 0, error.start) + 1
     start = max(body.rfind(mark, 0, error.start) for mark in (b"\n", b",", b";", b"\t", b"|", b" ", b'"')) + 1
     word = body[start : error.start + 12].split(b"\n")[0]
@@ -103,6 +103,6 @@ def _named(body: bytes, name: str, error: UnicodeDecodeError) -> str:
     try:
         reading = word.decode("cp1252")
     except UnicodeDecodeError:
-        return f"{place}. Say what it is with `encoding`, such as 'latin-1' or 'shift_jis'."
+        return f"{place}. Give its encoding with `encoding`, such as 'latin-1' or 'shift_jis'."
     likely = f"It looks like cp1252 (Western European), in which that reads {reading!r}"
     return f"{place}. {likely}; pass `encoding` 'cp1252'."

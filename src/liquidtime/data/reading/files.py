@@ -1,4 +1,4 @@
-"""Tables from wherever they are: one file or several, a folder, a pattern, a spreadsheet, a database."""
+"""Read tables from files, a folder, a pattern, a spreadsheet or a database."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ _TEXT = {".csv": ",", ".tsv": "\t", ".txt": ","}
 _SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls")
 ENDINGS = (*_TEXT, ".parquet", ".arrow", ".ipc", ".feather", *_SHEETS)
 FILE = "file"
-"""The column that `id` may name where several files are read and none has it: the names of the files."""
+"""Name that `id` may have if several files are read and none has such a column: the ids are the file names."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table that was read, with what was found on the way.
+    """A table that was read, with the formats that were detected.
 
     Args:
         frame: its columns.
-        found: how it was written, as `SeriesSet.reading` keeps it; empty where its format says everything.
-        notes: what was recognised and is not the usual, and what was repaired.
-        added: columns that reading put there, which are no channels.
-        stored: the series themselves, where they were read before; the frame then has one row per series.
+        formats: detected formats, as in `SeriesSet.reading`; empty if the file format defines everything.
+        notes: detected formats that are unusual, and repairs.
+        added: columns that were added while reading and are not channels.
+        stored: the series, if they come from a stored set; the frame then has one row per series.
     """
 
     frame: polars.DataFrame
-    found: Mapping[str, str] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     added: tuple[str, ...] = ()
     stored: SeriesSet | None = None
 
 
 def is_source(value: Any) -> bool:
-    """Return whether something is the path of a file, a pattern, a URL, or several of them."""
+    """Return whether an object is the path of a file, a pattern or a URL, or a list of them."""
     several = isinstance(value, list | tuple) and len(value) > 0
     return isinstance(value, str | os.PathLike) or (
         several and all(isinstance(item, str | os.PathLike) for item in value)
@@ -57,25 +57,25 @@ def is_source(value: Any) -> bool:
 def read_frame(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> polars.DataFrame:
     """Read a table, by the ending of its name.
 
-    Types of text columns are taken from all rows, not the first few. Dates stay texts: what they mean is decided
-    where a column is known to be that of the times.
+    Types of text columns are derived from all rows, not only the first ones. Dates stay texts: they are parsed when it
+    is known which column has the times.
 
     Args:
         source: a file ending in .csv, .tsv, .txt (also .gz), .parquet, .arrow, .ipc, .feather or .xlsx; a folder of
-            such files or a pattern such as "ward-*.csv", whose rows are put one after the other; several of these; or a
-            database (`sqlite:///file`, `duckdb:///file`, …) with `query`.
-        **options: of `Reading`.
+            such files or a pattern such as "ward-*.csv", which are concatenated; a list of these; or a database
+            (`sqlite:///file`, `duckdb:///file`, …) with `query`.
+        **options: options of `Reading`.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: an unknown ending, or a file that is not what its ending says.
+        ValueError: the ending is unknown, or the file does not have the format of its ending.
 
     """
     return read_table(source, Reading.of(options)).frame
 
 
 def read_table(source: Any, reading: Reading | None = None) -> Table:
-    """Read a table as `read_frame` does, with what was found on the way."""
+    """Read a table as `read_frame` does, and return it with the formats that were detected."""
     reading = reading or Reading()
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     if len(sources) == 1 and is_database(str(sources[0])):
@@ -88,7 +88,7 @@ def read_table(source: Any, reading: Reading | None = None) -> Table:
 
 
 def files_of(source: str | os.PathLike[str]) -> list[Path]:
-    """Return the files that a path, a folder or a pattern stands for, in the order of their names."""
+    """Return the files of a path, a folder or a pattern, sorted by name."""
     path = Path(source)
     if path.is_dir():
         files = [file for file in sorted(path.iterdir()) if file.is_file() and ending_of(file) in ENDINGS]
@@ -107,7 +107,7 @@ def files_of(source: str | os.PathLike[str]) -> list[Path]:
 
 
 def ending_of(file: Path) -> str:
-    """Return the ending that says what a file is, apart from .gz."""
+    """Return the ending that defines the format of a file, apart from .gz."""
     return next((suffix for suffix in reversed(file.suffixes) if suffix.lower() != ".gz"), "").lower()
 
 
@@ -120,7 +120,7 @@ def read_file(file: Path, reading: Reading) -> Table:
         raise ValueError(f"`path` must end in one of {', '.join(ENDINGS)}; got {file.name!r}")
     if ending in _TEXT:
         text = read_text(file.read_bytes(), file.name, _TEXT[ending], reading)
-        return Table(text.frame, text.found, text.notes)
+        return Table(text.frame, text.formats, text.notes)
     for name in ("separator", "encoding"):
         if getattr(reading, name) is not None:
             raise ValueError(f"`{name}` is for text files, and {file.name!r} is not one. Leave it out.")
@@ -154,7 +154,7 @@ def _read_sheet(file: Path, sheet: str | None) -> polars.DataFrame:
 
 
 def _stacked(files: Sequence[Path], tables: Sequence[Table]) -> Table:
-    """Put tables one after the other; refuse other columns than those of the first."""
+    """Concatenate tables; refuse those whose columns differ from the first."""
     import polars
 
     first = tables[0].frame.columns
@@ -167,14 +167,14 @@ def _stacked(files: Sequence[Path], tables: Sequence[Table]) -> Table:
         frames = [frame.with_columns(name) for frame, name in zip(frames, names, strict=True)]
     return Table(
         polars.concat(_same_types(frames), how="vertical_relaxed"),
-        tables[0].found,
+        tables[0].formats,
         tuple(note for table in tables for note in table.notes),
         added,
     )
 
 
 def compare_columns(first: str, columns: Sequence[str], other: str, others: Sequence[str]) -> None:
-    """Refuse a file that lacks a column of the first, or has another besides; both are named."""
+    """Refuse a file that lacks a column of the first file, or has another one; the message names it."""
     lacking = [name for name in columns if name not in others]
     further = [name for name in others if name not in columns]
     if lacking or further:
@@ -189,7 +189,7 @@ def stem_of(file: Path) -> str:
 
 
 def _same_types(frames: Sequence[polars.DataFrame]) -> list[polars.DataFrame]:
-    """Return frames whose columns are texts where they are texts in one of them."""
+    """Return frames in which a column is text if it is text in any of them."""
     import polars
 
     texts = {name for frame in frames for name in frame.columns if frame[name].dtype == polars.String}

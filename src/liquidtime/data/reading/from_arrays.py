@@ -1,4 +1,4 @@
-"""Arrays: (B, T, C) with times, (B, T) as one channel, or a list of (times, values)."""
+"""Read arrays: (B, T, C) with times, (B, T) for one channel, or a list of (times, values)."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def from_arrays(
 
 
 def _ordered(values: Any, axes: str | None, told: bool) -> npt.NDArray[Any]:
-    """Return an array as (B, T, C) or (B, T); refuse one that looks like (B, C, T) where nothing tells its order."""
+    """Return an array as (B, T, C) or (B, T); refuse one that looks like (B, C, T) if its order is not confirmed."""
     block = _numbers("values", values)
     if block.ndim != 3:
         return block
@@ -164,7 +164,7 @@ def _from_pairs(pairs: Sequence[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any
     kinds = {t.dtype.kind == "M" for t in filled}
     if len(kinds) > 1:
         raise TypeError("`values` must have time stamps in all series, or numbers in all; got both")
-    if True in kinds:  # each may have a resolution of its own
+    if True in kinds:  # each may have its own resolution
         filled = [as_nanoseconds(t) for t in filled]
     counts = np.array([len(t) for t in all_times], dtype=np.int64)
     full = [v for v in all_values if len(v)] or [np.empty((0, widths.pop()))]

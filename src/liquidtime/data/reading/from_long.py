@@ -1,4 +1,4 @@
-"""One measurement per row: id, time, channel, value."""
+"""Read tables with one measurement per row: id, time, channel, value."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def from_long(
     add_all(findings, opened.notes)
     codes, labels, table = find_series(table, id, ids, findings)
     times = read_time_column(table[time], "time", time_unit, how)
-    found = {**opened.found, **times.found}
-    add_all(findings, [*times.notes, *differences(found, how.usual, len(codes))])
+    formats = {**opened.formats, **times.formats}
+    add_all(findings, [*times.notes, *differences(formats, how.usual, len(codes))])
     ticks = times.ticks
     refuse_unknown_times(ticks, codes, labels)
     names, channel_codes = _channels(table[channel])
@@ -157,7 +157,7 @@ def from_long(
     del codes, ticks, times
     values = steps.sort(values)
     channel_codes = steps.sort(channel_codes)
-    steps = dataclasses.replace(steps, order=None)  # not needed any more, and large
+    steps = dataclasses.replace(steps, order=None)  # no longer needed, and large
     matrix = _fill(steps, channel_codes, values, channels, categories, labels, findings)
     stored_times, origins = to_times(steps.ticks, steps.offsets)
     return SeriesSet(
@@ -172,12 +172,12 @@ def from_long(
         categories={name: labels for name, labels in categories.items() if name in channels} | features.categories,
         origins=origins,
         notes=findings.notes,
-        reading=found,
+        reading=formats,
     )
 
 
 def _channels(column: Column) -> tuple[list[str], npt.NDArray[np.integer[Any]]]:
-    """Return the channel names, "" standing for null ones, and the channel of each row."""
+    """Return the channel names, with "" for null, and the channel of each row."""
     if column.null_count() > 0 or not (is_text(column) or column.dtype.is_integer()):
         column = column.cast(nw.String).fill_null("")
     codes, labels = factorise(column)
@@ -196,7 +196,7 @@ def _values(
     categorical: Sequence[str],
     measured: Measured,
 ) -> tuple[npt.NDArray[np.float32], dict[str, tuple[str, ...]]]:
-    """Return (R,) values, those of categorical channels as positions among their categories."""
+    """Return (R,) values; those of categorical channels are positions in their categories."""
     chosen = [names.index(name) for name in categorical if name in names]
     if not chosen:
         return measured.read(column, None if present.all() else present), {}
@@ -225,7 +225,7 @@ def _fill(
     ids: npt.NDArray[Any],
     findings: Findings,
 ) -> npt.NDArray[np.float32]:
-    """Return (N, C) values from those of the rows, in the order of the steps; repeats are noted."""
+    """Return (N, C) values from those of the rows, in the order of the steps, with a note on repeats."""
     flags = np.array([name in categories for name in channels], dtype=bool)
     matrix, repeats = scatter(steps, channel_codes, values, len(channels), flags)
     names = [channels[channel_codes[row]] for row in repeats.rows[:3]]

@@ -1,4 +1,4 @@
-"""One sample per row, one channel per column."""
+"""Read tables with one sample per row and one channel per column."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def from_wide(
         raise ValueError(f"`values` must name at least one column; {id!r}, {time!r} and `static` leave none")
     codes, labels, table = find_series(table, id, ids, findings)
     times = read_time_column(table[time], "time", time_unit, how)
-    found = {**opened.found, **times.found}
-    add_all(findings, [*times.notes, *differences(found, how.usual, len(codes))])
+    formats = {**opened.formats, **times.formats}
+    add_all(findings, [*times.notes, *differences(formats, how.usual, len(codes))])
     ticks = times.ticks
     refuse_unknown_times(ticks, codes, labels)
     measured = Measured(codes, labels, findings, how)
@@ -158,5 +158,5 @@ def from_wide(
         categories=categories | features.categories,
         origins=origins,
         notes=findings.notes,
-        reading=found,
+        reading=formats,
     )

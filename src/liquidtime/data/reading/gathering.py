@@ -1,4 +1,4 @@
-"""Series that are spread over several pieces of a table, brought together in bounded memory."""
+"""Bring together series that are spread over several pieces of a table, in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _ID, _GROUP = "__id__", "__group__"
 
 @dataclass(frozen=True, eq=False)
 class Gathering:
-    """The pieces of a table, and what a first pass over their ids found.
+    """The pieces of a table, and the result of a first pass over their ids.
 
     Args:
-        shards: the pieces.
-        id: column of ids.
-        groups: the ids that are in several pieces, as texts, and the group in which each is gathered: as many series as
-            have the rows of one piece together.
-        texts: columns that are texts in some of the pieces.
-        scratch: a folder for the rows of such series.
+        shards: pieces of the table.
+        id: name of the id column.
+        groups: ids that are in several pieces, as texts, and the group in which each is gathered; the series of a
+            group have about as many rows together as one piece.
+        texts: columns that are text in some of the pieces.
+        scratch: folder for the rows of such series.
     """
 
     shards: Sequence[Shard]
@@ -60,7 +60,7 @@ class Gathering:
         return Gathering(shards, id, groups, texts, scratch)
 
     def tables(self) -> Iterator[tuple[str, Table]]:
-        """Yield tables in which every series is whole, each with the name of its piece."""
+        """Yield tables in which every series is complete, each with the name of its piece."""
         import polars
 
         files: dict[int, list[Path]] = {}
@@ -92,7 +92,7 @@ class Gathering:
 
 
 def ids_as_text(ids: polars.Series) -> polars.Series:
-    """Return ids as texts, whole numbers without a fraction, so that 7, 7.0 and "7" are one id."""
+    """Return ids as texts, whole numbers without a fraction, so that 7, 7.0 and "7" are the same id."""
     import polars
 
     if ids.dtype.is_float():

@@ -1,4 +1,4 @@
-"""Columns of measured values: numbers, numbers written as text, and categories."""
+"""Read columns of measured values: numbers, numbers written as text, and categories."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from liquidtime.data.reading.number_texts import read_numbers, stripped
 from liquidtime.data.reading.options import Reading
 
 _WITH_UNIT = r"^[<>≤≥~]?\s*[-+−]?[\d.,]*\d\s*[^\d\s.,;:/-][^\d]{0,11}$"
-"""A number and a unit after it, such as 37,2 C or 97%."""
+"""A number with a unit after it, such as 37,2 C or 97%."""
 
 
 class Measured:
-    """Reads value columns of one frame; knows which series each row belongs to, to name offenders.
+    """Reads value columns of one frame; knows the series of each row, which errors and notes name.
 
     Args:
         codes: (R,) the series of each row.
         ids: (S,) the ids.
-        findings: takes notes, or refuses.
-        reading: `missing`, numbers and words that mean "not observed", and `decimal`.
+        findings: collects notes, or refuses the data.
+        reading: options, of which `missing` and `decimal` are used.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class Measured:
         self.missing = tuple(number for number in self.reading.missing if isinstance(number, float))
 
     def read(self, column: Column, rows: npt.NDArray[np.bool_] | None = None) -> npt.NDArray[np.float32]:
-        """Return a column as (R,) float32, NaN where nothing is observed.
+        """Return a column as (R,) float32; NaN where nothing is observed.
 
         Args:
-            column: numbers, truth values, or text that can be read as numbers (which is noted).
+            column: numbers, truth values, or text that can be read as numbers, which adds a note.
             rows: (R,) True where the column must be a number; elsewhere the result is NaN.
 
         Raises:
-            ValueError: text that is not a number, or infinite values; counted, the first named.
+            ValueError: a text is not a number, or a value is infinite; the message counts them and names the first.
 
         """
         if is_number(column):
@@ -73,7 +73,7 @@ class Measured:
         return self.narrow(column.name, parsed)
 
     def narrow(self, name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """Return (R,) numbers as float32; infinite ones are refused, `missing` ones become NaN."""
+        """Return (R,) numbers as float32; refuse infinite ones; `missing` ones become NaN."""
         with np.errstate(over="ignore"):
             narrow: npt.NDArray[np.float32] = values.astype(np.float32)
         bad = np.isinf(narrow)
@@ -101,7 +101,7 @@ class Measured:
 
 
 def _advice(words: polars.Series) -> str:
-    """Return what to do about texts that are not numbers: those with a unit, and words."""
+    """Return advice about texts that are not numbers: numbers with a unit, and words."""
     has_unit = words.str.contains(_WITH_UNIT)
     advice = []
     if has_unit.any():
@@ -119,10 +119,10 @@ def _advice(words: polars.Series) -> str:
 
 
 def first_known(values: npt.NDArray[Any], codes: npt.NDArray[Any], S: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return (S,) the first known value of each series, NaN if none, and (R,) True where a later one differs.
+    """Return (S,) the first known value of each series, NaN if there is none, and (R,) True where a later one differs.
 
     Args:
-        values: (R,) NaN = not known.
+        values: (R,) values, NaN = not known.
         codes: (R,) the series of each row.
     """
     known = np.flatnonzero(~np.isnan(values))

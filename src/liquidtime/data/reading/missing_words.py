@@ -1,4 +1,4 @@
-"""Words that stand where nothing was observed."""
+"""Words that mean "not observed"."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 _ANYWHERE = ("na", "n/a", "#n/a", "#na", "<na>", "nan", "nat", "null", "?")
 _AMONG_NUMBERS = (*_ANYWHERE, "-", "--", "–", "—", ".", "none", "nil", "missing")
-"""`none` may be a category, so that it means nothing among numbers and times alone; likewise a dash."""
+"""`none` and a dash may be categories, so they mean "not observed" only among numbers and times."""
 
 
 def among_numbers(missing: Sequence[float | str] = ()) -> set[str]:
-    """Return the words, in lower case, that stand for no number or no time."""
+    """Return the words, in lower case, that mean "not observed" among numbers and times."""
     return {*_AMONG_NUMBERS, *_words(missing)}
 
 
 def among_names(present: Collection[str], missing: Sequence[float | str] = ()) -> set[str]:
-    """Return the words, in lower case, that stand for no category; a dash does unless there is a plus beside it.
+    """Return the words, in lower case, that mean "no category"; a dash does, unless there is also a plus.
 
     Args:
         present: the words that occur.
-        missing: further words.
+        missing: more such words.
     """
     dash = set() if "+" in present else {"-"}
     return {*_ANYWHERE, *dash, *_words(missing)}
@@ -36,12 +36,12 @@ def _words(missing: Iterable[float | str]) -> set[str]:
 
 
 def is_missing(words: polars.Series, known: set[str]) -> polars.Series:
-    """Return where stripped texts are one of the known words; null where they are null."""
+    """Return where stripped texts are among these words; null where they are null."""
     return words.str.to_lowercase().is_in(list(known))
 
 
 def known_labels(labels: polars.Series, missing: Sequence[float | str] = ()) -> polars.Series:
-    """Return labels with null in place of words that say that there is none; numbers stay as they are."""
+    """Return labels with null in place of words that mean "no label"; numbers do not change."""
     import polars
 
     if labels.dtype != polars.String:
@@ -52,12 +52,12 @@ def known_labels(labels: polars.Series, missing: Sequence[float | str] = ()) -> 
 
 
 def missing_note(name: str, words: polars.Series, missing: polars.Series) -> Note:
-    """Return the note about the words of a column that are taken as not observed.
+    """Return the note about words in a column that are read as not observed.
 
     Args:
-        name: of the column.
-        words: its stripped texts.
-        missing: where they are such words.
+        name: name of the column.
+        words: stripped texts of the column.
+        missing: whether each text is such a word.
     """
     kinds = words.filter(missing.fill_null(False)).unique(maintain_order=True)
     shown = [repr(word) for word in kinds[:4]] + (["…"] if len(kinds) > 4 else [])

@@ -1,4 +1,4 @@
-"""Numbers written as text: decimal points or commas, thousands separators, words for "not observed"."""
+"""Read numbers written as text: decimal points or commas, thousands separators, words for "not observed"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from liquidtime.data.reading.missing_words import among_numbers, is_missing, mis
 if TYPE_CHECKING:
     import polars
 
-_GROUPS = "[' \u00a0\u2009\u202f’]"  # besides the other mark, what groups digits by three
+_GROUPS = "[' \u00a0\u2009\u202f’]"  # besides the other mark, separators of groups of three digits
 _TAIL = r"(?:[eE][+-]?\d+)?$"
 
 
@@ -22,18 +22,18 @@ def _number(decimal: str, other: str) -> str:
 
 
 _POINT, _COMMA = _number(r"\.", ","), _number(",", r"\.")
-_EITHER = r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$"  # 1,234 is a number of thousands or of thousandths
+_EITHER = r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$"  # 1,234 may be more than a thousand, or have three decimals
 
 
 @dataclass(frozen=True, eq=False)
 class NumberTexts:
-    """Texts of one column, read as numbers.
+    """The texts of one column as numbers.
 
     Args:
-        values: (R,) Float64, null where there is none.
-        bad: (R,) True where a text is neither a number nor a word for none.
-        notes: words that were taken as not observed, and digits that were grouped.
-        decimal: the decimal mark where one was needed.
+        values: (R,) Float64; null where there is no number.
+        bad: (R,) True where a text is neither a number nor a word for "not observed".
+        notes: notes on words that mean "not observed" and on grouped digits.
+        decimal: the decimal mark, if one was needed.
     """
 
     values: polars.Series
@@ -43,7 +43,7 @@ class NumberTexts:
 
 
 def stripped(words: Sequence[str | None] | polars.Series) -> polars.Series:
-    """Return texts without blanks around them, null where nothing is left."""
+    """Return texts without surrounding spaces; null where nothing is left."""
     import polars
 
     series = words if isinstance(words, polars.Series) else polars.Series(values=words, dtype=polars.String)
@@ -57,13 +57,13 @@ def read_numbers(
     """Read a column of texts as numbers.
 
     Args:
-        name: of the column, for notes and refusals.
+        name: name of the column, for notes and errors.
         words: (R,) stripped texts.
         decimal: "." or ","; None to find it in the column.
-        missing: further words for "not observed".
+        missing: more words for "not observed".
 
     Raises:
-        ValueError: 1,234 could be a number of thousands or of thousandths, and nothing else in the column says which.
+        ValueError: the comma in 1,234 may group thousands or mark decimals, and nothing else in the column decides.
 
     """
     import polars
@@ -95,14 +95,14 @@ def read_numbers(
 
 
 def looks_numeric(words: polars.Series, missing: Sequence[float | str] = ()) -> polars.Series:
-    """Return the texts of a column that is numeric under one of the two decimal marks, without its missing words.
+    """Return the texts, without missing words, of a column that is numeric with one of the two decimal marks.
 
     Args:
         words: (R,) stripped texts.
-        missing: further words for "not observed".
+        missing: more words for "not observed".
 
     Returns:
-        The texts, none of them where the column is no such column.
+        The texts; none if the column is not numeric.
 
     """
     rest = words.set(is_missing(words, among_numbers(missing)).fill_null(False), None).drop_nulls()
@@ -111,14 +111,14 @@ def looks_numeric(words: polars.Series, missing: Sequence[float | str] = ()) -> 
 
 
 def find_decimal(columns: dict[str, polars.Series], usual: str | None = None) -> str | None:
-    """Return the decimal mark of columns of one table; None where no text needs one.
+    """Return the decimal mark of the columns of one table; None if no text needs one.
 
     Args:
         columns: stripped texts by name.
-        usual: the one to take where 1,234 could be read in two ways.
+        usual: decimal mark to use if 1,234 could be read in two ways.
 
     Raises:
-        ValueError: both marks are there, or 1,234 could be a number of thousands or of thousandths.
+        ValueError: both marks occur, or the comma in 1,234 may group thousands or mark decimals.
 
     """
     point: tuple[str, str] | None = None

@@ -1,4 +1,4 @@
-"""Whatever a caller calls a table, opened: a data frame of any library, a file, a table that was read before."""
+"""Open tables: data frames of any library, files, and tables that were read before."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from liquidtime.data.reading.separators import NAMES
 from liquidtime.data.reading.time_texts import order_of
 
 _ROW_NUMBERS = re.compile(r"^(?:__index_level_\d+__|Unnamed: \d+|)$")
-"""Columns that libraries write beside those of the user."""
+"""Names of columns that libraries add to those of the user."""
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A table, ready to be taken apart.
+    """A table as a narwhals frame, with the formats that were detected.
 
     Args:
         frame: its columns.
-        found: how it was written.
-        notes: of reading it.
-        added: columns that reading put there, which are no channels.
+        formats: detected formats.
+        notes: notes from reading it.
+        added: columns that were added while reading and are not channels.
     """
 
     frame: Frame
-    found: Mapping[str, str]
+    formats: Mapping[str, str]
     notes: tuple[Note, ...]
     added: tuple[str, ...] = ()
 
-    def channels(self, taken: Collection[str | None], findings: Findings) -> list[str]:
-        """Return the columns that are channels where nobody names them; row numbers of other libraries are none.
+    def channels(self, others: Collection[str | None], findings: Findings) -> list[str]:
+        """Return the columns that are channels if the caller names none; leave out row numbers of other libraries.
 
         Args:
-            taken: columns that are something else.
-            findings: takes the note about what is left out.
+            others: columns that are something else.
+            findings: collects the note about columns that are left out.
         """
-        rest = [name for name in self.frame.columns if name not in taken and name not in self.added]
+        rest = [name for name in self.frame.columns if name not in others and name not in self.added]
         rows = [name for name in rest if _ROW_NUMBERS.match(name)]
-        what = "columns that are row numbers of another library, or have no name, and so no channels"
+        what = "columns that are row numbers of another library, or have no name: not channels"
         findings.add(Note("kept", what, len(rows), len(self.frame.columns), tuple(repr(name) for name in rows[:3])))
         return [name for name in rest if name not in rows]
 
@@ -54,19 +54,19 @@ def open_table(argument: str, source: Any, reading: Reading | None = None) -> Op
     """Return a table as a narwhals frame; refuse an empty one.
 
     Args:
-        argument: what the caller calls it.
-        source: any data frame or lazy frame, the path of a file (or what else `read_frame` takes), or a `Table`.
-        reading: how a file is read.
+        argument: name of the argument, for errors.
+        source: any data frame or lazy frame, the path of a file (or anything else for `read_frame`), or a `Table`.
+        reading: options for reading a file.
 
     Raises:
-        TypeError: something that is no table.
-        ValueError: no rows, or two columns of one name.
+        TypeError: `source` is not a table.
+        ValueError: there are no rows, or two columns have the same name.
 
     """
     reading = reading or Reading()
     table = read_table(source, reading) if is_source(source) else source
     if isinstance(table, Table):
-        found, notes, added = table.found, table.notes, table.added
+        formats, notes, added = table.formats, table.notes, table.added
         frame: Any = table.frame
     else:
         for name in ("separator", "encoding", "sheet", "query"):
@@ -74,7 +74,7 @@ def open_table(argument: str, source: Any, reading: Reading | None = None) -> Op
                 raise ValueError(f"`{name}` is for files; `{argument}` is a data frame. Leave it out.")
         if type(table).__module__.startswith("pyarrow") and hasattr(table, "to_table"):
             table = table.to_table()  # a dataset
-        frame, found, notes, added = _with_index(argument, table), {}, (), ()
+        frame, formats, notes, added = _with_index(argument, table), {}, (), ()
     try:
         known = nw.from_native(frame)
     except TypeError:
@@ -87,11 +87,11 @@ def open_table(argument: str, source: Any, reading: Reading | None = None) -> Op
         raise TypeError(f"`{argument}` must be a data frame; got a single column ({type(source).__name__})")
     if len(eager) == 0:
         raise ValueError(f"`{argument}` must have rows; got an empty frame with columns {listed(eager.columns)}")
-    return Opened(eager, found, notes, added)
+    return Opened(eager, formats, notes, added)
 
 
 def _with_index(argument: str, frame: Any) -> Any:
-    """Return a pandas frame with the named levels of its index as columns; any other frame as it is."""
+    """Return a pandas frame with the named levels of its index as columns; return any other frame unchanged."""
     if not nw.dependencies.is_pandas_dataframe(frame):
         return frame
     index, columns = frame.index, frame.columns
@@ -110,7 +110,7 @@ def _with_index(argument: str, frame: Any) -> Any:
 
 
 def index_levels(frame: Any) -> tuple[Any, str, str] | None:
-    """Return a pandas frame of series and times in its index, as columns, with their names; None for any other."""
+    """Return a pandas frame with series and times from its index as columns, and their names; None for other frames."""
     if not nw.dependencies.is_pandas_dataframe(frame) or frame.index.nlevels != 2:
         return None
     index = frame.index
@@ -118,13 +118,13 @@ def index_levels(frame: Any) -> tuple[Any, str, str] | None:
     return frame.rename_axis(index=names), str(names[0]), str(names[1])
 
 
-def differences(found: Mapping[str, str], usual: Mapping[str, str] | None, rows: int) -> list[Note]:
-    """Return what was found to be otherwise than in an earlier table, as notes.
+def differences(formats: Mapping[str, str], usual: Mapping[str, str] | None, rows: int) -> list[Note]:
+    """Return notes about formats that differ from those of an earlier table.
 
     Args:
-        found: in this table.
-        usual: in the earlier one.
-        rows: of this table.
+        formats: formats of this table.
+        usual: formats of the earlier table.
+        rows: number of rows of this table.
     """
     notes = []
     for name, words in (
@@ -134,7 +134,7 @@ def differences(found: Mapping[str, str], usual: Mapping[str, str] | None, rows:
         ("time_format", "times written as {new}, those of training as {old}"),
         ("time_zone", "times with the time zone {new}, those of training with {old}"),
     ):
-        new, old = found.get(name), (usual or {}).get(name)
+        new, old = formats.get(name), (usual or {}).get(name)
         if new is None or old is None or new == old or _alike(name, new, old):
             continue
         names = NAMES if name == "separator" else {}

@@ -1,4 +1,4 @@
-"""How a table is read: what a caller may say about it, and what is found where nothing was said."""
+"""Options for reading tables."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 from liquidtime.errors import nearest
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", "\\t": "\t"}
-"""Names of separators that are hard to type."""
+"""Names for separators that are hard to type."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a caller says about a table; whatever is None is recognised, and said where it is not the usual.
+    """Options for reading a table; what is None is detected, with a note if it is unusual.
 
     Args:
-        separator: what separates the fields of a text file: one character, or "comma", "semicolon", "tab", "pipe" or
-            "space" (any number of spaces and tabs).
-        decimal: the decimal mark of numbers written as text, "." or ",".
-        encoding: of a text file, such as "cp1252"; UTF-8 if None.
-        time_format: of times written as text, such as "%d/%m/%Y %H:%M"; for whole numbers "epoch s", "epoch ms",
-            "epoch us" or "epoch ns".
+        separator: field separator of a text file: one character, or "comma", "semicolon", "tab", "pipe" or "space"
+            (any number of spaces and tabs).
+        decimal: decimal mark of numbers written as text, "." or ",".
+        encoding: encoding of a text file, such as "cp1252"; UTF-8 if None.
+        time_format: format of times written as text, such as "%d/%m/%Y %H:%M"; for whole numbers "epoch s",
+            "epoch ms", "epoch us" or "epoch ns".
         missing: numbers and words that mean "not observed", besides empty fields, NA, N/A, NaN, null, "-" and "?".
-        sheet: of a spreadsheet, by name; the first one if None.
-        query: the SQL query whose rows are the table, where the source is a database.
-        usual: what was found in an earlier table of the same kind (`SeriesSet.reading`); it decides what is ambiguous,
-            and a note says where the new table differs.
+        sheet: name of a sheet of a spreadsheet; the first if None.
+        query: SQL query whose rows are the table, if the source is a database.
+        usual: formats that were detected in an earlier table of the same kind (`SeriesSet.reading`); they decide what
+            is ambiguous, and a note says where the new table differs.
     """
 
     separator: str | None = None
@@ -51,7 +51,7 @@ class Reading:
 
     @staticmethod
     def of(options: Mapping[str, Any]) -> Reading:
-        """Return the options by name; one that there is not is refused with the nearest name."""
+        """Return the options by name; refuse an unknown one with the nearest name."""
         known = [field.name for field in fields(Reading)]
         for name in options:
             if name not in known:
@@ -59,19 +59,19 @@ class Reading:
         return Reading(**options)
 
     def expected(self, name: str) -> str | None:
-        """Return what a caller said, or what was found in an earlier table; None for neither."""
+        """Return the value of an option, or else that detected in an earlier table; None without either."""
         said: str | None = getattr(self, name)
         return said if said is not None else (self.usual or {}).get(name)
 
     def hints(self) -> Reading:
-        """Return options for a further table, of labels or static features: there they decide what is ambiguous."""
+        """Return options for another table, of labels or static features; there they only decide what is ambiguous."""
         usual = {**(self.usual or {})}
         usual |= {name: getattr(self, name) for name in ("separator", "decimal") if getattr(self, name) is not None}
         return Reading(missing=self.missing, usual=usual)
 
 
 def as_missing(missing: Sequence[float | str] | float | str) -> tuple[float | str, ...]:
-    """Return what means "not observed", numbers as numbers even where they were given as texts."""
+    """Return numbers and words that mean "not observed"; numbers written as text become numbers."""
     items = [missing] if isinstance(missing, str | int | float) else list(missing)
     return tuple(_number_or_word(item) for item in items)
 

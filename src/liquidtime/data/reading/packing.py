@@ -1,4 +1,4 @@
-"""Tables larger than memory into stored sets: read piece by piece, and written in the order of the ids."""
+"""Write tables larger than memory as stored sets: they are read piece by piece, and written in the order of the ids."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from liquidtime.data.stored import SetFacts, StoredSet, check_place, is_stored, 
 from liquidtime.errors import nearest
 
 ReadPart = Callable[..., SeriesSet]
-"""Reads a table as `from_long` or `from_wide` do, with `static`, `categorical`, `usual` and `strict` by name."""
+"""Reads a table as `from_long` or `from_wide` does, with `static`, `categorical`, `usual` and `strict` by name."""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """How a table is read into a stored set.
+    """How a table is written as a stored set.
 
     Args:
-        read: reads a piece.
-        id: column of ids.
-        channel: column of channel names; None where a column is a channel.
-        static: names, or a table with one row per series.
-        static_table: such a table besides.
-        static_id: its column of ids.
+        read: function that reads a piece.
+        id: name of the id column.
+        channel: column with channel names; None if each channel is a column.
+        static: names of static features, or a table with one row per series.
+        static_table: another table with one row per series.
+        static_id: id column of `static_table`.
         categorical: names of categorical channels and features.
-        leave: columns of the tables that are no features.
-        strict: refuse what would be repaired.
-        reading: how tables are read.
-        columns: what is written down of all this.
+        leave: columns of the tables that are not features.
+        strict: refuse data that would have to be repaired.
+        reading: options for reading tables.
+        columns: the arguments above that are stored with the set.
     """
 
     read: ReadPart
@@ -61,48 +61,48 @@ class Packing:
     def of(
         read: Any,
         named: Mapping[str, Any],
-        given: Mapping[str, Any],
+        features: Mapping[str, Any],
         static_id: str | None,
         leave: Sequence[str],
         strict: bool,
         reading: Reading,
     ) -> Packing:
-        """Return what the arguments of `from_long` and `from_wide` say.
+        """Return the packing for the arguments of `from_long` or `from_wide`.
 
         Args:
-            read: the function, with the columns and options of reading that are the same for all pieces.
-            named: `id`, `time` and what else names columns, by argument.
-            given: `static`, `static_table` and `categorical`.
-            static_id: as of the function; so are the following.
-            leave: likewise.
-            strict: likewise.
-            reading: likewise.
+            read: the function, with the columns and options that are the same for all pieces.
+            named: `id`, `time` and other arguments that name columns.
+            features: `static`, `static_table` and `categorical`.
+            static_id: argument of the function.
+            leave: argument of the function.
+            strict: argument of the function.
+            reading: options for reading tables.
         """
         names = {"channel": None, "value": None, **named}
         names["values"] = tuple(named.get("values") or ())
-        static = tuple(given["static"]) if is_names(given["static"]) else ()
-        table = given["static_table"] is not None or not is_names(given["static"])
+        static = tuple(features["static"]) if is_names(features["static"]) else ()
+        table = features["static_table"] is not None or not is_names(features["static"])
         columns = {
-            **names, "static": static, "categorical": tuple(given["categorical"]), "missing": reading.missing,
+            **names, "static": static, "categorical": tuple(features["categorical"]), "missing": reading.missing,
             "static_id": (static_id or named["id"]) if table else None,
         }  # fmt: skip
         return Packing(
-            read, str(named["id"]), names["channel"], given["static"], given["static_table"], static_id,
-            given["categorical"], leave, strict, reading, columns,
+            read, str(named["id"]), names["channel"], features["static"], features["static_table"], static_id,
+            features["categorical"], leave, strict, reading, columns,
         )  # fmt: skip
 
     def write(self, source: Any, out: Any, *, gather: bool = True, replace: bool = False) -> StoredSet:
         """Read a table piece by piece and write it as a stored set.
 
         Args:
-            source: whatever `from_long` takes.
-            out: the folder to write.
-            gather: look first which series are spread over several pieces, and bring those together. Without, every
-                file must hold its series whole, and a file must fit into memory.
-            replace: whether a stored set of that name may be replaced.
+            source: table that `from_long` takes.
+            out: folder to write.
+            gather: first look for series that are spread over several pieces, and bring them together. Otherwise,
+                every file must hold its series whole, and must fit into memory.
+            replace: whether an existing stored set may be replaced.
 
         Raises:
-            ValueError: a file that lacks a column; without `gather` a series in two files, which are named.
+            ValueError: a file lacks a column, or, without `gather`, a series is in two files; the message names them.
 
         """
         place = check_place(out, replace=replace)
@@ -113,7 +113,7 @@ class Packing:
             return self._joined(parts, place, replace)
 
     def _parts(self, shards: Sequence[Shard], scratch: Path, gather: bool) -> Iterator[StoredSet]:
-        """Yield the series of each piece, written to the scratch folder."""
+        """Yield the series of each piece as sets that were written to the scratch folder."""
         if self.id not in shards[0].columns:
             hint = nearest(self.id, list(shards[0].columns)) or "."
             raise ValueError(
@@ -142,7 +142,7 @@ class Packing:
             yield write_set(part, scratch / f"part-{number}")
 
     def _part(self, table: Table, usual: Mapping[str, str] | None) -> SeriesSet:
-        """Read one piece with the static features and categories that it has."""
+        """Read one piece with those static features and categories that it has."""
         names = set(table.frame.columns)
         if self.channel in names:
             names |= {str(name).strip() for name in table.frame[self.channel].cast(str).unique().drop_nulls()}
@@ -151,7 +151,7 @@ class Packing:
         return self.read(table, static=static, categorical=categorical, usual=usual, strict=self.strict)
 
     def _joined(self, parts: Sequence[StoredSet], place: Path, replace_old: bool) -> StoredSet:
-        """Write the parts as one set, series in the order of their ids."""
+        """Write the parts as one set with the series in the order of their ids."""
         texts = any(part.ids.dtype.kind == "U" for part in parts)
         ids = np.concatenate([part.ids.astype(np.str_) if texts else part.ids for part in parts])
         order = np.argsort(ids, kind="stable")
@@ -185,7 +185,7 @@ class Packing:
         return write_blocks(facts, _in_order(brought, order, facts), place, replace=replace_old)
 
     def _channels(self, parts: Sequence[SeriesSet]) -> tuple[str, ...]:
-        """Return the channels of all parts: in the order of their names, or of the columns."""
+        """Return the channels of all parts, in the order of their names or of the columns."""
         names = list(dict.fromkeys(name for part in parts for name in part.channels))
         if self.channel is None:
             return tuple(names)
@@ -206,7 +206,7 @@ class Packing:
 
 
 def _in_order(parts: Sequence[SeriesSet], order: npt.NDArray[np.int64], facts: SetFacts) -> Iterator[SeriesSet]:
-    """Yield the series of all parts in another order, some at a time."""
+    """Yield the series of all parts in another order, in blocks."""
     owners = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
     starts = np.cumsum([0, *(len(part) for part in parts)])
     places = order - starts[owners]
@@ -242,7 +242,7 @@ def _one_clock(parts: Sequence[StoredSet]) -> tuple[Sequence[SeriesSet], npt.NDA
 
 
 def _from_first(part: SeriesSet) -> SeriesSet:
-    """Return numbers of no origin counted from the first sample of each series."""
+    """Return a part whose times have no origins with times that count from the first sample of each series."""
     some = part.lengths > 0
     origins = np.zeros(len(part), dtype=np.int64)
     origins[some] = part.times[part.offsets[:-1][some]].astype(np.int64)
@@ -259,7 +259,7 @@ def _united(all_of_them: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, tup
 
 
 def _added(notes: Iterator[Note]) -> list[Note]:
-    """Merge notes with the same text; notes on columns are kept once."""
+    """Merge notes with the same text; of notes on columns, only one is kept."""
     joined: dict[tuple[str, str], Note] = {}
     for note in notes:
         before = joined.get((note.kind, note.what))
@@ -274,26 +274,26 @@ def _added(notes: Iterator[Note]) -> list[Note]:
     return list(joined.values())
 
 
-def stored_already(frame: Any, given: Mapping[str, Any]) -> SeriesSet | None:
-    """Return a set that was read before, or opened from its folder; None for any table.
+def stored_already(frame: Any, arguments: Mapping[str, Any]) -> SeriesSet | None:
+    """Return a set that was read before or is opened from its folder; None if it is a table.
 
     Args:
-        frame: what is to be read.
-        given: arguments that say how; a set that was read takes none of them.
+        frame: the table or set.
+        arguments: arguments for reading tables, none of which may be given for a set.
 
     Raises:
-        ValueError: one of them says something.
+        ValueError: one of them is given for a set.
 
     """
     if not isinstance(frame, SeriesSet) and not is_stored(frame):
         return None
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is not None and not (isinstance(value, tuple | list) and len(value) == 0) and name != "usual":
             raise ValueError(f"`{name}` is for tables, not for a stored set. Leave it out, or pack the set again.")
     return frame if isinstance(frame, SeriesSet) else open_set(frame)
 
 
 def refuse_ids(ids: Any) -> None:
-    """Refuse a choice of series where all are written."""
+    """Refuse `ids`, as all series are written."""
     if ids is not None:
         raise ValueError("`ids` is for sets in memory; with `out`, all series are written. Select series afterwards.")

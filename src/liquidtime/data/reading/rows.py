@@ -1,4 +1,4 @@
-"""What the frame readers share: the series of each row, and the note on repeated values."""
+"""Shared by the readers of frames: the series of each row, and the note on repeated values."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def is_names(static: Any) -> bool:
 def find_series(
     table: Frame, id: str, wanted: Any, findings: Findings
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any], Frame]:
-    """Number the series.
+    """Number the series of a table.
 
     Args:
         table: the rows.
-        id: the column of ids, without nulls.
-        wanted: the ids to keep, in order, or None for all in the order of their values.
+        id: the id column, without nulls.
+        wanted: ids of the series to keep, in order; None for all, in sorted order.
 
     Returns:
         (R,) the series of each row, (S,) the ids, and the table without the rows of other series.
@@ -70,12 +70,12 @@ def find_series(
 def note_repeats(
     findings: Findings, steps: Steps, repeats: Repeats, names: Sequence[str], ids: npt.NDArray[Any], of: int
 ) -> None:
-    """Note several values of one channel at one time.
+    """Add a note about several values of one channel at one time.
 
     Args:
         repeats: rows in the order of the steps.
-        names: the channels of the first of them.
-        of: number of values in all.
+        names: the channels of the first repeats.
+        of: total number of values.
     """
     examples = []
     for row, name in zip(repeats.rows[:3], names[:3], strict=True):

@@ -1,4 +1,4 @@
-"""What separates the fields of a text file, and whether every line has as many as the first."""
+"""Find the field separator of a text file, and count the fields of every line."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ import numpy.typing as npt
 _CANDIDATES = (",", ";", "\t", "|")
 _SAMPLE = 1 << 17
 _LINES = 200
-_BLOCK = 1 << 25  # bytes looked at at once, to keep what is made on the way small
+_BLOCK = 1 << 25  # number of bytes processed at once, to save memory
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 
 
 def find_separator(body: bytes, name: str, usual: str) -> str:
-    """Return the character that cuts the header and the lines after it into the same number of fields.
+    """Return the character that splits the header and the lines after it into the same number of fields.
 
     Args:
         body: the file, in UTF-8.
-        name: of the file, for the refusal.
-        usual: the one that the ending of its name, or an earlier table, suggests.
+        name: name of the file, for errors.
+        usual: separator that the ending of the file, or an earlier table, suggests.
 
     Raises:
-        ValueError: two characters do so equally well.
+        ValueError: two characters fit equally well.
 
     """
     text = body[:_SAMPLE].decode("utf-8", "ignore")
@@ -62,7 +62,7 @@ def _counts_of(text: str, mark: str) -> list[int]:
                 counts.append(len(row))
             if len(counts) == _LINES:
                 break
-    except csv.Error:  # a field beyond the module's limit
+    except csv.Error:  # a field is longer than the limit of the module
         return [len(line.split(mark)) for line in text.splitlines()[:_LINES] if line]
     return counts
 
@@ -72,8 +72,8 @@ class Header:
     """The first line of a text file.
 
     Args:
-        names: of the columns.
-        end: where the lines of data begin, in bytes.
+        names: names of the columns.
+        end: position of the first line of data, in bytes.
     """
 
     names: tuple[str, ...]
@@ -81,10 +81,10 @@ class Header:
 
 
 def read_header(body: bytes, separator: str, name: str) -> Header:
-    """Return the names of the columns; blank lines before them are left out.
+    """Return the names of the columns; blank lines before them are skipped.
 
     Raises:
-        ValueError: an empty file, a quote without an end, or two columns of one name.
+        ValueError: the file is empty, a quote is never closed, or two columns have the same name.
 
     """
     start = len(body) - len(body.lstrip(b"\r\n"))
@@ -106,7 +106,7 @@ def read_header(body: bytes, separator: str, name: str) -> Header:
 
 
 def refuse_repeated(names: Iterable[str], name: str) -> None:
-    """Refuse a table in which two columns have one name: which of them is meant cannot be known."""
+    """Refuse a table in which two columns have the same name, as a name would be ambiguous."""
     repeated = [field for field, count in Counter(names).items() if field and count > 1]
     if repeated:
         raise ValueError(f"{name!r} has several columns called {repeated[0]!r}; names must be distinct")
@@ -121,7 +121,7 @@ def _split(lines: Any, separator: str) -> Any:
 
 
 def has_quotes(rows: bytes, separator: str) -> bool:
-    """Return whether a field begins with a quote; a quote within a field is one of its characters."""
+    """Return whether a field begins with a quote; a quote inside a field is an ordinary character."""
     mark = re.escape(separator.encode())
     return b'"' in rows and re.search(rb"(?:^|[\r\n]|" + mark + rb')[ ]*"', rows) is not None
 
@@ -131,16 +131,16 @@ def field_counts(rows: bytes, separator: str, quoted: bool, name: str) -> npt.ND
 
     Args:
         rows: the lines, in UTF-8.
-        separator: of the fields.
-        quoted: whether fields may be in quotes, which are respected.
-        name: of the file, for refusals.
+        separator: field separator.
+        quoted: whether fields may be in quotes.
+        name: name of the file, for errors.
 
     Raises:
-        ValueError: a quote that is never closed.
+        ValueError: a quote is never closed.
 
     """
     counts = _count_fast(rows, separator, quoted)
-    if quoted and (not len(counts) or (counts != counts[0]).any()):  # a quote within a field is no quote
+    if quoted and (not len(counts) or (counts != counts[0]).any()):  # a quote inside a field is an ordinary character
         lines = _split(io.StringIO(rows.decode("utf-8"), newline=""), separator)
         counts = np.array([len(row) for row in lines if row], dtype=np.int64)
         if rows.count(b'"') % 2:
@@ -149,7 +149,7 @@ def field_counts(rows: bytes, separator: str, quoted: bool, name: str) -> npt.ND
 
 
 def _count_fast(body: bytes, separator: str, quoted: bool) -> npt.NDArray[np.int64]:
-    """Count separators between ends of lines, those within pairs of quotes left out."""
+    """Count the separators of each line, except those between quotes."""
     if not quoted and len(body) > _BLOCK:
         parts, start = [], 0
         while start < len(body):

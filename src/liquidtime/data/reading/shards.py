@@ -1,4 +1,4 @@
-"""A table in pieces: files, parts of a large file, a lazy frame or a dataset, each read when its turn comes."""
+"""Split tables into pieces: files, parts of a large file, of a lazy frame or of a dataset, each read when needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from liquidtime.data.reading.options import Reading
 from liquidtime.data.reading.sql import is_database
 
 ROWS = 1_000_000
-"""Rows of a large file that are read at once."""
+"""Number of rows of a large file that are read at once."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Shard:
     """A piece of a table.
 
     Args:
-        name: as messages call it.
-        file: the file that it is of, as messages call it.
-        columns: the names of its columns.
-        texts: those of them that hold texts.
-        read: reads it, all columns or those named.
+        name: name of the piece, for messages.
+        file: name of the file that it is part of, for messages.
+        columns: names of its columns.
+        texts: names of the columns that are text.
+        read: reads the piece: all columns, or those that are named.
     """
 
     name: str
@@ -50,27 +50,27 @@ class Shard:
 
 
 def is_dataset(source: Any) -> bool:
-    """Return whether something is a pyarrow `Dataset`."""
+    """Return whether an object is a pyarrow `Dataset`."""
     return type(source).__module__.partition(".")[0] == "pyarrow" and hasattr(source, "get_fragments")
 
 
 def is_lazy(source: Any) -> bool:
-    """Return whether something is a lazy frame of polars."""
+    """Return whether an object is a lazy frame of polars."""
     return bool(nw.dependencies.is_polars_lazyframe(source))
 
 
 def shards_of(source: Any, reading: Reading, scratch: Path, whole: bool) -> list[Shard]:
-    """Return the pieces of a table, in their order.
+    """Return the pieces of a table in order.
 
     Args:
-        source: whatever `from_long` takes.
-        reading: how text files are read.
-        scratch: a folder for what is read from a stream.
-        whole: whether a file stays in one piece, however large it is.
+        source: table that `from_long` takes.
+        reading: options for reading text files.
+        scratch: folder for temporary files.
+        whole: whether every file is one piece, however large it is.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: a file that has other columns than the first, by its name; an empty table.
+        ValueError: the columns of a file differ from those of the first, or the table is empty.
 
     """
     sources = [source] if isinstance(source, str | os.PathLike) else source
@@ -100,7 +100,7 @@ def _in_memory(source: Any, reading: Reading) -> Shard:
         table = source
     else:
         opened = open_table("frame", source, reading)
-        table = Table(opened.frame.to_polars(), opened.found, opened.notes, opened.added)
+        table = Table(opened.frame.to_polars(), opened.formats, opened.notes, opened.added)
     columns = tuple(table.frame.columns)
 
     def read(names: Sequence[str] | None) -> Table:
@@ -110,7 +110,7 @@ def _in_memory(source: Any, reading: Reading) -> Shard:
 
 
 def _of_file(file: Path, reading: Reading, whole: bool, several: bool, name: str | None = None) -> Iterator[Shard]:
-    """Yield the pieces of a file; a column with the file's name is added where there are several files."""
+    """Yield the pieces of a file; if there are several files, a column with the name of the file is added."""
     import polars
 
     scans: dict[str, Any] = {".parquet": polars.scan_parquet, ".arrow": polars.scan_ipc, ".ipc": polars.scan_ipc}
@@ -158,7 +158,7 @@ def _reader(lazy: Any, low: int, count: int, file: Path, added: tuple[str, ...])
 
 
 def _of_text(file: Path, reading: Reading, several: bool) -> Shard:
-    """Return a file that is read whole: what its columns are is found in all of its rows."""
+    """Return a text file as one piece, because the types of its columns follow from all of its rows."""
     import polars
 
     def read(names: Sequence[str] | None = None) -> Table:
@@ -172,14 +172,14 @@ def _of_text(file: Path, reading: Reading, several: bool) -> Shard:
 
 
 def _texts(schema: Mapping[str, Any]) -> frozenset[str]:
-    """Return the columns that hold texts."""
+    """Return the names of the columns that are text."""
     import polars
 
     return frozenset(name for name, kind in schema.items() if kind == polars.String)
 
 
 def _of_dataset(dataset: Any, scratch: Path) -> Iterator[Shard]:
-    """Yield the pieces of a pyarrow dataset, which are copied to the scratch folder one after the other."""
+    """Yield the pieces of a pyarrow dataset, which are first copied to the scratch folder one after the other."""
     import polars
 
     number = 0

@@ -1,4 +1,4 @@
-"""Tables from databases: the rows of a query, read only."""
+"""Read tables from databases: the rows of a query, without write access."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _URL = re.compile(r"^[A-Za-z][\w+.-]*://")
 ENDINGS = {".duckdb": "duckdb", ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite"}
-"""Files of databases, by the ending of their name."""
+"""Kinds of databases in a file, by the ending of the file."""
 
 
 def is_database(source: str) -> bool:
@@ -21,7 +21,7 @@ def is_database(source: str) -> bool:
 
 
 def without_password(source: str) -> str:
-    """Return a connection URL as it may be shown and stored."""
+    """Return a connection URL without its password, to be shown or stored."""
     return re.sub(r"^([\w+.-]+://[^:/@]*):[^@]*@", r"\1@", source)
 
 
@@ -29,13 +29,13 @@ def read_query(source: str, query: str | None) -> polars.DataFrame:
     """Return the rows of a query.
 
     Args:
-        source: `duckdb:///file`, `sqlite:///file`, a file of either kind, or any URL that SQLAlchemy knows.
-        query: in SQL.
+        source: `duckdb:///file`, `sqlite:///file`, a file of either kind, or any URL that SQLAlchemy supports.
+        query: query in SQL.
 
     Raises:
         FileNotFoundError: there is no such file.
         ImportError: the package for this database is not installed.
-        ValueError: no query, or one that fails.
+        ValueError: there is no query, or it fails.
 
     """
     shown = without_password(source)
@@ -52,13 +52,13 @@ def read_query(source: str, query: str | None) -> polars.DataFrame:
         return _from_connection(_sqlite(file) if file is not None else _sqlalchemy(source), query)
     except ImportError:
         raise
-    except Exception as error:  # every driver has errors of its own
+    except Exception as error:  # every driver raises its own errors
         text = " ".join(str(error).split()).replace(source, shown)
         raise ValueError(f"the query of {shown!r} failed: {text[:300]}") from None
 
 
 def _file_of(source: str) -> tuple[str, Path | None]:
-    """Return the kind of database and its file, None where it is a server."""
+    """Return the kind of database and its file; None for the file if it is a server."""
     scheme, mark, rest = source.partition("://")
     if not mark:
         return ENDINGS[Path(source).suffix.lower()], Path(source)

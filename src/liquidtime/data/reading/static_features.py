@@ -1,4 +1,4 @@
-"""Features that do not change within a series: columns of the frame, channels, or a table of their own."""
+"""Read features that do not change within a series: columns of the frame, channels, or a separate table."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from liquidtime.data.reading.options import Reading
 
 @dataclass
 class StaticFeatures:
-    """Static features as they are found, column by column.
+    """The static features read so far, column by column.
 
     Args:
         S: number of series.
-        findings: takes notes, or refuses.
+        findings: collects notes, or refuses the data.
     """
 
     S: int
@@ -32,12 +32,12 @@ class StaticFeatures:
     categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, name: str, values: npt.NDArray[np.float32], measured: Measured, labels: Sequence[str] | None) -> None:
-        """Take the first known value of each series; later ones that differ are noted.
+        """Add a feature with the first known value of each series, and a note if later values differ.
 
         Args:
-            name: of the feature.
+            name: name of the feature.
             values: (R,) one value per row.
-            measured: knows the series of each row.
+            measured: reader that knows the series of each row.
             labels: the categories, if it is categorical.
         """
         column, differs = first_known(values, measured.codes, self.S)
@@ -50,7 +50,7 @@ class StaticFeatures:
             self.categories[name] = tuple(labels)
 
     def add_column(self, column: Column, measured: Measured, categorical: bool) -> None:
-        """Take a column of a frame, one value per row."""
+        """Add a column of a frame with one value per row."""
         if categorical:
             values, labels = measured.categories(column.name, texts(column))
             self.add(column.name, values, measured, labels)
@@ -58,7 +58,7 @@ class StaticFeatures:
             self.add(column.name, measured.read(column), measured, None)
 
     def matrix(self) -> npt.NDArray[np.float32]:
-        """Return (S, F)."""
+        """Return (S, F) the features of all series."""
         return np.stack(self.columns, axis=1) if self.columns else np.empty((self.S, 0), dtype=np.float32)
 
     def add_table(
@@ -70,18 +70,18 @@ class StaticFeatures:
         reading: Reading,
         leave: Collection[str] = (),
     ) -> None:
-        """Take every column of a table with one row per series; ids without a series are left out and noted.
+        """Add all columns of a table with one row per series; rows without a series are left out, with a note.
 
         Args:
             table: any data frame, or the path of a file.
-            id: its column of ids.
-            ids: (S,) of the series.
+            id: id column of the table.
+            ids: (S,) ids of the series.
             categorical: names of features that are categories.
-            reading: of the table of measurements; what it says is a hint for this one.
-            leave: columns that are no features, such as the target.
+            reading: options for the table of measurements, which are hints for this table.
+            leave: columns that are not features, such as the target.
 
         Raises:
-            ValueError: no id in common, or a feature that has the name of a channel.
+            ValueError: no id is in both tables, or a feature has the name of a channel.
 
         """
         opened = open_table("static_table", table, reading.hints())
@@ -107,14 +107,14 @@ class StaticFeatures:
         first = first_words(f"series {ids[row]}" for row in without)
         self.findings.add(Note("kept", "series without a row in the static table", len(without), self.S, first))
         left = [name for name in opened.channels({id}, self.findings) if name in leave]
-        what = "columns of the static table are no static features but a target, a group or the like"
+        what = "columns of the static table are not static features but a target, a group or similar"
         self.findings.add(Note("kept", what, len(left), len(frame.columns), tuple(repr(name) for name in left)))
         for name in opened.channels({id, *leave}, Findings()):
             self.add_column(known_rows[name], measured, name in categorical)
 
 
 def positions(wanted: npt.NDArray[Any], ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return (K,) where each wanted id stands in `ids`, -1 if it does not; 7 and "7" are one id."""
+    """Return (K,) the position of each wanted id in `ids`, or -1; 7 and "7" are the same id."""
     if wanted.dtype.kind != ids.dtype.kind:
         wanted, ids = wanted.astype(np.str_), ids.astype(np.str_)
     position_of = {name: position for position, name in enumerate(ids.tolist())}

@@ -1,4 +1,4 @@
-"""Labels: brought to the series by id, and checked."""
+"""Match labels with series by id, and check them."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def align_labels(
     strict: bool = False,
     **reading: Any,
 ) -> tuple[SeriesSet, npt.NDArray[Any]]:
-    """Bring labels to the series by id, in the order of the set.
+    """Match labels with series by id, in the order of the set.
 
-    Series without a label and labels without a series are left out and noted in the set's `notes`.
+    Series without a label and labels without a series are left out, which the `notes` of the set record.
 
     Args:
         data: the series.
         labels: a table with one row per series: any data frame, or the path of a file.
         id: its column of ids.
-        target: its column of labels, numbers or text; null is no label.
-        keep_empty: keep labels without a series, as series without any sample, after the others.
-        strict: refuse what would be left out.
-        **reading: how a file is read; see `Reading`.
+        target: column of labels, numbers or text; null means no label.
+        keep_empty: keep labels without a series, as series without samples, after the others.
+        strict: refuse data if something would be left out.
+        **reading: options for reading a file; see `Reading`.
 
     Returns:
-        The set and (S,) its labels.
+        The set and (S,) the labels of its series.
 
     Raises:
-        ValueError: missing columns, an id with two labels, or no id in common.
+        ValueError: a column is missing, an id has two labels, or no id is in both tables.
 
     """
     how = Reading.of(reading)
@@ -61,7 +61,7 @@ def align_labels(
     column = table[target]
     labels_by_row = numbers(column) if is_number(column) else np.array(_names(texts(column), how), dtype=object)
     y = np.empty_like(labels_by_row)
-    y[codes] = labels_by_row  # in the order of names
+    y[codes] = labels_by_row  # in the order of the names
     labelled = np.array([item is not None and item == item for item in y], dtype=bool)
     names, y = names[labelled], y[labelled]
     if y.dtype.kind == "O":
@@ -100,18 +100,18 @@ def align_outcomes(
     missing: Sequence[float | str] = (),
     argument: str = "auxiliary",
 ) -> npt.NDArray[np.float64]:
-    """Return (S, K) auxiliary targets of the series, in their order, NaN where the table has none.
+    """Return (S, K) auxiliary targets of the series, in their order; NaN where the table has none.
 
     Args:
         data: the series.
-        table: one row per series: any data frame, or the path of a file.
+        table: table with one row per series: any data frame, or the path of a file.
         id: its column of ids.
-        columns: its K columns of numbers.
-        missing: numbers that mean "not known"; words are none of the numbers anyway.
-        argument: what errors call the columns.
+        columns: K columns of numbers.
+        missing: numbers that mean "not known"; words are refused in any case.
+        argument: name of the columns in errors.
 
     Raises:
-        ValueError: a missing column, one of texts, or an id with two rows.
+        ValueError: a column is missing or is text, or an id has two rows.
 
     """
     frame = open_table("table", table).frame
@@ -135,7 +135,7 @@ def align_outcomes(
 
 
 def _names(words: Sequence[str | None], how: Reading) -> list[str | None]:
-    """Return labels, None where a word says that there is none."""
+    """Return labels; None for words that mean "no label"."""
     labels: list[str | None] = known_labels(polars.Series(values=words, dtype=polars.String), how.missing).to_list()
     return labels
 
@@ -150,7 +150,7 @@ def _refuse_repeated(argument: str, codes: npt.NDArray[Any], names: npt.NDArray[
 
 
 def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
-    """Return the target as an array, or refuse it.
+    """Return the target as an array; refuse an invalid one.
 
     Args:
         y: (S,) one label per series; for "regress" also (S, K).
@@ -158,7 +158,7 @@ def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
         task: "classify" or "regress".
 
     Raises:
-        ValueError: another length, NaN or infinite targets (counted, the first named), or a single class.
+        ValueError: the length is wrong, targets are NaN or infinite, or there is only one class.
 
     """
     check_choice("task", task, _CHECKS)
@@ -166,7 +166,7 @@ def check_target(y: Any, S: int, task: str = "classify") -> npt.NDArray[Any]:
 
 
 def check_classes(y: Any, S: int) -> npt.NDArray[Any]:
-    """Return (S,) classes, at least two different ones, or refuse them as `check_target` does."""
+    """Return (S,) classes, at least two different ones; refuse others as `check_target` does."""
     target = _known(y, S, 1)
     classes = np.unique(target)
     if len(classes) < 2:
@@ -177,7 +177,7 @@ def check_classes(y: Any, S: int) -> npt.NDArray[Any]:
 
 
 def check_values(y: Any, S: int) -> npt.NDArray[np.float64]:
-    """Return (S,) or (S, K) numbers, or refuse them as `check_target` does."""
+    """Return (S,) or (S, K) numbers; refuse other targets as `check_target` does."""
     target = _known(y, S, 2)
     if target.dtype.kind not in "fiub":
         raise TypeError(f"`y` must be numbers for regression; got {target.dtype}")
@@ -188,7 +188,7 @@ _CHECKS = {"classify": check_classes, "regress": check_values}
 
 
 def _known(y: Any, S: int, axes: int) -> npt.NDArray[Any]:
-    """Return a target of S rows and at most this many axes, known for every series."""
+    """Return a target with S rows and at most `axes` axes; refuse missing values."""
     target = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if target.ndim == 0 or len(target) != S or target.ndim > axes:
         raise wrong_shape("y", "(S,)", [S], target.shape, "One label per series.")

@@ -1,4 +1,4 @@
-"""Text files with one row per line: CSV and its relatives, whatever separates the fields and marks the decimals."""
+"""Read text files with one row per line, such as CSV, with any field separator and decimal mark."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _SEP_LINE = re.compile(rb'^"?sep=(.)"?\r?\n', re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False)
 class TextTable:
-    """What a text file holds.
+    """The contents of a text file.
 
     Args:
-        frame: its columns, of numbers where all of their fields are, else of texts.
-        found: separator, decimal mark and encoding.
-        notes: what was recognised and is not the usual, and what was repaired.
+        frame: the columns; numbers if all of their fields are, otherwise texts.
+        formats: separator, decimal mark and encoding.
+        notes: detected formats that are unusual, and repairs.
     """
 
     frame: polars.DataFrame
-    found: Mapping[str, str]
+    formats: Mapping[str, str]
     notes: tuple[Note, ...]
 
 
@@ -41,13 +41,13 @@ def read_text(raw: bytes, name: str, usual_separator: str, reading: Reading) -> 
     """Read the bytes of a text file.
 
     Args:
-        raw: as they are in the file, compressed with gzip or not.
-        name: of the file, for notes and refusals.
-        usual_separator: of files with its ending.
-        reading: what the caller says.
+        raw: bytes of the file, which may be compressed with gzip.
+        name: name of the file, for notes and errors.
+        usual_separator: separator of files with its ending.
+        reading: options of the caller.
 
     Raises:
-        ValueError: no table, or one that has several readings; one line says why.
+        ValueError: it is not a table, or it is ambiguous.
 
     """
     import polars
@@ -58,7 +58,7 @@ def read_text(raw: bytes, name: str, usual_separator: str, reading: Reading) -> 
     notes: list[Note] = []
     separator, hint = reading.separator, reading.expected("separator") or usual_separator
     named = _SEP_LINE.match(body)
-    if named:  # the line with which spreadsheets say what separates
+    if named:  # a line in which spreadsheets name the separator
         body, hint = body[named.end() :], named[1].decode()
     if not body.strip():
         raise ValueError(f"{name!r} is empty; it needs a line of column names and rows")
@@ -104,7 +104,7 @@ _NAMELESS = "\x00nameless "
 
 
 def _name_nameless(frame: polars.DataFrame, name: str) -> polars.DataFrame:
-    """Leave out empty columns without a name, which separators at the ends of lines make; the name of another is ''."""
+    """Leave out empty columns without a name, which come from separators at the ends of lines; another is called ''."""
     nameless = [column for column in frame.columns if column.startswith(_NAMELESS)]
     frame = frame.drop([column for column in nameless if frame[column].null_count() == len(frame)])
     rest = [column for column in nameless if column in frame.columns]
@@ -118,7 +118,7 @@ def _spaces_to_tabs(body: bytes) -> bytes:
 
 
 def _fit_names(names: list[str], rows: bytes, counts: np.ndarray, separator: str, name: str) -> tuple[list[str], bytes]:
-    """Return the names with one for a field that every line has beyond the header; refuse other long lines."""
+    """Return the names, plus one if every line has one field more than the header; refuse other long lines."""
     long = np.flatnonzero(counts > len(names))
     if not len(long):
         return names, rows
@@ -129,9 +129,9 @@ def _fit_names(names: list[str], rows: bytes, counts: np.ndarray, separator: str
     row = int(long[0])
     where = f"{len(long)} of {len(counts)} lines have more, the first is line {row + 2} with {counts[row]}"
     hint = (
-        "Where the first field is a row's name, give its column a name; decimal commas need another separator."
+        "If the first field names the row, give its column a name; decimal commas need another separator."
         if (counts == len(names) + 1).all()
-        else f"Put texts that contain {separator!r} into quotes, or say another `separator`."
+        else f"Put texts that contain {separator!r} into quotes, or give another `separator`."
     )
     raise ValueError(
         f"{name!r} has {len(names)} column names and must have that many fields in every line; {where}. {hint}"

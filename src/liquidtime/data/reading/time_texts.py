@@ -1,4 +1,4 @@
-"""Times written as text: which format they have, and what each means; what is ambiguous is refused, not guessed."""
+"""Read times written as text. Their format is detected; what is ambiguous is refused, not guessed."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ _PATTERNS = (
 _ORDINARY = re.compile(
     r"^%[dmyYbBe][-/. ]?%[dmbB][-/. ,]{0,2}%[dyYe](?:[ T](?:%H:%M(?::%S(?:\.?%\.?f)?)?|%I:%M(?::%S)? ?%p)(?:%z|Z)?)?$"
 )
-"""Formats of which the order of year, month and day is all that must be known."""
+"""Formats for which only the order of year, month and day must be known."""
 _SHOWN = 3
 _ORDERS = {"ymd": "year, month, day", "dmy": "day, month, year", "mdy": "month, day, year"}
 Order = str
-"""Which of three numbers is the year, the month and the day: "ymd", "dmy" or "mdy"."""
+"""Order of year, month and day: "ymd", "dmy" or "mdy"."""
 
 
 @dataclass(frozen=True, eq=False)
 class TimeTexts:
-    """Texts read as time stamps.
+    """The texts of one column as time stamps.
 
     Args:
-        stamps: (R,) datetime64, in UTC where the texts have a time zone; NaT where there is none.
-        found: the format, and the time zone, as `SeriesSet.reading` keeps them.
-        notes: what was taken where a stranger might have taken something else.
+        stamps: (R,) datetime64, in UTC if the texts have a time zone; NaT where there is no time.
+        formats: format and time zone, as in `SeriesSet.reading`.
+        notes: choices that might surprise a reader of the data.
     """
 
     stamps: npt.NDArray[Any]
-    found: Mapping[str, str]
+    formats: Mapping[str, str]
     notes: tuple[Note, ...]
 
 
@@ -72,15 +72,15 @@ def read_times(
 
     Args:
         words: (R,) stripped texts.
-        argument: what the caller calls the column.
-        time_format: how they are written; None to recognise it.
-        usual: what was found in an earlier table; it decides between readings that are both possible.
-        missing: further words for "not known".
+        argument: name of the column, for errors.
+        time_format: format of the texts; None to detect it.
+        usual: formats of an earlier table, which decide what is ambiguous.
+        missing: more words for "not known".
 
     Raises:
-        TypeError: texts that are no times.
-        ValueError: several formats, dates with two readings, dates that there are not, stamps with and without a time
-            zone; each with rows and counts.
+        TypeError: texts are not times.
+        ValueError: there are several formats, ambiguous or impossible dates, or times with and without a time zone; the
+            message has rows and counts.
 
     """
     rest = words.set(is_missing(words, among_numbers(missing)).fill_null(False), None)
@@ -102,22 +102,22 @@ def read_times(
     clock = Clock.of(fields)
     impossible = known & ~clock.valid
     if impossible.any():
-        _refuse_rows(f"`{argument}` has times of day that there are not", impossible, rest)
+        _refuse_rows(f"`{argument}` has times of day that do not exist", impossible, rest)
     stamps = stamps_of(orders[order], clock, known)
     zones = _zones(clock, known, rest, argument)
     style = _format(order, fields, kind, clock, known, bool(zones))
-    found = {"time_format": style, "time_zone": "UTC" if zones else "none"}
+    formats = {"time_format": style, "time_zone": "UTC" if zones else "none"}
     notes = []
     if order != "ymd":
         notes.append(Note("kept", f"times read as {_ORDERS[order]} ({style})", int(known.sum()), len(known)))
     if len(zones) > 1:
         first = tuple(f"{zone} in {count} rows, the first is row {row}" for zone, (count, row) in zones.items())
         notes.append(Note("kept", "times with several time zones, brought to UTC", int(known.sum()), len(known), first))
-    return TimeTexts(stamps, found, tuple(notes))
+    return TimeTexts(stamps, formats, tuple(notes))
 
 
 def _by_format(words: polars.Series, known: npt.NDArray[np.bool_], argument: str, time_format: str) -> TimeTexts:
-    """Read texts by a format, to the letter."""
+    """Read texts by an exact format."""
     parsed: dict[str | None, datetime] = {}
     for word in words.drop_nulls().unique():
         with contextlib.suppress(ValueError):
@@ -133,7 +133,7 @@ def _by_format(words: polars.Series, known: npt.NDArray[np.bool_], argument: str
 
 
 def _fields(words: polars.Series, known: npt.NDArray[np.bool_], argument: str) -> tuple[polars.DataFrame, str]:
-    """Return the parts of each text under the one pattern that fits all, and whether months are named."""
+    """Return the parts of each text by the one pattern that fits all texts, and the kind of this pattern."""
     import polars
 
     groups: dict[str, tuple[npt.NDArray[np.int64], polars.DataFrame, str]] = {}
@@ -165,7 +165,7 @@ def _fields(words: polars.Series, known: npt.NDArray[np.bool_], argument: str) -
         open_rows &= ~fits
     if open_rows.any():
         row = int(np.argmax(open_rows))
-        hint = "Write ISO 8601 (2024-03-31 06:15:00), or say how they are written with `time_format`."
+        hint = "Write ISO 8601 (2024-03-31 06:15:00), or give their format with `time_format`."
         text = words[row]
         if text is not None and ":" in text and "-" not in text and "/" not in text:
             hint = "A time of day needs its date: put both into one column."
@@ -188,7 +188,7 @@ def _fields(words: polars.Series, known: npt.NDArray[np.bool_], argument: str) -
 def _possible_orders(
     fields: polars.DataFrame, kind: str, known: npt.NDArray[np.bool_]
 ) -> dict[Order, tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.bool_]]]:
-    """Return year, month, day and validity of each row under every order that the shape of the texts allows."""
+    """Return year, month, day and validity of each row for every order that the texts allow."""
     import polars
 
     a = fields["a"].cast(polars.Int64).fill_null(1).to_numpy()
@@ -220,14 +220,14 @@ def _choose(
     argument: str,
     usual: str | None,
 ) -> Order:
-    """Return the one order under which every row is a date; refuse where there is none, or more than one."""
+    """Return the only order in which every row is a date; refuse the texts if there is none or more than one."""
     possible = [order for order in orders if orders[order][3].all()]
     if len(possible) == 1:
         return possible[0]
     if not possible:
         _refuse_impossible(orders, known, words, argument)
     if possible == ["dmy", "mdy"] and fields["sep"].drop_nulls().head(1).to_list() == ["."]:
-        return "dmy"  # 1.2.2024 is written day first wherever it is written with dots
+        return "dmy"  # dates with dots, such as 1.2.2024, are always written day first
     differ = np.zeros(len(known), dtype=bool)
     for order in possible[1:]:
         for mine, other in zip(orders[order][:3], orders[possible[0]][:3], strict=True):
@@ -247,7 +247,7 @@ def _choose(
     raise ValueError(
         f"`{argument}` has dates with {len(possible)} readings: {shown(words[row])} in row {row} could be "
         f"{' or '.join(readings)}; {int(differ.sum())} of {len(known)} rows are ambiguous like this, and no row "
-        "settles it. "
+        "decides. "
         "Choose one with `time_format`."
     )
 
@@ -257,7 +257,7 @@ def _refuse_impossible(
 ) -> None:
     never = known & ~np.any([valid for *_, valid in orders.values()], axis=0)
     if never.any():
-        _refuse_rows(f"`{argument}` has dates that there are not", never, words)
+        _refuse_rows(f"`{argument}` has dates that do not exist", never, words)
     parts = []
     for order, (*_, valid) in orders.items():
         only = known & valid & ~np.any([other[3] for name, other in orders.items() if name != order], axis=0)
@@ -278,7 +278,7 @@ def _refuse_rows(what: str, bad: npt.NDArray[np.bool_], words: polars.Series) ->
 def _zones(
     clock: Clock, known: npt.NDArray[np.bool_], words: polars.Series, argument: str
 ) -> dict[str, tuple[int, int]]:
-    """Return the time zones with the number of rows and the first row of each; refuse rows with and without one."""
+    """Return the time zones, each with its number of rows and first row; refuse a mixture with rows without one."""
     without = known & ~clock.zoned
     if not clock.has_zone:
         return {}
@@ -300,7 +300,7 @@ def _zones(
 def _format(
     order: Order, fields: polars.DataFrame, kind: str, clock: Clock, known: npt.NDArray[np.bool_], zoned: bool
 ) -> str:
-    """Return the format as `time_format` writes it."""
+    """Return the format in the form of `time_format`."""
     row = int(np.argmax(known))
     first = fields.row(row, named=True)
     long_year = len(first["a"] if order == "ymd" else first["c"]) == 4
@@ -314,7 +314,7 @@ def _format(
 
 
 def order_of(time_format: str) -> Order | None:
-    """Return the order of year, month and day in a format; None where it does not have all three."""
+    """Return the order of year, month and day in a format; None if one of them is missing."""
     letters = {"%Y": "y", "%y": "y", "%m": "m", "%b": "m", "%B": "m", "%d": "d", "%e": "d"}
     places = {letters[code]: time_format.find(code) for code in letters if code in time_format}
     order = "".join(sorted(places, key=lambda letter: places[letter]))

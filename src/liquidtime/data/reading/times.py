@@ -1,4 +1,4 @@
-"""A column of times: numbers, time stamps, or either of them written as text."""
+"""Read a column of times: numbers, time stamps, or either of them written as text."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from liquidtime.data.reading.time_texts import read_times
 EPOCHS = {"epoch s": "s", "epoch ms": "ms", "epoch us": "us", "epoch ns": "ns"}
 """Formats of whole numbers counted since 1970."""
 _YEARS = {"s": (3.1e8, 4.2e9), "ms": (3.1e11, 4.2e12), "us": (3.1e14, 4.2e15), "ns": (3.1e17, 4.2e18)}
-"""1980 to 2100, counted since 1970."""
+"""1980 to 2100, in seconds since 1970."""
 
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """The times of a table's rows.
+    """The times of the rows of a table.
 
     Args:
         ticks: (R,) the times.
-        found: how they were written, as `SeriesSet.reading` keeps it.
-        notes: what was taken where a stranger might have taken something else.
+        formats: detected formats, as in `SeriesSet.reading`.
+        notes: choices that might surprise a reader of the data.
     """
 
     ticks: Ticks
-    found: Mapping[str, str]
+    formats: Mapping[str, str]
     notes: tuple[Note, ...]
 
 
@@ -42,18 +42,18 @@ def read_time_column(column: Column, argument: str, unit: str | None, reading: R
     """Read a column of times.
 
     Args:
-        column: of a table.
-        argument: what the caller calls it.
-        unit: the unit of numbers; for time stamps the unit wanted.
-        reading: `time_format`, `decimal`, `missing` and `usual` are read.
+        column: column of a table.
+        argument: name of the column, for errors.
+        unit: unit of numbers, or unit to which time stamps are converted.
+        reading: options, of which `time_format`, `decimal`, `missing` and `usual` are used.
 
     Raises:
-        TypeError: neither numbers nor times, or times with both.
-        ValueError: dates with two readings, several formats, and what else `read_times` refuses.
+        TypeError: the column has neither numbers nor time stamps, or both.
+        ValueError: dates are ambiguous, there are several formats, or anything else that `read_times` refuses.
 
     """
-    array, found, notes = _read(column, argument, unit, reading)
-    return Times(as_ticks(array, unit), found, tuple(notes))
+    array, formats, notes = _read(column, argument, unit, reading)
+    return Times(as_ticks(array, unit), formats, tuple(notes))
 
 
 def _read(
@@ -67,8 +67,8 @@ def _read(
                 f"`time_format` is for times written as text; {column.name!r} holds {dtype}. Leave it out."
             )
         zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
-        found = {"time_format": "time stamps", "time_zone": "none" if zone is None else "UTC"}
-        return _stamps(column), found, ()
+        formats = {"time_format": "time stamps", "time_zone": "none" if zone is None else "UTC"}
+        return _stamps(column), formats, ()
     if is_number(column):
         return _from_numbers(numbers(column), column.name, argument, unit, style)
     if not is_text(column):
@@ -81,7 +81,7 @@ def _read(
             whole = words.str.contains(r"^\d+$").all() and words.null_count() == 0
             return _from_numbers(array.astype(np.int64) if whole else array, column.name, argument, unit, style)
     times = read_times(words, argument, time_format=style, usual=reading.usual, missing=reading.missing)
-    return times.stamps, times.found, times.notes
+    return times.stamps, times.formats, times.notes
 
 
 def _stamps(column: Column) -> npt.NDArray[Any]:
@@ -100,7 +100,7 @@ def _stamps(column: Column) -> npt.NDArray[Any]:
 def _from_numbers(
     array: npt.NDArray[Any], name: str, argument: str, unit: str | None, style: str | None
 ) -> tuple[npt.NDArray[Any], Mapping[str, str], tuple[Note, ...]]:
-    """Return numbers as they are, or as the time stamps that a format makes of them."""
+    """Return numbers unchanged, or as time stamps if there is a format."""
     if style in EPOCHS:
         if array.dtype.kind not in "iu":
             whole = np.where(np.isfinite(array), array, 0.0)
@@ -114,14 +114,14 @@ def _from_numbers(
     if style is not None:
         words = stripped([None if item != item else str(int(item)) for item in array.tolist()])
         times = read_times(words, argument, time_format=style)
-        return times.stamps, times.found, times.notes
+        return times.stamps, times.formats, times.notes
     if unit is None:
         _refuse_compact_dates(array, argument)
     return array, {"time_format": "numbers"}, _epoch_notes(array, unit)
 
 
 def _refuse_compact_dates(array: npt.NDArray[Any], argument: str) -> None:
-    """Refuse whole numbers that are all dates such as 20240131: their differences are no times."""
+    """Refuse whole numbers that are all dates such as 20240131, because their differences are not intervals."""
     if array.dtype.kind not in "iu" or not len(array) or array.min() < 19000101 or array.max() > 21001231:
         return
     whole = array.astype(np.int64)
@@ -135,15 +135,15 @@ def _refuse_compact_dates(array: npt.NDArray[Any], argument: str) -> None:
 
 
 def _epoch_notes(array: npt.NDArray[Any], unit: str | None) -> tuple[Note, ...]:
-    """Say where numbers without a unit look as if they were counted since 1970."""
+    """Return a note if numbers without a unit look as if they were counted since 1970."""
     if unit is not None or not len(array) or not np.isfinite(array).all():
         return ()
     for name, (low, high) in _YEARS.items():
         if low <= array.min() and array.max() <= high:
             date = array[:1].astype(np.int64).astype(f"datetime64[{name}]").astype("datetime64[s]")[0]
             what = (
-                f"times look like {name} since 1970 and are read as numbers of no unit; "
-                f"`time_unit` {name!r} gives them one, `time_format` 'epoch {name}' makes time stamps of them"
+                f"times look like {name} since 1970 and are read as numbers without a unit; "
+                f"`time_unit` {name!r} gives them one, `time_format` 'epoch {name}' makes them time stamps"
             )
             return (Note("kept", what, len(array), len(array), (f"{array[0]:g} is {date}",)),)
     return ()

@@ -1,4 +1,4 @@
-"""Sets of series on disk: a sealed folder of arrays that are read a part at a time."""
+"""Sets of series on disk: a folder of arrays with checksums, which are read in parts."""
 
 from liquidtime.data.stored.opening import is_stored, open_set
 from liquidtime.data.stored.stored_set import StoredSet

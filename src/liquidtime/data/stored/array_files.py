@@ -1,4 +1,4 @@
-"""Arrays as ``.npy`` files that are written row by row and read some rows at a time; never a pickle."""
+"""Arrays as ``.npy`` files that are written and read in blocks of rows; never a pickle."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from liquidtime.files.sealed import SealedFolder
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _LONGEST = 1 << 10
-"""Bytes that the header of a file may have."""
+"""Largest header of a file in bytes."""
 _APART = 2**20
-"""Bytes that are read at once."""
+"""Number of bytes that are read at once."""
 
 
 def header_of(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Return the beginning of an ``.npy`` file (format 1.0): type and shape of a C-ordered array."""
+    """Return the header of an ``.npy`` file (format 1.0): type and shape of a C-ordered array."""
     text = repr({"descr": dtype.str, "fortran_order": False, "shape": shape}).encode()
     room = -(len(_MAGIC) + 2 + len(text) + 1) % 64
     text += b" " * room + b"\n"
@@ -30,15 +30,15 @@ def header_of(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
 
 class ArrayWriter:
-    """Writes one array to a new file, some rows at a time, and seals it.
+    """Writes one array to a new file in blocks of rows, and computes its checksum.
 
     Args:
-        path: of the file.
-        dtype: of the array.
-        shape: of the whole array, known before its first row is.
+        path: path of the file.
+        dtype: type of the array.
+        shape: shape of the whole array, which must be known before the first row is written.
 
     Attributes:
-        size: bytes so far.
+        size: number of bytes written so far.
     """
 
     def __init__(self, path: Path, dtype: Any, shape: tuple[int, ...]) -> None:
@@ -61,10 +61,10 @@ class ArrayWriter:
         self.size += len(data)
 
     def close(self) -> tuple[int, str]:
-        """Sync and close the file; return its size and sha256.
+        """Sync and close the file; return its size and SHA-256.
 
         Raises:
-            ValueError: other rows were added than were announced.
+            ValueError: the number of rows that were added is not that of `shape`.
 
         """
         if self._rows != self._shape[0]:
@@ -75,21 +75,21 @@ class ArrayWriter:
         return self.size, self._sha.hexdigest()
 
     def abandon(self) -> None:
-        """Close the file as it is."""
+        """Close the file without finishing it."""
         self._file.close()
 
 
 class ArrayFile:
-    """An array of a sealed folder, of which parts are read.
+    """An array in a folder with checksums, which is read in parts.
 
     Args:
-        sealed: the folder.
-        name: of the file.
-        dtype: that the array must have; its kind alone for texts.
-        shape: that it must have.
+        sealed: folder with checksums.
+        name: name of the file.
+        dtype: type that the array must have; for texts, only the kind is compared.
+        shape: shape that the array must have.
 
     Raises:
-        DamagedFolder: the file is another array, or none; nothing of it was read but its header.
+        DamagedFolder: the file has another array, or none; only its header is read before.
 
     """
 
@@ -110,7 +110,7 @@ class ArrayFile:
         self._handle: int | None = None
 
     def _checked(self, text: bytes, wanted: str) -> np.dtype[Any]:
-        """Return the type that a header states, or refuse the header."""
+        """Return the type in a header; refuse an invalid header."""
         try:
             facts = ast.literal_eval(text.decode("latin-1").strip())
             dtype = np.dtype(facts["descr"]) if isinstance(facts["descr"], str) else None
@@ -123,10 +123,10 @@ class ArrayFile:
         return dtype
 
     def read(self, low: int, high: int) -> npt.NDArray[Any]:
-        """Return rows `low` to `high`, from the file.
+        """Return the rows from `low` up to, not including, `high`.
 
         Raises:
-            DamagedFolder: the file has become shorter.
+            DamagedFolder: the file has been shortened.
 
         """
         rows = np.empty((high - low, *self.shape[1:]), dtype=self.dtype)
@@ -134,7 +134,7 @@ class ArrayFile:
         return rows
 
     def read_into(self, low: int, rows: npt.NDArray[Any]) -> None:
-        """Fill a contiguous array with the rows from `low` on; refuses as `read`."""
+        """Fill a contiguous array with the rows from `low` on; refuses what `read` refuses."""
         view = _bytes_of(rows)
         place, done = self.begin + low * self.width, 0
         while done < len(view):
@@ -154,7 +154,7 @@ class ArrayFile:
         return len(data)
 
     def mapped(self) -> npt.NDArray[Any]:
-        """Return the whole array, mapped into memory and not to be written to."""
+        """Return the whole array, mapped into memory and read-only."""
         if self.shape[0] * self.width == 0:
             return np.empty(self.shape, dtype=self.dtype)
         return np.memmap(self.path, dtype=self.dtype, mode="r", offset=self.begin, shape=self.shape)

@@ -1,4 +1,4 @@
-"""Stored sets opened: bounded before anything is read, and refused whole where they are not as they were written."""
+"""Open stored sets: sizes are bounded before anything is read, and sets that have changed are refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIELDS = {
 
 
 def is_stored(path: Any) -> bool:
-    """Return whether something is the path of a folder that says it is a stored set."""
+    """Return whether an object is the path of a folder that claims to be a stored set."""
     if not isinstance(path, str | os.PathLike):
         return False
     folder = Path(path)
@@ -40,12 +40,12 @@ def open_set(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredSe
 
     Args:
         folder: the folder.
-        verify: compare every file with its checksum and look at every sample, which reads the folder once. Without, a
-            folder of one's own opens at once; sizes, types and positions are compared all the same.
+        verify: compare every file with its checksum and check every sample, which reads the whole folder. Without it, a
+            folder that you trust opens at once; sizes, types and positions are still checked.
 
     Raises:
         FileNotFoundError: there is no such folder.
-        DamagedFolder: it is no stored set, or not as it was written; the text says what is wrong.
+        DamagedFolder: it is not a stored set, or has changed since it was written; the message says how.
 
     """
     path = Path(folder).absolute()
@@ -60,7 +60,7 @@ def open_set(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredSe
         wanted["origins"] = ("<i8", (S,))
     surplus = set(sealed.entries) - {FACTS, *(f"{name}.npy" for name in wanted)}
     if surplus:
-        raise DamagedFolder(f"{path / MANIFEST} lists {min(surplus)!r}, which is not of a stored set")
+        raise DamagedFolder(f"{path / MANIFEST} lists {min(surplus)!r}, which does not belong in a stored set")
     files = {name: ArrayFile(sealed, f"{name}.npy", *kind) for name, kind in wanted.items()}
     if verify:
         sealed.check(sealed.entries)
@@ -83,7 +83,7 @@ def open_set(folder: str | os.PathLike[str], *, verify: bool = True) -> StoredSe
 
 
 def _check(stored: StoredSet, verify: bool) -> None:
-    """Refuse what `SeriesSet` refuses: the samples of all series block by block, where they are to be verified."""
+    """Refuse what `SeriesSet` refuses; with `verify`, check the samples of all series block by block."""
     if len(np.unique(stored.ids)) != len(stored):
         raise ValueError("`ids` must be distinct; two series have the same id")
     SeriesSet(**stored[:0].__dict__)
@@ -93,7 +93,7 @@ def _check(stored: StoredSet, verify: bool) -> None:
 
 
 def _facts(sealed: SealedFolder) -> dict[str, Any]:
-    """Return what the JSON file of a folder says, checked."""
+    """Return the checked contents of the JSON file of a folder."""
     where = str(sealed.path / FACTS)
     if FACTS not in sealed.entries:
         raise DamagedFolder(f"{sealed.path} is not a stored set: its manifest lists no {FACTS}")
@@ -110,7 +110,7 @@ def _facts(sealed: SealedFolder) -> dict[str, Any]:
 
 
 def _plain(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts with the types of `SeriesSet`, or refuse them."""
+    """Return the facts with the types of `SeriesSet`; refuse invalid ones."""
     for name in ("series", "samples"):
         if type(facts[name]) is not int or not 0 <= facts[name] < 1 << 48:
             raise ValueError(f"`{name}` must be a whole number of at least 0")
@@ -134,7 +134,7 @@ def _plain(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _note(kind: Any, what: Any, count: Any, of: Any, first: Any) -> Note:
     if kind not in ("repaired", "dropped", "kept") or not isinstance(what, str):
-        raise ValueError("`notes` must be of a kind, and say something")
+        raise ValueError("`notes` must each have a known kind and a text")
     if type(count) is not int or type(of) is not int:
         raise ValueError("`notes` must have whole numbers")
     return Note(kind, what, count, of, _texts("notes", first))

@@ -1,4 +1,4 @@
-"""A set of series whose samples stay on disk until some of them are asked for."""
+"""A set of series whose samples stay on disk until they are needed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from liquidtime.data.container.series_set import BLOCK
 from liquidtime.data.stored.array_files import ArrayFile
 
 IN_MEMORY = 2**26
-"""Bytes of samples up to which a part of a stored set is read into memory; a larger one stays on disk."""
+"""Largest part of a stored set, in bytes of samples, that is read into memory; a larger part stays on disk."""
 
 Change = Callable[[SeriesSet], SeriesSet]
-"""What is done to every part that is read, such as another order of channels; it can be pickled."""
+"""A change that is applied to every part that is read, such as another order of channels; it can be pickled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +28,10 @@ class Source:
 
     Args:
         path: the folder.
-        offsets: (S + 1,) of its series.
-        times: (N,).
-        values: (N, C).
-        columns: what the columns of the table meant that it was read from; None where it was none.
+        offsets: (S + 1,) start of each series.
+        times: (N,) times.
+        values: (N, C) values.
+        columns: meaning of the columns of the table that the set was read from; None if there was no table.
     """
 
     path: Path
@@ -41,11 +41,11 @@ class Source:
     columns: Mapping[str, Any] | None = None
 
     def read(self, rows: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float32]]:
-        """Return the times and values of some series, one after the other; neighbours are read at once."""
+        """Return the times and values of series, one after the other; neighbouring series are read at once."""
         return self.read_times(rows), self._gathered(self.values, rows)
 
     def read_times(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return the times of some series, one after the other."""
+        """Return the times of series, one after the other."""
         return self._gathered(self.times, rows)
 
     def _gathered(self, file: ArrayFile, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -62,9 +62,10 @@ class Source:
 class StoredSet(SeriesSet):
     """A set of series in a folder, made by `SeriesSet.write` or `from_long(..., out=...)` and opened by `open_set`.
 
-    It is a `SeriesSet`: offsets, ids and static features are in memory, times and values on disk. A part of up to 64 MB
-    that is asked for by index is read and is a set in memory; a larger part is again a `StoredSet`. The arrays `times`
-    and `values` of the whole set are mapped into memory, those of a part are read; `blocks` reads some at a time.
+    It is a `SeriesSet` whose offsets, ids and static features are in memory, and whose times and values are on disk. An
+    index that selects up to 64 MB reads them and returns a set in memory; a larger part is again a `StoredSet`. The
+    arrays `times` and `values` of the whole set are mapped into memory, those of a part are read; `blocks` reads the
+    set in blocks.
     """
 
     _source: Source
@@ -77,7 +78,7 @@ class StoredSet(SeriesSet):
 
     @staticmethod
     def of(source: Source, **fields: Any) -> StoredSet:
-        """Return the set of a folder; `fields` are those of `SeriesSet` but for times and values, checked before."""
+        """Return the set of a folder; `fields` are those of `SeriesSet` except times and values, already checked."""
         stored = object.__new__(StoredSet)
         stored.__dict__.update(fields, offsets=source.offsets, _source=source, _rows=None, _changes=())
         return stored
@@ -89,7 +90,7 @@ class StoredSet(SeriesSet):
 
     @property
     def _of_folder(self) -> StoredSet:
-        """The whole set as it is in the folder."""
+        """The whole set, as it is in the folder."""
         root: StoredSet = self.__dict__.get("_root", self)
         return root
 
@@ -100,7 +101,7 @@ class StoredSet(SeriesSet):
 
     @property
     def columns(self) -> Mapping[str, Any] | None:
-        """What the columns of the table meant that the set was read from, by argument of `from_long` or `from_wide`."""
+        """Meaning of the columns of the table that the set was read from, by argument of `from_long` or `from_wide`."""
         return self._source.columns
 
     @property
@@ -122,13 +123,13 @@ class StoredSet(SeriesSet):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays take, on disk and in memory."""
+        """Size of the arrays in bytes, on disk and in memory."""
         arrays = (self.offsets, self.ids, self.static, *(() if self.origins is None else (self.origins,)))
         return int(self.offsets[-1]) * self._width + sum(int(array.nbytes) for array in arrays)
 
     @property
     def _width(self) -> int:
-        """Bytes of a sample."""
+        """Size of a sample in bytes."""
         return 8 + 4 * len(self.channels)
 
     def load(self) -> SeriesSet:
@@ -136,14 +137,14 @@ class StoredSet(SeriesSet):
         return self._in_memory({}, self._places(np.arange(len(self))))
 
     def blocks(self, samples: int = BLOCK) -> Iterator[tuple[slice, SeriesSet]]:
-        """Yield all series in order, some neighbours at a time, read into memory; see `SeriesSet.blocks`."""
+        """Yield all series in order, in blocks that are read into memory; see `SeriesSet.blocks`."""
         for rows in neighbours(self.offsets, samples):
             chosen = np.arange(rows.start, rows.stop)
             offsets = self.offsets[rows.start : rows.stop + 1] - self.offsets[rows.start]
             yield rows, self._in_memory(self._fields(chosen, offsets), self._places(chosen))
 
     def time_blocks(self, samples: int = 16 * BLOCK) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
-        """Yield the times of neighbouring series, which alone are read; see `SeriesSet.time_blocks`."""
+        """Yield the times of neighbouring series without reading values; see `SeriesSet.time_blocks`."""
         units = [change for change in self._changes if isinstance(change, InUnit)]
         for rows in neighbours(self.offsets, samples):
             times = self._source.read_times(self._places(np.arange(rows.start, rows.stop)))
@@ -167,17 +168,17 @@ class StoredSet(SeriesSet):
         return self._with(**fields, _rows=places)
 
     def _places(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return where some series stand in the folder."""
+        """Return the positions of series in the folder."""
         return rows if self._rows is None else self._rows[rows]
 
     def _fields(self, rows: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]) -> dict[str, Any]:
-        """Return the fields of some series, apart from times and values."""
+        """Return the fields of series, apart from times and values."""
         origins = None if self.origins is None else self.origins[rows]
         own = {"offsets": offsets, "ids": self.ids[rows], "static": self.static[rows], "origins": origins}
         return own | {"notes": ()}
 
     def _in_memory(self, fields: dict[str, Any], rows: npt.NDArray[np.int64]) -> SeriesSet:
-        """Return some series of the folder with all changes; `fields` are theirs, those of this set if left out."""
+        """Return series of the folder with all changes applied; `fields` are those of the result where they differ."""
         root, own = self._of_folder, {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
         offsets = np.concatenate([[0], np.cumsum(self._source.offsets[rows + 1] - self._source.offsets[rows])])
         part = object.__new__(SeriesSet)
@@ -192,7 +193,7 @@ class StoredSet(SeriesSet):
     def arranged_as(
         self, channels: Sequence[str], static_names: Sequence[str], categories: Mapping[str, Sequence[str]]
     ) -> StoredSet:
-        """Return the set with other columns, as `SeriesSet.arranged_as`; they are arranged when a part is read."""
+        """As `SeriesSet.arranged_as`; the columns are arranged when a part is read."""
         named = (*channels, *static_names)
         kept = {name: tuple(labels) for name, labels in categories.items() if name in named}
         same = (self.channels, self.static_names, dict(self.categories)) == (tuple(channels), tuple(static_names), kept)
@@ -210,8 +211,8 @@ class StoredSet(SeriesSet):
         )
 
     def in_unit(self, unit: str) -> SeriesSet:
-        """Return the set with its times in another unit, in which they are brought when a part is read."""
-        self[:0].in_unit(unit)  # refuses what cannot be
+        """Return the set with its times in another unit; they are converted when a part is read."""
+        self[:0].in_unit(unit)  # refuses impossible conversions
         return self._with(time_unit=unit, _changes=(*self._changes, InUnit(unit)))
 
     def head(self, counts: Any) -> SeriesSet:
@@ -219,11 +220,11 @@ class StoredSet(SeriesSet):
         return self.load().head(counts)
 
     def with_empty(self, ids: npt.NDArray[Any]) -> SeriesSet:
-        """Return the set, in memory, with further series; see `SeriesSet.with_empty`."""
+        """Return the set with more series, in memory; see `SeriesSet.with_empty`."""
         return self.load().with_empty(ids) if len(ids) else self
 
     def replace_unchecked(self, **fields: Any) -> SeriesSet:
-        """Return a copy with some fields replaced; in memory if they are of the samples."""
+        """Return a copy with some fields replaced; it is in memory if these are fields of the samples."""
         if fields.keys() & {"offsets", "times", "values", "channels", "static_names", "categories", "time_unit"}:
             return self.load().replace_unchecked(**fields)
         return self._with(**fields)
@@ -234,14 +235,14 @@ class StoredSet(SeriesSet):
 
 @dataclass(frozen=True)
 class Arrange:
-    """The change that `StoredSet.arranged_as` makes; fields as its arguments."""
+    """The change that `StoredSet.arranged_as` makes, with the same arguments."""
 
     channels: tuple[str, ...]
     static_names: tuple[str, ...]
     categories: Mapping[str, tuple[str, ...]]
 
     def __call__(self, part: SeriesSet) -> SeriesSet:
-        """Return a part with the columns wanted."""
+        """Return a part with the columns arranged."""
         return part.arranged_as(self.channels, self.static_names, self.categories)
 
 
@@ -252,11 +253,11 @@ class InUnit:
     unit: str
 
     def __call__(self, part: SeriesSet) -> SeriesSet:
-        """Return a part with its times in the unit."""
+        """Return a part with its times in the new unit."""
         return part.in_unit(self.unit)
 
     def of_times(self, times: npt.NDArray[np.float64], unit: str | None) -> npt.NDArray[np.float64]:
-        """Return times of another unit in this one."""
+        """Return times, converted to the new unit."""
         offsets = np.array([0, len(times)])
         alone = SeriesSet(offsets[:1], np.empty(0), np.empty((0, 0), dtype=np.float32), (), time_unit=unit)
         return alone.replace_unchecked(offsets=offsets, times=times).in_unit(self.unit).times

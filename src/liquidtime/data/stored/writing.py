@@ -1,4 +1,4 @@
-"""Stored sets written: some series at a time, to a temporary name, synced and renamed."""
+"""Write stored sets in blocks of series, under a temporary name; then sync and rename them."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _NAMES = (*(f"{name}.npy" for name in ("offsets", "times", "values", "ids", "sta
 
 @dataclass(frozen=True)
 class SetFacts:
-    """What is known of a set besides its samples, before they are written.
+    """The facts of a set besides its samples, which must be known before samples are written.
 
     Args:
         ids: (S,) whole numbers or texts.
-        lengths: (S,) samples of each series.
-        static: (S, F).
+        lengths: (S,) number of samples of each series.
+        static: (S, F) static features.
         channels: C names.
         static_names: F names.
-        time_unit: of the times.
-        categories: of categorical channels and static features.
-        origins: (S,) or None.
-        notes: of reading.
-        reading: how the table was written.
-        columns: what the columns of the table meant, by the names of the arguments of `from_long` or `from_wide`.
+        time_unit: unit of the times.
+        categories: categories of categorical channels and static features.
+        origins: (S,) absolute time of time 0, or None.
+        notes: notes from reading.
+        reading: formats of the table.
+        columns: meaning of the columns of the table, by argument of `from_long` or `from_wide`.
     """
 
     ids: npt.NDArray[Any]
@@ -65,7 +65,7 @@ class SetFacts:
         )  # fmt: skip
 
     def to_bytes(self) -> bytes:
-        """Return what the folder's JSON file holds."""
+        """Return the contents of the JSON file of the folder."""
         return json_to_bytes(
             {
                 "format": FORMAT,
@@ -93,17 +93,17 @@ def write_set(data: SeriesSet, folder: str | os.PathLike[str], *, replace: bool 
 def write_blocks(
     facts: SetFacts, blocks: Iterable[SeriesSet], folder: str | os.PathLike[str], *, replace: bool = False
 ) -> StoredSet:
-    """Write series as they come as one folder, whole or not at all, and open it.
+    """Write blocks of series as one folder, completely or not at all, and open it.
 
     Args:
-        facts: of all series, in their order.
-        blocks: the series in that order, some at a time, with the channels of `facts`; they were checked before.
+        facts: facts of all series, in order.
+        blocks: the series in the same order, in blocks with the channels of `facts`; they have been checked.
         folder: the folder to write.
-        replace: whether a stored set of that name may be replaced.
+        replace: whether an existing stored set may be replaced.
 
     Raises:
-        FileExistsError: there is something of that name that may not be replaced.
-        SaveFailed: the disk is full or refuses; what was there before is as it was.
+        FileExistsError: the folder exists and must not be replaced.
+        SaveFailed: the disk is full or cannot be written; what was there before is unchanged.
 
     """
     path = check_place(folder, replace=replace)
@@ -133,11 +133,11 @@ def write_blocks(
 
 
 def check_place(folder: str | os.PathLike[str], *, replace: bool = False) -> Path:
-    """Return the folder that a set is to be written to, or refuse it before any work.
+    """Return the folder that a set is to be written to; refuse an impossible one before any work.
 
     Raises:
-        FileNotFoundError: the folder that it is to lie in does not exist.
-        FileExistsError: there is something of that name, and it is no stored set or may not be replaced.
+        FileNotFoundError: the parent folder does not exist.
+        FileExistsError: it exists and is not a stored set, or must not be replaced.
 
     """
     path = Path(folder).absolute()
@@ -156,7 +156,7 @@ def check_place(folder: str | os.PathLike[str], *, replace: bool = False) -> Pat
 
 
 def _written(folder: Path, facts: SetFacts, blocks: Iterable[SeriesSet]) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Write all files but the manifest; yield the size and sha256 of each by name."""
+    """Write all files except the manifest; yield the name of each with its size and SHA-256."""
     N, C = int(facts.lengths.sum()), len(facts.channels)
     with contextlib.ExitStack() as stack:
 
@@ -189,10 +189,10 @@ def _written(folder: Path, facts: SetFacts, blocks: Iterable[SeriesSet]) -> Iter
 
 
 def stored_ids(ids: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], str]:
-    """Return ids as they are stored, and their type: 64-bit whole numbers or texts.
+    """Return ids in the form in which they are stored, and their type: 64-bit whole numbers or texts.
 
     Raises:
-        TypeError: they are neither.
+        TypeError: they are neither whole numbers nor texts.
 
     """
     if ids.dtype.kind == "O":

@@ -17,17 +17,17 @@ class Confusion:
     """Which classes are taken for which.
 
     Args:
-        classes: those shown, the most frequent ones of the test part.
-        counts: for each true class how often each was predicted.
-        found: for each the share of its series that were recognised; None where it has none.
-        right: for each the share of its predictions that were right; None where there was none.
+        classes: classes that are shown, the most frequent ones of the test part.
+        counts: for each true class, how often each class was predicted.
+        recall: for each class, the share of its series that were recognised; None if it has none.
+        precision: for each class, the share of its predictions that were right; None if there are none.
         hidden: classes that are not shown.
     """
 
     classes: list[str]
     counts: list[list[int]]
-    found: list[float | None]
-    right: list[float | None]
+    recall: list[float | None]
+    precision: list[float | None]
     hidden: list[str]
 
 
@@ -46,8 +46,8 @@ def confusion(data: ReportData) -> Confusion | None:
     return Confusion(
         classes=[data.classes[place] for place in shown],
         counts=table[np.ix_(shown, shown)].tolist(),
-        found=[float(hits[k] / true[k]) if true[k] else None for k in shown],
-        right=[float(hits[k] / named[k]) if named[k] else None for k in shown],
+        recall=[float(hits[k] / true[k]) if true[k] else None for k in shown],
+        precision=[float(hits[k] / named[k]) if named[k] else None for k in shown],
         hidden=[name for place, name in enumerate(data.classes) if place not in shown],
     )
 
