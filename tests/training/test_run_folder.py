@@ -155,7 +155,7 @@ def test_files_of_a_user_that_a_run_would_write_over_are_refused(tmp_path):
     clear_run(tmp_path)
     assert [item.name for item in tmp_path.iterdir()] == ["notes.txt"]
     (tmp_path / "metrics.jsonl").write_text("mine")
-    with pytest.raises(FileExistsError, match=r"has a .metrics\.jsonl. but no liquidtime-run"), held_folder(tmp_path):
+    with pytest.raises(FileExistsError, match=r"has .metrics\.jsonl. but no liquidtime-run"), held_folder(tmp_path):
         pass
     assert (tmp_path / "metrics.jsonl").read_text() == "mine"
 

@@ -1,7 +1,7 @@
-"""The paper's experiments: the only place that knows both data sets and models.
+"""The paper's experiments: the only room that knows both data sets and models.
 
-Rooms, each importing only from those after it: `pages` (tables and figures), `runner` (seeds and result files),
-`experiments` (declarations), `models`, `fitting` (what models share), `datasets`.
+Its sub-rooms, each of which imports only from those after it: `pages` (tables and figures), `runner` (seeds and result
+files), `experiments` (declarations), `models`, `fitting` (shared by the models), `datasets`.
 """
 
 from __future__ import annotations

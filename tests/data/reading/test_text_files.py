@@ -50,7 +50,7 @@ def test_one_table_in_many_clothes(read, case):
 def test_other_separators_are_said_and_may_be_given(read, separator, name):
     contents = separator.join(["id", "t", "x"]) + "\n" + separator.join(["a", "0", "5"]) + "\n"
     table = read(contents)
-    assert table.found["separator"] == separator
+    assert table.formats["separator"] == separator
     assert f"separated by {name}" in str(table.notes[0])
     assert read(contents, separator=name).notes == ()
     assert read(contents.replace("\n", "\n"), separator=separator).frame.equals(table.frame)
@@ -85,13 +85,13 @@ def test_numbers_are_read_as_they_are_meant(read, case):
 
 def test_decimal_commas_are_said_stored_and_used_for_what_is_ambiguous(read):
     table = read("x;y\n1,5;2\n2,25;3\n")
-    assert table.found["decimal"] == ","
+    assert table.formats["decimal"] == ","
     assert "kept: 1 of 2 columns with decimal commas (x)" in map(str, table.notes)
     with pytest.raises(ValueError, match=r"'1,234' in 'x' could be 1234 or 1.234; give `decimal` '.' for the first"):
         read("x;y\n1,234;2\n")
     assert read("x;y\n1,234;2\n", decimal=",").frame["x"].to_list() == [1.234]
     assert read("x;y\n1,234;2\n", decimal=".").frame["x"].to_list() == [1234]
-    assert read("x;y\n1,234;2\n", usual=table.found).frame["x"].to_list() == [1.234]
+    assert read("x;y\n1,234;2\n", usual=table.formats).frame["x"].to_list() == [1.234]
     with pytest.raises(ValueError, match=r"'y' has numbers such as 1.234, .* could be 1.234 or 1234"):
         read("x;y\n1,5;1.234\n")
     assert read("x;y\n1,5;1.234\n", decimal=",").frame["y"].to_list() == [1234]
@@ -134,7 +134,7 @@ def test_another_encoding_is_named_and_may_be_given(read):
         read(contents)
     table = read(contents, encoding="cp1252")
     assert table.frame["id"].to_list() == ["Müller"]
-    assert table.found["encoding"] == "cp1252"
+    assert table.formats["encoding"] == "cp1252"
     with pytest.raises(ValueError, match="`encoding` must be one that Python knows"):
         read(contents, encoding="cp1")
     with pytest.raises(ValueError, match="cannot be read with `encoding` 'ascii'"):
@@ -152,7 +152,7 @@ REFUSED = {
     "two columns of one name, with blanks": ("id,t, t\n1,0,5\n", "has several columns called 't'"),
     "two columns without a name": ("id,,\n1,0,5\n", "has 2 columns without a name"),
     "a long line": ("id,t,x\na,0,5\nb,1,6,7\n", "1 of 2 lines have more, the first is line 3 with 4"),
-    "row names": ("id,t\n1,a,0\n2,b,1\n", "Where the first field is a row's name, give its column a name"),
+    "row names": ("id,t\n1,a,0\n2,b,1\n", "If the first field names the row, give its column a name"),
     "an open quote": ('id,t,x\n1,0,"5\n2,1,6\n', "has a quote that is never closed"),
     "an open quote in the first line": (
         'id,"t,x\n1,0,5\n2,1,6\n',

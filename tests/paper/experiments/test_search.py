@@ -24,7 +24,7 @@ def test_the_first_trial_is_the_row_for_as_many_epochs():
 
 
 def test_a_note_says_how_short_trials_are():
-    assert SEARCH.note() == "best of 4 trials by validation data, as many for every model searched"
+    assert SEARCH.note() == "best of 4 trials by validation data, the same number for every model searched"
     short = dataclasses.replace(SEARCH, epochs=3, sequences=1200)
     assert short.note().startswith("best of 4 trials of 3 epochs on 1,200 training sequences by validation data")
 

@@ -52,5 +52,5 @@ class Bad(torch.nn.Module):
 def test_a_network_that_diverges_ends_with_what_its_log_has(trial):
     loop = TrainSettings(epochs=2, monitor="accuracy")
     batches = lambda epoch, generator: [trial.split.train]  # noqa: E731
-    training = fit_network(Bad(), trial, batches, loop, held=None, folder=trial.folder)
+    training = fit_network(Bad(), trial, batches, loop, held_out=None, folder=trial.folder)
     assert (training.stopped, training.best_epoch, training.epochs) == ("diverged", None, len(training.history))

@@ -1,4 +1,4 @@
-"""The paper's data, one file per set. A data set never sees a model."""
+"""The paper's data sets, one file each. A data set never sees a model."""
 
 from collections.abc import Callable
 
@@ -20,9 +20,9 @@ DATASETS: dict[str, Callable[..., Split]] = {
     "driving": driving,
     "recall": recall_split,
 }
-"""Every recorded or drawn data set in parts; each takes `protocol` and `seed`, and `data_dir` where it has files.
+"""Every recorded or generated data set; each takes `protocol` and `seed`, and `data_dir` if it has files.
 
-`car_racing` is not among them: it drives in a simulator when it is asked for."""
+`car_racing` is not among them, because it drives in a simulator when it is called."""
 
 __all__ = [
     "DATASETS",

@@ -1,4 +1,4 @@
-"""Files from their origin, checked."""
+"""Download files and compare their checksums."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Download:
     """One file to download.
 
     Attributes:
-        url: where it is.
-        name: what it is called on disk.
-        sha256: of its bytes; None for an archive that its host packs anew each time, whose contents are checked
-            when they are prepared.
+        url: address of the file.
+        name: name of the file on disk.
+        sha256: SHA-256 of the file; None for an archive that its host creates at each request, whose contents are
+            checked later.
 
     """
 
@@ -24,12 +24,12 @@ class Download:
 
 
 def fetch(download: Download, into: Path) -> Path:
-    """Download a file unless it is there with the right checksum.
+    """Download a file, unless it exists with the right checksum.
 
     Raises:
         ImportError: pooch is not installed.
-        OSError: the network or the host refuses.
-        ValueError: the file is not the one with this checksum.
+        OSError: the network or the host failed.
+        ValueError: the file has another checksum.
 
     """
     try:

@@ -18,7 +18,7 @@ from liquidtime.paper.datasets.sequences import Sequences, Split, check_protocol
 VALIDATION_RUN, TEST_RUN = 5, 7
 SIZES = ((72, 128), (48, 160))
 ROAD = (25, 73)
-"""First row with road and the first below, of the 80 rows of a frame."""
+"""First row with road and first row below it, of the 80 rows of a frame."""
 
 
 def driving(
@@ -30,24 +30,24 @@ def driving(
     window: int = 32,
     every: int = 1,
 ) -> Split:
-    """Return drives cut into windows one behind another, each with the steering at every frame.
+    """Return drives, cut into consecutive windows with the steering at every frame.
 
     The paper's recordings are private; this stand-in has one split by run, so both protocols have the same parts:
     validation run 5, test run 7, the other runs training. dt is in seconds.
 
     Args:
-        data_dir: a folder with `driving_udacity_sim/`; see `locate`.
+        data_dir: folder with `driving_udacity_sim/`; see `locate`.
         protocol: "honest" or "published".
-        seed: of where the first window of each training run starts; validation and test start at their first frame.
-        size: (72, 128): the whole frame, scaled; or (48, 160): its rows with road.
+        seed: random seed for the first window of each training run; validation and test start at their first frame.
+        size: (72, 128) for the whole frame, scaled; (48, 160) for the rows with road.
         window: T; the last window of a run may be shorter.
-        every: keep one frame out of this many.
+        every: use one out of this many frames.
 
     Returns:
         x (N, T, 3, h, w) uint8, y (N, T, 1) float32 steering in -1…1, positive to the right; ids are the runs' numbers.
 
     Raises:
-        DataNotFound: the files are nowhere.
+        DataNotFound: the files cannot be found or downloaded.
         ImportError: Pillow is not installed.
 
     """
@@ -69,7 +69,7 @@ def driving(
 
 
 def read_run(path: Path, number: int, size: tuple[int, int] = SIZES[0], every: int = 1) -> Sequences:
-    """Return one whole run of a file of frames as one sequence; shapes and options as in `driving`, N = 1."""
+    """Return one run from a file of frames as one sequence; shapes and options as in `driving`, with N = 1."""
     check_choice("size", tuple(size), SIZES)
     table = pl.scan_parquet(path).filter(pl.col("run") == number).select("time_ms", "steering", "jpeg").collect()
     if not len(table):
@@ -103,7 +103,7 @@ def _decode(jpeg: bytes, size: tuple[int, int]) -> np.ndarray[tuple[int, int, in
 
 
 def _cut(runs: list[tuple[Sequences, int]], window: int) -> Sequences:
-    """Cut runs into windows; what lies before a run's start is its first, shorter window."""
+    """Cut runs into windows; the frames before the start of a run form its first, shorter window."""
     pieces = [(run, low, high) for run, start in runs for low, high in _bounds(int(run.lengths[0]), start, window)]
     N, first = len(pieces), runs[0][0]
     x = first.x.new_zeros(N, window, *first.x.shape[2:])

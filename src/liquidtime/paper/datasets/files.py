@@ -1,4 +1,4 @@
-"""Where the files of a data set are: given, named by the environment, cached, or at their origin."""
+"""Find the files of a data set: in a given folder, in that of the environment, in the cache, or at their origin."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ENVIRONMENT = "LIQUIDTIME_DATA"
 
 
 class DataNotFound(FileNotFoundError):
-    """The files of a data set are nowhere, and could not be downloaded."""
+    """The files of a data set were not found and could not be downloaded."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a data set comes from and how its files are made.
+    """The origin of a data set, and how its files are prepared.
 
     Attributes:
-        folder: the name of its folder inside a data folder.
-        files: the prepared files, all of which must be there.
-        downloads: what is downloaded.
-        prepare: (folder with the downloads, folder to write into) -> None; makes `files` and checks them.
+        folder: name of its folder inside a data folder.
+        files: names of the prepared files, all of which must exist.
+        downloads: files to download.
+        prepare: (folder with the downloads, folder to write to) -> None; writes and checks `files`.
 
     """
 
@@ -40,15 +40,15 @@ class Origin:
 def locate(origin: Origin, data_dir: str | Path | None = None) -> Path:
     """Return the folder that has the prepared files of a data set.
 
-    Looked for in `data_dir`, then in the folder that LIQUIDTIME_DATA names, then in the cache; where none has them
+    They are searched in `data_dir`, then in the folder that LIQUIDTIME_DATA names, then in the cache. If none has them,
     they are downloaded from their origin, checked, and put into the cache.
 
     Args:
-        origin: of the data set.
-        data_dir: a folder with one folder a data set.
+        origin: origin of the data set.
+        data_dir: folder with one folder per data set.
 
     Raises:
-        DataNotFound: no files and no way to them; the text says where was looked and what to do.
+        DataNotFound: there are no files; the message says where they were searched and what to do.
 
     """
     places = [Path(data_dir)] if data_dir is not None else []
@@ -71,7 +71,7 @@ def locate(origin: Origin, data_dir: str | Path | None = None) -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the platform's cache folder for data of this package."""
+    """Return the cache folder of this platform for data of this package."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
     elif sys.platform == "darwin":
@@ -82,7 +82,7 @@ def cache_folder() -> Path:
 
 
 def _into_cache(origin: Origin) -> Path:
-    """Download and prepare; the cache has the whole folder or none of it."""
+    """Download and prepare the files; the cache gets the whole folder or nothing."""
     cache = cache_folder()
     cache.mkdir(parents=True, exist_ok=True)
     raw = cache / "downloads" / origin.folder

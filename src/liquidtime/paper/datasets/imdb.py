@@ -17,7 +17,7 @@ from liquidtime.times import equidistant
 
 VOCABULARY, LONGEST, VALIDATION = 20_000, 200, 0.1
 BLOCKS = 50
-"""Of neighbouring reviews, in each class."""
+"""Number of neighbouring reviews in a block, in each class."""
 PADDING, UNKNOWN, FIRST_WORD = 0, 1, 2
 WORD = r"[\p{L}\p{N}]+(?:'[\p{L}\p{N}]+)*"
 
@@ -34,8 +34,8 @@ def imdb(
 ) -> Split:
     """Return reviews as sequences of word numbers with their sentiment.
 
-    The last `longest` words of a review are kept. Number 0 is padding, 1 any other word, 2… the most frequent words of
-    the training part, `vocabulary` numbers in all. Time does not matter; dt is 1, or what `times` says.
+    Of each review, the last `longest` words are used. Number 0 is padding, 1 any other word, and 2… are the most
+    frequent words of the training part, `vocabulary` numbers in all. Time does not matter; dt is 1, or as in `times`.
 
     |            | honest                                                     | published                          |
     |------------|------------------------------------------------------------|------------------------------------|
@@ -43,24 +43,24 @@ def imdb(
     | validation | a share of the training reviews, blocks of neighbours      | none                               |
     | training   | without texts that are also in the test part or come twice | all 25,000                         |
 
-    Reviews of one film are neighbours, and no film of the test part is in training; so validation takes whole blocks of
-    neighbours, or a network that learns the names of films would look better on it than it is.
+    Reviews of one film are neighbours, and no film of the test part is in training. Validation therefore has whole
+    blocks of neighbours; otherwise a network that learns names of films would look better than it is.
 
     Args:
-        data_dir: a folder with `imdb/`; see `locate`.
+        data_dir: folder with `imdb/`; see `locate`.
         protocol: "honest" or "published".
-        seed: of the draw of the validation part.
-        vocabulary: word numbers there are, padding and unknown included.
-        longest: T.
-        validation: share of the training reviews that is held back under the honest protocol; 0 = none.
-        times: (a, b): dt of the words of a review goes from a to b at equal steps (`lt.equidistant`), the paper's rule
-            for data without time, of which its code has nothing; None: 1 for all.
+        seed: random seed of the validation part.
+        vocabulary: number of word numbers, including padding and unknown words.
+        longest: T, number of words.
+        validation: share of the training reviews that is held out under the honest protocol; 0 for none.
+        times: (a, b) for dt that goes from a to b in equal steps over the words of a review (`lt.equidistant`), the
+            paper's rule for data without time, which its code does not have; None for 1 at every word.
 
     Returns:
-        x (N, T) int64, y (N,) 0 or 1; ids count the reviews, those of the test after those of training.
+        x (N, T) int64, y (N,) 0 or 1; ids are numbers of reviews, those of the test part after those of training.
 
     Raises:
-        DataNotFound: the files are nowhere.
+        DataNotFound: the files cannot be found or downloaded.
 
     """
     check_protocol(protocol)
@@ -87,7 +87,7 @@ def imdb(
 
 
 def _held_back(table: pl.DataFrame, share: float, seed: int) -> pl.Series:
-    """Return which reviews become validation: a share of each class' blocks of neighbours by their numbers."""
+    """Return which reviews are for validation: a share of the blocks of neighbours in each class."""
     place, count = pl.col("id").rank("ordinal").over("label") - 1, pl.len().over("label")
     block = table.select(pl.col("label") * BLOCKS + place.cast(pl.Int64) * BLOCKS // count).to_series()
     units = block.unique().sort().to_numpy()
@@ -101,7 +101,7 @@ def split_words(texts: pl.Series) -> pl.Series:
 
 
 def most_frequent(texts: pl.Series, count: int) -> list[str]:
-    """Return the `count` most frequent words, most frequent first, equals in alphabetical order."""
+    """Return the `count` most frequent words, the most frequent first, ties in alphabetical order."""
     flat = texts.explode().drop_nulls()
     ranked = flat.alias("word").value_counts().sort("count", "word", descending=[True, False])
     return ranked["word"].head(count).to_list()

@@ -21,7 +21,7 @@ from liquidtime.paper.datasets.sequences import Sequences, Split, check_protocol
 Array: TypeAlias = npt.NDArray[Any]
 
 WARDS = ("1", "2", "3", "4")
-"""What the last of `STATIC` tells: coronary, cardiac surgery recovery, medical, surgical."""
+"""Meaning of the last of `STATIC`: coronary, cardiac surgery recovery, medical, surgical."""
 CHANNELS = (
     *STATIC,
     *("Weight", "ALP", "ALT", "AST", "Albumin", "BUN", "Bilirubin"),
@@ -37,7 +37,7 @@ UNKNOWN = -1.0
 TIME_UNIT = "h"
 FURTHER = ("saps_i", "sofa", "log length of stay", "log survival")
 ALIVE = 1500.0
-"""Days counted for those whose death is not recorded."""
+"""Number of days for stays whose death is not recorded."""
 
 
 def physionet2012(
@@ -52,8 +52,8 @@ def physionet2012(
 ) -> Split:
     """Return stays in intensive care with their outcome.
 
-    A sample is everything measured within one bin of time, several values of a channel averaged. The input is the
-    scaled last observation of each of 41 channels (0 before the first) followed by its mask, 82 wide.
+    A sample has everything that was measured within one time bin, with several values of a channel averaged. The input
+    is the scaled last observation of each of 41 channels (0 before the first) followed by its mask: 82 numbers.
 
     |            | honest                                        | published                                |
     |------------|-----------------------------------------------|------------------------------------------|
@@ -62,25 +62,26 @@ def physionet2012(
     | value -1   | not observed                                  | a value                                  |
     | validation | a fifth of what is not test, by outcome       | none                                     |
 
-    The test part is the fifth of set a that the reference draws with seed 42, from the stays in rising order (the
-    reference takes the file system's order), or with `test_set="b"` all of set b, and training takes all of set a.
+    The test part is the fifth of set a that the reference draws with seed 42, from the stays in ascending order (the
+    reference uses the order of the file system). With `test_set="b"`, it is all of set b, and training uses all of set
+    a.
 
-    `further` has the other outcomes of a stay, those of `FURTHER`: the scores SAPS-I and SOFA, and log(1 + days) in
-    hospital and until death, 1,500 days where no death is recorded.
+    `further` has the other outcomes of a stay, in the order of `FURTHER`: the scores SAPS-I and SOFA, and
+    log(1 + days) in hospital and until death, with 1,500 days if no death is recorded.
 
     Args:
-        data_dir: a folder with `physionet2012/`; see `locate`.
+        data_dir: folder with `physionet2012/`; see `locate`.
         protocol: "honest" or "published".
-        seed: of the draw of the validation part.
+        seed: random seed of the validation part.
         test_set: "a" or "b".
-        intervals: "true": time since the previous sample, in hours. "published": what a slip in the reference's code
-            feeds, the negative interval one sample late; only with the published protocol.
-        scaling: "range": (v - min) / max as published; "deviation": (v - mean) / standard deviation;
-            "none": v as measured.
-        hours: the width of a bin, if not the protocol's.
+        intervals: "true" for the time since the previous sample, in hours. "published" for what the reference's code
+            uses by mistake, the negative interval one sample late; only with the published protocol.
+        scaling: "range" for (v - min) / max, as published; "deviation" for (v - mean) / standard deviation; "none" for
+            v as measured.
+        hours: width of a bin; None for that of the protocol.
 
     Raises:
-        DataNotFound: the files are nowhere.
+        DataNotFound: the files cannot be found or downloaded.
 
     """
     check_protocol(protocol)
@@ -116,15 +117,15 @@ def physionet2012(
 
 @dataclass(frozen=True)
 class _Stays:
-    """All samples of N stays, one behind another.
+    """All samples of N stays, stay after stay.
 
     Attributes:
-        ids: (N,) in rising order.
+        ids: (N,) ids in ascending order.
         died: (N,) 0 or 1.
         further: (N, 4) the outcomes of `FURTHER`, NaN where not known.
-        counts: (N,) samples of each stay.
-        times: (R,) hours since admission of each sample.
-        values: (R, C) NaN where not observed.
+        counts: (N,) number of samples of each stay.
+        times: (R,) time of each sample, hours since admission.
+        values: (R, C) values, NaN where not observed.
 
     """
 
@@ -192,7 +193,7 @@ def _read(folder: Path, name: str, hours: float, unknown: float | None) -> _Stay
 
 
 def _further(outcomes: pl.DataFrame) -> Array:
-    """Return (N, 4) the outcomes of `FURTHER`; the tables write -1 for what is not known, or for no death."""
+    """Return (N, 4) the outcomes of `FURTHER`; in the tables, -1 means unknown, or no death."""
     scores = [pl.when(pl.col(name) >= 0).then(pl.col(name)) for name in ("saps_i", "sofa")]
     days = pl.when(pl.col("length_of_stay") >= 0).then(pl.col("length_of_stay"))
     until = pl.when(pl.col("survival") >= 0).then(pl.col("survival")).otherwise(ALIVE)
@@ -209,7 +210,7 @@ def _fifth(count: int) -> tuple[Array, Array]:
 
 
 def _statistics(scaling: str, values: Array) -> tuple[Array, Array]:
-    """Return what is subtracted from and what divides the values (r, C); a channel never seen keeps 0 and 1."""
+    """Return the shift and the scale of the values (r, C); 0 and 1 for channels that were never observed."""
     if scaling == "none":
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
     seen = ~np.isnan(values)

@@ -1,4 +1,4 @@
-"""A bit that must be remembered: the first sample's sign is asked for after a delay of noise."""
+"""A bit to remember: the target is the sign of the first sample, after a delay of noise."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def recall_split(
 
     Args:
         protocol: "honest" takes a tenth of the training sequences for validation; "published" has no validation.
-        seed: of that draw.
-        delay: samples of noise after the first.
-        size: training and validation sequences together, if not 4,000.
-        test_size: test sequences, if not 1,000.
+        seed: random seed of this choice.
+        delay: number of samples of noise after the first.
+        size: number of training and validation sequences together; None for 4,000.
+        test_size: number of test sequences; None for 1,000.
 
     """
     check_protocol(protocol)

@@ -1,4 +1,4 @@
-"""What every data set hands out: sequences with their own times, in parts that share nothing."""
+"""Sequences with their own times, in parts that share nothing: what every data set returns."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Sequences:
     """Ragged sequences with their targets.
 
     Attributes:
-        x: (N, T, D) float32 the samples, 0 past the end of a sequence; or (N, T) int64 word numbers; or
-            (N, T, 3, h, w) uint8 images.
+        x: (N, T, D) float32 samples, 0 past the end of a sequence; or (N, T) int64 word numbers; or (N, T, 3, h, w)
+            uint8 images.
         dt: (N, T) float32 time since the previous sample, 0 past the end.
-        lengths: (N,) int64 samples of each sequence.
-        y: (N,) int64 a label each; or (N, T, K) float32 a target at each sample.
-        ids: (N,) int64 what each sequence was made from: patient, review, rollout or run. No two parts share one.
-        mask: (N, T, C) bool True where one of C channels was observed; None where all always are.
-        further: (N, K) float32 other outcomes of each sequence, NaN = not known; None where there are none.
+        lengths: (N,) int64 number of samples of each sequence.
+        y: (N,) int64 labels; or (N, T, K) float32 targets at each sample.
+        ids: (N,) int64 origin of each sequence: patient, review, rollout or run. Parts have no ids in common.
+        mask: (N, T, C) bool, True where one of C channels was observed; None if all are always observed.
+        further: (N, K) float32 other outcomes of each sequence, NaN = not known; None without any.
 
     """
 
@@ -42,7 +42,7 @@ class Sequences:
         return len(self.lengths)
 
     def take(self, rows: Tensor) -> Sequences:
-        """Return the sequences `rows` (n,), cut to the longest of them."""
+        """Return the sequences `rows` (n,), with padding only up to the longest of them."""
         lengths = self.lengths[rows]
         T = int(lengths.max()) if len(rows) else 0
         y = self.y[rows] if self.y.dim() == 1 else self.y[rows, :T]
@@ -56,9 +56,9 @@ class Split:
     """The parts of a data set.
 
     Attributes:
-        train: what is learned from; statistics of the honest protocol come from here alone.
-        validation: what the epoch is chosen on; None in a published protocol that has none.
-        test: what is reported.
+        train: training part; the statistics of the honest protocol come only from here.
+        validation: part on which the epoch is chosen; None in a published protocol without one.
+        test: part on which figures are reported.
 
     """
 
@@ -80,13 +80,13 @@ def check_protocol(protocol: str) -> None:
 def draw_validation(
     count: int, share: float, seed: int, labels: npt.NDArray[np.int64] | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return (training rows, validation rows) of `count` rows, each in rising order.
+    """Return (training rows, validation rows) of `count` rows, each in ascending order.
 
     Args:
-        count: rows there are.
-        share: of them that become validation, at least 0 and less than 1.
-        seed: of the draw.
-        labels: (count,) if given, each class gives the same share.
+        count: number of rows.
+        share: share of the rows for validation, at least 0 and less than 1.
+        seed: random seed.
+        labels: (count,) class of each row, to take the same share of each class; None for no classes.
 
     """
     check_rate("share", share)

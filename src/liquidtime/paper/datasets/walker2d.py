@@ -1,4 +1,4 @@
-"""Walker2D: predict the next observation of a walking robot from samples of which some were dropped."""
+"""Walker2D: predict the next observation of a walking robot from samples, some of which were dropped."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def walker2d(
     validation. Both protocols have the same parts, since the reference has a validation part here.
 
     Args:
-        data_dir: a folder with `walker2d/`; see `locate`.
+        data_dir: folder with `walker2d/`; see `locate`.
         protocol: "honest" or "published".
-        seed: of the drops, drawn for training, validation and test in this order.
-        window: T.
+        seed: random seed of the dropped steps, drawn for training, validation and test in this order.
+        window: T, number of steps in a window.
 
     Returns:
-        x and y (N, T, 17) float32; ids are the rollouts' numbers.
+        x and y (N, T, 17) float32; ids are numbers of rollouts.
 
     Raises:
-        DataNotFound: the files are nowhere.
+        DataNotFound: the files cannot be found or downloaded.
 
     """
     check_protocol(protocol)

@@ -31,14 +31,14 @@ def xor(
     With the defaults these are the paper's 100,000 training and 10,000 test streams, bit by bit.
 
     Args:
-        split: "train" or "test": which seed and how many streams.
+        split: "train" or "test", which decides the seed and the number of streams.
         encoding: "event" or "dense".
-        size: how many streams, if not the split's.
-        max_length: T, what sequences are padded to and time is measured in.
-        seed: of the draws, if not the split's.
+        size: number of streams; None for that of the split.
+        max_length: T, length to which sequences are padded, and the unit of time.
+        seed: random seed; None for that of the split.
 
     Returns:
-        x (N, T, 1) the new bits, y (N,) 0 or 1; ids count the streams, those of the test from 100,000 on.
+        x (N, T, 1) new bits, y (N,) 0 or 1; ids are numbers of streams, from 100,000 for the test part.
 
     """
     check_choice("split", split, SEEDS)
@@ -81,9 +81,9 @@ def xor_split(
     Args:
         encoding: "event" or "dense".
         protocol: "honest" takes a tenth of the training streams for validation; "published" has no validation.
-        seed: of that draw.
-        size: training and validation streams together, if not 100,000.
-        test_size: test streams, if not 10,000.
+        seed: random seed of this choice.
+        size: number of training and validation streams together; None for 100,000.
+        test_size: number of test streams; None for 10,000.
 
     """
     check_protocol(protocol)

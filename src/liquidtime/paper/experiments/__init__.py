@@ -1,4 +1,4 @@
-"""Every experiment, one file a table of the paper."""
+"""Every experiment: one file per table of the paper."""
 
 from liquidtime.paper.experiments.driving import DRIVING
 from liquidtime.paper.experiments.experiment import Experiment, Row

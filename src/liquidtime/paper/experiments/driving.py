@@ -22,7 +22,7 @@ SETTINGS = Settings(
     schedule="one_cycle",
     time_scale=15.0,
 )
-"""The same for every network; time is counted in mean intervals, about 0.07 s."""
+"""The same for every network; the unit of time is the mean interval, about 0.07 s."""
 GIVEN = {
     "lstm": dataclasses.replace(SETTINGS, hidden_size=64),
     "cnn": dataclasses.replace(SETTINGS, hidden_size=1000, base_lr=0.0005),
@@ -40,7 +40,7 @@ ROWS = {
 ROWS["cf_s_faster"] = Row(
     DrivingModel("cf_s_faster", LANE_MODELS["cf_s"]),
     dataclasses.replace(SETTINGS, base_lr=0.01),
-    "the command of Cf-S starts near its A of 1, which each of some 170 steps moves by the rate at most",
+    "the command of Cf-S starts near its A of 1, which each of some 170 steps changes by at most the rate",
     label="five times the rate",
     last_epoch=True,
 )

@@ -1,4 +1,4 @@
-"""What an experiment is made of."""
+"""The parts of an experiment's declaration."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ UNSAID = "The paper does not print its settings for this model."
 
 
 class Model(Protocol):
-    """What a row needs of a model: `title` and `paper` as in `NetworkModel`, and `fit`."""
+    """What a row needs from a model: `title` and `paper` as in `NetworkModel`, and `fit`."""
 
     @property
     def title(self) -> str:
-        """As our tables write it."""
+        """Title in our tables."""
 
     @property
     def paper(self) -> tuple[str, ...]:
-        """As the paper's tables write it, any of these."""
+        """Titles in the paper's tables."""
 
     def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
-        """Train and judge."""
+        """Train and test."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Row:
     """One line of our table: a model with its settings.
 
     Attributes:
-        model: what is trained.
-        settings: how; None for a model that has its own, for an average, and where a search finds them.
-        note: what a reader of the table should know, e.g. where the settings are from.
-        label: behind the model's title, where a model has several rows.
-        options: what `load` is given besides the protocol's, e.g. another scaling.
-        protocols: that it is for; empty = all of the experiment's.
-        why: what is known of a difference from the paper's figure; rows with a label have none.
-        see: names of rows that tell more of it.
-        last_epoch: report the last epoch under the honest protocol too, e.g. where no validation part is loaded.
+        model: the model.
+        settings: its settings; None if the model has its own, for an average, and if a search finds them.
+        note: remark for readers of the table, such as the origin of the settings.
+        label: label after the title, if a model has several rows.
+        options: arguments of `load` besides those of the protocol, such as another scaling.
+        protocols: protocols that the row is for; empty for all.
+        why: known reason for a difference from the paper's figure; rows with a label have none.
+        see: names of rows that say more about it.
+        last_epoch: report the last epoch under the honest protocol too, such as without a validation part.
         average: (row, n): nothing is trained; seed s is the mean prediction of that row's seeds n·s … n·s + n - 1.
         search: name of the row whose best trial in the experiment's search has the settings; see `Search`.
 
@@ -69,7 +69,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """As tables write it."""
+        """Title in tables."""
         return f"{self.model.title} ({self.label})" if self.label else self.model.title
 
 
@@ -78,15 +78,15 @@ class Experiment:
     """One table.
 
     Attributes:
-        name: on the command line and in file names.
-        title: of the table.
-        task: what is asked.
+        name: name on the command line and in file names.
+        title: title of the table.
+        task: the task.
         load: (data_dir, **options) -> the data.
-        protocols: what `load` is given, by name; "honest" chooses its epoch on validation, the others take the last.
-        rows: by name on the command line.
+        protocols: arguments of `load` by name; "honest" chooses its epoch on validation, others use the last epoch.
+        rows: rows by name on the command line.
         published: the paper's table.
-        digits: behind the point, in tables.
-        search: for settings on its validation part; `with_searched` adds the rows that take them.
+        digits: digits after the decimal point, in tables.
+        search: search for settings on the validation part; `with_searched` adds the rows that use them.
 
     """
 
@@ -106,10 +106,10 @@ class Experiment:
         """Return the data of a protocol.
 
         Args:
-            protocol: of `protocols`.
-            data_dir: a folder with the data.
-            limit: only this many sequences of each part, the first ones.
-            **options: of a row, for `load`.
+            protocol: one of `protocols`.
+            data_dir: folder with the data.
+            limit: use only this many sequences of each part, the first ones.
+            **options: options of a row, for `load`.
 
         """
         check_choice("protocol", protocol, self.protocols)
@@ -121,17 +121,17 @@ class Experiment:
         return Split(cut["train"], cut.get("validation"), cut["test"])
 
     def is_averaged(self, name: str) -> bool:
-        """Whether another row is made from this one's predictions."""
+        """Return whether another row averages the predictions of this one."""
         return any(row.average is not None and row.average[0] == name for row in self.rows.values())
 
     def row(self, name: str) -> Row:
-        """Return the row of a name."""
+        """Return a row by name."""
         check_choice("model", name, self.rows)
         return self.rows[name]
 
 
 def with_searched(rows: Mapping[str, Row], search: Search) -> dict[str, Row]:
-    """Return rows with one more for each model of a search: the same model with the settings of its best trial."""
+    """Return the rows plus one for each model of a search: the same model with the settings of its best trial."""
     more = {
         f"{name}_searched": Row(rows[name].model, None, search.note(), SEARCHED, rows[name].options, search=name)
         for name in search.rows

@@ -1,4 +1,4 @@
-"""The gradient claim: which variants still feel their first state after many samples, and recall a bit by it."""
+"""The claim about gradients: how long the state of each variant depends on its past, and whether it recalls a bit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _model(name: str) -> GradientModel:
 
 
 def load(data_dir: str | Path | None = None, **options: Any) -> Split:
-    """Return the sequences of a delay; they are drawn, so there is no data folder to look into."""
+    """Return the sequences with a delay; they are generated, so no data folder is needed."""
     return recall_split(**options)
 
 

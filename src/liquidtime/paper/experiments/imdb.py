@@ -27,8 +27,8 @@ SHORT = Settings(
 )
 NARROW = dataclasses.replace(SHORT, hidden_size=32)
 FEWER = (
-    "It learns from 22,303 of the 25,000 reviews, since films are held back to choose the epoch and repeated texts are "
-    "left out; the published protocol learns from all of them."
+    "It is trained on 22,303 of the 25,000 reviews, because films are held out to choose the epoch and repeated texts "
+    "are left out; the published protocol trains on all of them."
 )
 ALL = (
     "printed settings, last epoch; trained on all distinct reviews outside the test part; nothing is chosen here, but "
@@ -36,7 +36,7 @@ ALL = (
 )
 EQUIDISTANT = {"times": (0.0, 1.0)}
 SPREAD = "the paper's rule for data without time: word k of n at dt = k / (n - 1), in place of 1 for all"
-SAME = "5 epochs, rate down to 0; no search"
+SAME = "5 epochs, learning rate falls to 0; no search"
 OTHERS = ("lstm", "gru", "rnn", "cornn", "exp_rnn", "hippo_legs", "relu_gru")
 WINDOWED = ("hippo_lagt", "lmu")
 NAMED = {
@@ -47,13 +47,13 @@ NAMED = {
     "cfc_longer": Row(
         MODELS["cfc"],
         dataclasses.replace(PRINTED["cfc"], decay_lr=PRINTED["no_gate"].decay_lr),
-        "the decay of the other columns, 0.8; chosen because the loss stands still once the rate is gone",
+        "the decay of the other columns, 0.8; chosen because the loss stops falling when the rate is negligible",
         "slower decay",
     ),
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"], why=FEWER),
     "mm_rnn_hidden": Row(MODELS["mm_rnn_hidden"], PRINTED["mm_rnn"], "the structure of the other reference"),
     "mm_rnn_five": Row(
-        MODELS["mm_rnn"], None, "mean of the probabilities of 5 seeds", "five together", average=("mm_rnn", 5)
+        MODELS["mm_rnn"], None, "mean of the probabilities of 5 seeds", "mean of 5 seeds", average=("mm_rnn", 5)
     ),
     "mm_rnn_all": Row(
         MODELS["mm_rnn"],
@@ -67,8 +67,8 @@ NAMED = {
     "mm_rnn_all_five": Row(
         MODELS["mm_rnn"],
         None,
-        "mean of the probabilities of 5 seeds, each of the paper's number of epochs",
-        "no validation part, five together",
+        "mean of the probabilities of 5 seeds, each with the paper's number of epochs",
+        "no validation part, mean of 5 seeds",
         {"validation": 0.0},
         protocols=("honest",),
         average=("mm_rnn_all", 5),
@@ -79,8 +79,8 @@ NAMED = {
     },
     "ltc": Row(MODELS["ltc"], NARROW, f"32 units, {SAME}", why=UNSAID),
     **{name: Row(MODELS[name], SHORT, SAME) for name in OTHERS},
-    **{name: Row(MODELS[name], SHORT, f"a window of 200 words, {SAME}") for name in WINDOWED},
-    "skip_lstm": Row(MODELS["skip_lstm"], SHORT, f"no price on updates, {SAME}"),
+    **{name: Row(MODELS[name], SHORT, f"window of 200 words, {SAME}") for name in WINDOWED},
+    "skip_lstm": Row(MODELS["skip_lstm"], SHORT, f"no penalty on updates, {SAME}"),
 }
 CLOSED_FORM = ("cf_s", "no_gate", "cfc", "mm_rnn")
 SEARCH = Search(

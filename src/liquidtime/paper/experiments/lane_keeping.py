@@ -13,7 +13,7 @@ from liquidtime.paper.fitting import PYTORCH, Settings, Task
 from liquidtime.paper.models.lane.networks import LANE_MODELS
 
 WINDOW = 64
-"""Images of a window, about 7 s."""
+"""Number of images in a window, about 7 s."""
 TASK = Task("mse", 1, PYTORCH, per_step=True, patience=12)
 SETTINGS = Settings(
     optimizer="adam",
@@ -32,17 +32,17 @@ CENTRED_BY = {
     "lstm": dataclasses.replace(CENTRED, hidden_size=64, base_lr=0.01),
     "mm_rnn": dataclasses.replace(CENTRED, base_lr=0.01),
 }
-"""An LSTM, alone or inside, learns at half the rate of the circuits."""
+"""An LSTM, alone or as mixed memory, is trained at half the rate of the circuits."""
 RECURRENT = tuple(name for name, model in LANE_MODELS.items() if not model.flat)
 
 GIVEN = {"lstm": LSTM, "cnn": DENSE}
-JOINTLY = "head trained along"
+JOINTLY = "head trained too"
 CENTRED_LABEL = "features centred"
 TRAINED = {name: Row(model, GIVEN.get(name, SETTINGS), "head frozen") for name, model in LANE_MODELS.items()} | {
     f"{name}_joint": Row(
         dataclasses.replace(model, joint=True, kept=False),
         GIVEN.get(name, SETTINGS),
-        "frozen first, then on the images of a quarter of the windows with the head trained along",
+        "first with a frozen head, then together with the head on the images of a quarter of the windows",
         JOINTLY,
     )
     for name, model in LANE_MODELS.items()
@@ -51,7 +51,7 @@ CENTRED_ROWS = {
     f"{name}_centred": Row(
         dataclasses.replace(LANE_MODELS[name], kept=False),
         CENTRED_BY.get(name, CENTRED),
-        "features without their mean over the training images, one cycle of the rate in 40 epochs; by validation",
+        "features minus their mean over the training images, one cycle of the rate in 40 epochs; by validation",
         CENTRED_LABEL,
     )
     for name in RECURRENT
@@ -75,8 +75,8 @@ ROWS = with_searched({**TRAINED, **CENTRED_ROWS}, SEARCH)
 def load(data_dir: str | Path | None = None, *, window: int = WINDOW, **options: Any) -> Split:
     """Return the drives, see `datasets.driving`; validation and test without their last, shorter window.
 
-    The windows of a run follow one another, so that a network can be taken along the whole run. Errors of windows are
-    what the bootstrap draws from.
+    The windows of a run follow one another, so that a network can be run along the whole run. The bootstrap resamples
+    the errors of windows.
     """
     split = driving(data_dir, window=window, **options)
     held = None if split.validation is None else _whole(split.validation, window)

@@ -33,27 +33,27 @@ LIQUID = Settings(
     weight_decay=0.0,
     class_weight=8.0,
 )
-ALL = "trained on all but the test part: it chooses no epoch"
+ALL = "trained on everything except the test part, as no epoch is chosen"
 WITHIN = "settings by cross-validation over all stays of set a"
 DEFAULTS = f"{WITHIN}; {ALL}"
 ALONG = (
-    "learns SAPS-I, SOFA, days in hospital and until death along, of the training stays only; "
-    f"weight by cross-validation over all stays of set a; {ALL}"
+    "auxiliary targets SAPS-I, SOFA, days in hospital and until death, of the training stays only; "
+    f"their weight by cross-validation over all stays of set a; {ALL}"
 )
 RAW = {"scaling": "none"}
 SAME = "settings of our LSTM, no search"
 IN_STAYS = dataclasses.replace(DISCRETE, time_scale=1 / 48)
 LATENT = dataclasses.replace(DISCRETE, hidden_size=40, base_lr=0.01, decay_lr=0.975)
 ATTENTION = dataclasses.replace(DISCRETE, hidden_size=128)
-NEGATIVE = "With the paper's intervals, which are negative, its exponential grows; that is a part of it at most."
-BACKWARDS = "The paper's intervals are negative; what they do to an LTC was not measured."
+NEGATIVE = "With the paper's intervals, which are negative, its exponential grows; that explains a part of it at most."
+BACKWARDS = "The paper's intervals are negative; their effect on an LTC was not measured."
 FEW_STAYS = (
-    "Its source trains on 6,400 stays with three draws of z each, ours on 2,560 with one, and validation stops it "
-    "after a third of the source's epochs; whether that is all of it we do not know."
+    "The quoted work trains on 6,400 stays with three draws of z each; ours trains on 2,560 with one, and stops after "
+    "a third of those epochs by validation. We do not know whether this explains all of it."
 )
 OTHER_STAYS = (
-    "The paper's test stays hang on the order of a file system and its epochs were chosen on them; with 800 stays an "
-    "AUC has a standard error of 0.02."
+    "The paper's test stays depend on the order of files in a file system, and its epochs were chosen on them; with "
+    "800 stays, an AUC has a standard error of 0.02."
 )
 ROWS = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"], why=NEGATIVE),
@@ -63,8 +63,8 @@ ROWS = {
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_input": Row(MODELS["mm_rnn_input"], PRINTED["mm_rnn"], "the structure of the other reference"),
     "ltc": Row(MODELS["ltc"], LIQUID, "settings of the reference's code", why=BACKWARDS),
-    "lstm": Row(MODELS["augmented_lstm"], DISCRETE, "time as one more input; our settings"),
-    "gru": Row(MODELS["rnn_delta_t"], DISCRETE, "time as one more input; our settings"),
+    "lstm": Row(MODELS["augmented_lstm"], DISCRETE, "time as an additional input; our settings"),
+    "gru": Row(MODELS["rnn_delta_t"], DISCRETE, "time as an additional input; our settings"),
     "estimator": Row(MODELS["estimator"], None, DEFAULTS, "tuned", RAW, ("honest",)),
     "estimator_five": Row(MODELS["estimator_five"], None, DEFAULTS, "tuned", RAW, ("honest",)),
     "estimator_ten": Row(MODELS["estimator_ten"], None, DEFAULTS, "tuned", RAW, ("honest",)),
@@ -78,24 +78,24 @@ ROWS = {
         ("honest", "published"),
     ),
     "gru_d": Row(MODELS["gru_d"], DISCRETE, SAME),
-    "ode_rnn": Row(MODELS["ode_rnn"], IN_STAYS, f"48 hours are one unit of time as its authors; {SAME}"),
+    "ode_rnn": Row(MODELS["ode_rnn"], IN_STAYS, f"48 hours are one unit of time, as in its source; {SAME}"),
     "phased_lstm": Row(MODELS["phased_lstm"], DISCRETE, SAME),
     "rnn_decay": Row(MODELS["rnn_decay"], DISCRETE, SAME),
     "rnn_impute": Row(MODELS["rnn_impute"], DISCRETE, SAME),
-    "ip_net": Row(MODELS["ip_net"], DISCRETE, "a reference time each half hour; our settings"),
+    "ip_net": Row(MODELS["ip_net"], DISCRETE, "one reference time per half hour; our settings"),
     "seft": Row(
-        MODELS["seft"], DISCRETE, "values standardised as its authors; our settings", options={"scaling": "deviation"}
+        MODELS["seft"], DISCRETE, "standardised as in its source; our settings", options={"scaling": "deviation"}
     ),
-    "rnn_vae": Row(MODELS["rnn_vae"], LATENT, "sizes and rate as its authors"),
-    "latent_ode_rnn": Row(MODELS["latent_ode_rnn"], LATENT, "sizes and rate as its authors, one RK4 step an interval"),
+    "rnn_vae": Row(MODELS["rnn_vae"], LATENT, "sizes and rate of its source"),
+    "latent_ode_rnn": Row(MODELS["latent_ode_rnn"], LATENT, "sizes and rate of its source, one RK4 step per interval"),
     "latent_ode": Row(
         MODELS["latent_ode"],
         LATENT,
-        "sizes and rate as its authors, one RK4 step an interval",
+        "sizes and rate of its source, one RK4 step per interval",
         why=FEW_STAYS,
     ),
-    "mtand": Row(MODELS["mtand"], ATTENTION, "sizes as its authors; our settings of training"),
-    "mtand_full": Row(MODELS["mtand_full"], ATTENTION, "half the encoder of its authors; our settings of training"),
+    "mtand": Row(MODELS["mtand"], ATTENTION, "sizes of its source; our training settings"),
+    "mtand_full": Row(MODELS["mtand_full"], ATTENTION, "half the encoder of its source; our training settings"),
 }
 TASK = Task("auc", 2, PYTORCH, has_masks=True, patience=15)
 

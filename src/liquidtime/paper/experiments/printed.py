@@ -1,6 +1,6 @@
-"""The paper's tables of hyper-parameters S1 to S4, each as printed.
+"""The paper's tables of hyper-parameters, S1 to S4, as printed.
 
-`forget_bias` stands in every column of two tables and is read by the mixed memory alone.
+`forget_bias` is in every column of two tables, but only the mixed memory uses it.
 """
 
 from __future__ import annotations

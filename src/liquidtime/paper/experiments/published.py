@@ -1,4 +1,4 @@
-"""The numbers that the paper prints, each with where it was taken from. Tables put ours beside them."""
+"""The numbers that the paper prints, with their sources. Tables show ours next to them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ class PaperRow:
     """One line of a table of the paper.
 
     Attributes:
-        model: as the paper writes it.
-        value: mean; accuracy in per cent, AUC, or mean squared error.
-        deviation: standard deviation (ddof 0), None where none is given.
-        minutes: an epoch, None where the table has no such column.
-        quoted: the work it was quoted from, None where the paper ran it.
+        model: name in the paper.
+        value: mean accuracy in per cent, AUC, or mean squared error.
+        deviation: standard deviation (ddof 0); None if none is given.
+        minutes: minutes per epoch; None if the table has no such column.
+        quoted: work that it is quoted from; None if the paper ran it.
 
     """
 
@@ -131,9 +131,9 @@ class WeightRow:
     """One line of the paper's table of lane-keeping networks.
 
     Attributes:
-        model: as the paper writes it.
-        total: weights of head and recurrent part.
-        recurrent: weights of the recurrent part, None for the plain network.
+        model: name in the paper.
+        total: number of weights of head and recurrent part.
+        recurrent: number of weights of the recurrent part; None for the plain network.
 
     """
 
@@ -158,7 +158,7 @@ class ComplexityRow:
     """One line of the paper's two tables of complexity.
 
     Attributes:
-        model: as the paper writes it.
+        model: name in the paper.
         first: cost of K solver steps, or of a sequence.
         second: local error, or cost of one time step.
 

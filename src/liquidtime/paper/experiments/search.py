@@ -1,4 +1,4 @@
-"""A random search for settings, declared: what may vary, for which models, and how often is tried."""
+"""The declaration of a random search for settings: what varies, for which models, and how many trials there are."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from liquidtime.paper.fitting import Settings
 
 SEED = 20261118
 Space = Mapping[str, Sequence[Any]]
-"""Fields of `Settings` and the values that each is drawn from, all equally likely."""
+"""Fields of `Settings` and the equally likely values of each."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Rows whose networks have settings that others lack, or need them elsewhere.
+    """Rows whose networks have settings that others do not have, or need other values.
 
     Attributes:
-        rows: their names.
-        space: what is drawn for them besides, or in place of, what is drawn for all.
-        fixed: what every drawn trial of them has besides, or in place of, what every trial has.
+        rows: names of the rows.
+        space: values to draw for them, which extend or replace those for all.
+        fixed: settings of all their random trials, which extend or replace those for all.
 
     """
 
@@ -38,19 +38,19 @@ class Family:
 class Search:
     """A search on the validation part with the same number of trials for every model.
 
-    The first trial has the row's own settings and as many epochs as the others. These start from the same settings,
-    with what is fixed and what is drawn. Trial k draws a field's value by k and the field alone, so models with the
-    same space are tried with the same values. Where trials are short, all of them are, the first too, and the row's
-    seeds are trained at full length.
+    The first trial has the row's own settings and as many epochs as the others. The other trials replace what is fixed
+    and what is drawn. The value of a field in trial k depends only on k and the field, so models with the same space
+    try the same values. If trials are short, all of them are, including the first, and the seeds of the row are
+    trained at full length.
 
     Attributes:
-        rows: names of the rows that are searched for.
+        rows: names of the rows whose settings are searched for.
         trials: number of trials per row.
-        space: what is drawn for all of them.
-        fixed: what all drawn trials have, such as enough epochs to converge.
-        families: what some of them have besides.
-        epochs: of a trial; None = those of its settings.
-        sequences: of the training part that a trial learns from, the first ones; None = all.
+        space: values to draw, for all rows.
+        fixed: settings of all random trials, such as enough epochs to converge.
+        families: further values and settings for some rows.
+        epochs: epochs of a trial; None for those of its settings.
+        sequences: number of training sequences in a trial, the first ones; None for all.
 
     """
 
@@ -63,7 +63,7 @@ class Search:
     sequences: int | None = None
 
     def space_of(self, row: str) -> dict[str, Sequence[Any]]:
-        """Return what is drawn for a row, by field."""
+        """Return the values to draw for a row, by field."""
         space = dict(self.space)
         for family in self.families:
             if row in family.rows:
@@ -76,7 +76,7 @@ class Search:
         Args:
             row: name of the row.
             start: the row's own settings.
-            number: of the trial, from 0.
+            number: number of the trial, from 0.
 
         """
         values = dict(self.fixed)
@@ -91,7 +91,7 @@ class Search:
         return dataclasses.replace(start, **values)
 
     def note(self) -> str:
-        """Return what a table says of a row whose settings were found so."""
+        """Return the remark of a table about a row whose settings were found by this search."""
         short = "" if self.epochs is None else f" of {self.epochs} epochs"
         few = "" if self.sequences is None else f" on {self.sequences:,} training sequences"
-        return f"best of {self.trials} trials{short}{few} by validation data, as many for every model searched"
+        return f"best of {self.trials} trials{short}{few} by validation data, the same number for every model searched"

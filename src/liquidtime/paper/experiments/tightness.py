@@ -12,7 +12,7 @@ from liquidtime.paper.models.lane.tightness import TightnessModel
 from liquidtime.solvers import Hold, Midpoint, SemiImplicit, Solver
 
 PAPER_MSE = 0.006
-"""Of the output neuron, with Algorithm 1."""
+"""Error of the output neuron with Algorithm 1, in the paper."""
 NCP, SETTINGS = LANE_MODELS["ncp"], lane_keeping.SETTINGS
 
 

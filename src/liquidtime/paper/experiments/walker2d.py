@@ -59,12 +59,12 @@ OTHERS = (
     "rnn_decay",
 )
 PAPERS_OWN = ("cornn", "lipschitz_rnn")
-"""Of these the paper has figures of its own; those of the others are quoted."""
+"""Rows with figures of the paper's own; those of the others are quoted."""
 PENALTY = (
-    "The paper's figure has its L2 penalty in it; with the penalty ours is level "
+    "The paper's figure includes its L2 penalty; with the penalty, ours is about the same "
     "(`test_with_penalty` in the result files)."
 )
-SAME = "64 units as in the quoted work, 15 epochs, rate down to 0; no search"
+SAME = "64 units as in the quoted work, 15 epochs, learning rate falls to 0; no search"
 NAMED = {
     "cf_s": Row(MODELS["cf_s"], PRINTED["cf_s"]),
     "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
@@ -73,7 +73,7 @@ NAMED = {
     "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
     "mm_rnn_hidden": Row(MODELS["mm_rnn_hidden"], PRINTED["mm_rnn"], "the structure of the other reference"),
     "mm_rnn_tuned": Row(
-        MODELS["mm_rnn"], LONG_FALL, "one backbone layer, half the dropout, rate down to 0; by validation", "tuned"
+        MODELS["mm_rnn"], LONG_FALL, "one backbone layer, half the dropout, rate falls to 0; by validation", "tuned"
     ),
     "ltc_code": Row(
         MODELS["ltc"],
@@ -82,8 +82,8 @@ NAMED = {
         "settings of its code",
     ),
     "ltc": Row(MODELS["ltc"], SHORT, SAME, "short"),
-    "lstm": Row(MODELS["augmented_lstm"], SHORT, f"time as one more input, {SAME}"),
-    "gru": Row(MODELS["rnn_delta_t"], SHORT, f"time as one more input, {SAME}"),
+    "lstm": Row(MODELS["augmented_lstm"], SHORT, f"time as an additional input, {SAME}"),
+    "gru": Row(MODELS["rnn_delta_t"], SHORT, f"time as an additional input, {SAME}"),
     **{
         name: Row(
             MODELS[name],

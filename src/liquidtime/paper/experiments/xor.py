@@ -64,23 +64,23 @@ OTHERS = (
 )
 SCALED = ("cornn", "ct_gru", "lipschitz_rnn", "phased_lstm")
 HELD = (
-    "The quoted work holds the input over the interval; ours updates at the sample, reads intervals in bits, and sees "
-    "short streams first."
+    "The quoted work holds the input constant over the interval; ours updates at the sample, measures intervals in "
+    "bits, and trains on short streams first."
 )
 RATE_GONE = (
-    "Its seeds end far apart, and its loss still falls when the rate, which loses a tenth each epoch, is gone. So do "
-    "those with the decay of the other columns, 0.95."
+    "Its seeds differ widely, and its loss still falls when the learning rate, which shrinks by a tenth per epoch, has "
+    "become negligible. Seeds with the decay of the other columns, 0.95, also differ widely."
 )
 FLAT_FIRST = (
-    "At the rate it starts with, 0.05, its output soon is the same for all streams; most seeds leave chance after some "
-    "seventy epochs and learn with what is left of the rate, and one whose weights had shrunk to nothing by then stays "
-    "there."
+    "At the initial learning rate, 0.05, its output is soon the same for all streams. Most seeds become better than "
+    "chance after some seventy epochs, at the low rate that is left by then; one seed, whose weights had shrunk to "
+    "nothing, never does."
 )
 LATE = (
-    "At the printed settings a seed stays at chance for many epochs, and some never leave it or lose again what they "
-    "found; with short streams first all learn it."
+    "With the printed settings, a seed stays at chance for many epochs, and some never become better or fall back to "
+    "chance; with short streams first, all learn the task."
 )
-CHOSEN = "short streams first, 10 epochs; chosen on validation streams"
+CHOSEN = "short streams first, 10 epochs; settings chosen on validation streams"
 IN_BITS = f"intervals in bits, {CHOSEN}"
 SWITCHED = f"gates start as switches at 1…17 bits, {IN_BITS}"
 STEEPER = f"intervals in units of 4 bits, weights start three times as large, {CHOSEN}"
@@ -97,13 +97,13 @@ TUNED = {
 
 @dataclass(frozen=True)
 class Streams:
-    """What differs between the tables of the two kinds of streams.
+    """What the tables of the two kinds of streams do not share.
 
     Attributes:
-        epochs: of the models whose settings were not searched for.
-        growing_epochs: of these, those in which streams grow to their full length.
-        why: what is known of a difference from the paper's figure, by row.
-        see: rows that tell more of it, by row.
+        epochs: epochs of the models whose settings were not searched for.
+        growing_epochs: number of these epochs in which streams grow to their full length.
+        why: known reasons for differences from the paper's figures, by row.
+        see: rows that say more about it, by row.
 
     """
 
@@ -121,8 +121,8 @@ EVENT = Streams(
         **NOT_OURS,
         "cf_s": RATE_GONE,
         "cfc": FLAT_FIRST,
-        "bidirectional_rnn": "It had 75 % on validation after its second epoch and lost it as streams grew.",
-        "ode_lstm": "Its validation accuracy was still rising when the ten epochs were over.",
+        "bidirectional_rnn": "It reached 75 % on validation data in its second epoch, and lost that as streams grew.",
+        "ode_lstm": "Its validation accuracy was still rising at the end of the ten epochs.",
     },
     {"cf_s": ("cf_s_longer",), "cfc": ("cfc_slower",)},
 )
@@ -132,11 +132,11 @@ EQUIDISTANT = Streams(
     {**NOT_OURS, **dict.fromkeys(printed.XOR, LATE)},
     {name: (f"{name}_tuned",) for name in printed.XOR},
 )
-"""These are longer, and easier."""
+"""Equidistant streams are longer, and easier."""
 
 
 def rows(streams: Streams) -> dict[str, Row]:
-    """Return the rows of a table: settings of the paper, of nobody's search, and of ours."""
+    """Return the rows of a table: with the paper's settings, with settings without a search, and with ours."""
     same = f"intervals in bits, short streams first, {streams.epochs} epochs; no search"
     grown = dataclasses.replace(GROWN, epochs=streams.epochs, growing_epochs=streams.growing_epochs)
     in_samples = dataclasses.replace(grown, sample_interval=1.0)
@@ -145,17 +145,17 @@ def rows(streams: Streams) -> dict[str, Row]:
         "cf_s_longer": Row(
             MODELS["cf_s"],
             dataclasses.replace(PRINTED["cf_s"], decay_lr=PRINTED["no_gate"].decay_lr),
-            "the decay of the other columns, 0.95; chosen because the rate is gone while the loss still falls",
+            "the decay of the other columns, 0.95; chosen because the loss still falls when the rate is negligible",
             "slower decay",
         ),
         "cf_s_paper": Row(MODELS["cf_s_paper"], PRINTED["cf_s"], "settings of Cf-S"),
         "no_gate": Row(MODELS["no_gate"], PRINTED["no_gate"]),
-        "cfc": Row(MODELS["cfc"], CFC, "decay 0.95 as in the reference's code; printed is 0.7"),
+        "cfc": Row(MODELS["cfc"], CFC, "decay 0.95, as in the reference's code; the paper prints 0.7"),
         "cfc_as_printed": Row(MODELS["cfc"], PRINTED["cfc"], "decay 0.7", label="as printed"),
         "cfc_slower": Row(
             MODELS["cfc"],
             dataclasses.replace(CFC, base_lr=PRINTED["no_gate"].base_lr),
-            "the rate of the other columns, 0.005; chosen because at 0.05 nothing is learned for some seventy epochs",
+            "the rate of the other columns, 0.005; chosen because nothing is learned for some seventy epochs at 0.05",
             "a tenth of the rate",
         ),
         "mm_rnn": Row(MODELS["mm_rnn"], PRINTED["mm_rnn"]),
@@ -170,7 +170,7 @@ def rows(streams: Streams) -> dict[str, Row]:
         "lstm": Row(MODELS["augmented_lstm"], grown, f"time as a second input, {same}"),
         "gru": Row(MODELS["rnn_delta_t"], grown, f"time as a second input, {same}"),
         **{name: Row(MODELS[name], grown, same) for name in OTHERS},
-        **{name: Row(MODELS[name], in_samples, f"its time scales in bits, {same}") for name in SCALED},
+        **{name: Row(MODELS[name], in_samples, f"time scales in bits, {same}") for name in SCALED},
         **{
             f"{name}_quoted": Row(
                 MODELS[f"{name}_quoted"], in_samples if name == "ct_gru" else grown, same, "as in the quoted code"
@@ -180,7 +180,7 @@ def rows(streams: Streams) -> dict[str, Row]:
         },
         "transformer": Row(MODELS["transformer"], grown, f"2 layers, 4 heads, {same}"),
         **TUNED,
-        "bidirectional": Row(MODELS["bidirectional"], grown, f"an LSTM each way in time, {same}"),
+        "bidirectional": Row(MODELS["bidirectional"], grown, f"one LSTM in each direction of time, {same}"),
     }
     other_form = {name: OTHER_FORM for name in table if f"{name}_quoted" in table}
     why = other_form | {name: text for name, text in streams.why.items() if name in table}
@@ -221,7 +221,7 @@ TASK = Task("accuracy", 1, TENSORFLOW, perfect=1.0, patience=40, least_rate=5e-5
 
 
 def load_event(data_dir: str | Path | None = None, **options: Any) -> Split:
-    """Return the event-based streams; they are drawn, so there is no data folder to look into."""
+    """Return the event-based streams; they are generated, so no data folder is needed."""
     return xor_split(encoding="event", **options)
 
 

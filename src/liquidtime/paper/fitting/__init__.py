@@ -1,4 +1,4 @@
-"""What every model of the experiments shares: settings, task, trial, batches, and the way to train a network."""
+"""Shared by all models of the experiments: settings, task, trial, batches, and training."""
 
 from liquidtime.paper.fitting.batches import Epoch, Shuffled
 from liquidtime.paper.fitting.settings import Settings

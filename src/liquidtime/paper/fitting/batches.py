@@ -14,7 +14,7 @@ from liquidtime.data.encoding.batches import plan_batches
 from liquidtime.paper.datasets import Sequences
 
 BUCKET = 32
-"""Batches that are sorted by length together."""
+"""Number of batches that are sorted by length together."""
 
 Key = TypeVar("Key")
 Batch = TypeVar("Batch")
@@ -22,10 +22,10 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True)
 class Epoch(Generic[Key, Batch]):
-    """The batches of one epoch, each made when its turn comes.
+    """The batches of one epoch, each created when it is needed.
 
     Attributes:
-        keys: what names each batch, e.g. its rows.
+        keys: key of each batch, such as its rows.
         make: key -> batch.
 
     """
@@ -42,14 +42,14 @@ class Epoch(Generic[Key, Batch]):
 
 @dataclass(frozen=True)
 class Shuffled:
-    """The batches of an epoch, in an order drawn from the epoch's generator, each cut to its longest sequence.
+    """The batches of an epoch, in an order drawn from its generator, each padded to its longest sequence.
 
     Attributes:
         data: the sequences.
         batch_size: sequences per batch.
         bucketed: whether groups of `BUCKET` batches are sorted by length before they are cut and shuffled again.
-        growing: epochs in which sequences are drawn, with replacement, from those up to a length that grows from
-            just above the shortest to the longest, from one group of `BUCKET` batches to the next.
+        growing: number of epochs in which sequences are drawn, with replacement, from those up to a length, which
+            grows from just above the shortest to the longest, from one group of `BUCKET` batches to the next.
 
     """
 

@@ -1,4 +1,4 @@
-"""How a network of an experiment is made and trained."""
+"""Settings of networks in experiments."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """One column of a table: how a network is made and trained. None: the table has no such line.
+    """The settings of a network and its training, one column of a table. None: the table has no such line.
 
     Attributes:
         optimizer: "adam", "adamw" or "rmsprop".
         batch_size: sequences per batch.
-        hidden_size: H.
+        hidden_size: H, number of units.
         epochs: passes over the training part.
         base_lr: learning rate at the start.
-        decay_lr: its factor per epoch, where the schedule is exponential.
-        clipnorm: largest norm of each variable's gradient; 0 = none.
-        weight_decay: λ of the L2 penalty, or AdamW's.
-        backbone_activation: of the backbone's layers.
-        backbone_dr: share of backbone units dropped in training.
-        backbone_units: U.
-        backbone_layers: of the backbone.
-        forget_bias: of the mixed memory's LSTM.
-        class_weight: weight of class 1 in the loss, class 0 having 1.
+        decay_lr: factor of the learning rate per epoch, if the schedule is exponential.
+        clipnorm: largest norm of the gradient of each variable; 0 for none.
+        weight_decay: λ of the L2 penalty, or of AdamW.
+        backbone_activation: activation of the backbone's layers.
+        backbone_dr: share of backbone units that are dropped in training.
+        backbone_units: U, units per layer of the backbone.
+        backbone_layers: number of layers of the backbone.
+        forget_bias: forget bias of the LSTM in the mixed memory.
+        class_weight: weight of class 1 in the loss, where class 0 has 1.
         init: gain of the Xavier-uniform initial weights.
-        embed_dim: width of a word's vector.
-        embed_dr: share of its entries dropped in training.
-        schedule: of the learning rate, as in `TrainSettings`.
-        time_scale: factor on the data's intervals; None = 1.
-        switch_times: first and last time, after that factor, at which gates switch at the start; None = all flat.
-        growing_epochs: over which the longest sequence taken grows to the longest there is; None = all at once.
-        like_lengths: whether sequences of like length share a batch; None = drawn at random, as in the paper's code.
-        unfolds: solver steps per sample of a liquid network; None = the cell's own number.
-        sample_interval: time between regular samples, in which the time scales of a network's source are counted.
-        centred: whether images' features reach the network without their mean over the training part.
+        embed_dim: size of word vectors.
+        embed_dr: share of their entries that are dropped in training.
+        schedule: schedule of the learning rate, as in `TrainSettings`.
+        time_scale: factor on the intervals of the data; None for 1.
+        switch_times: first and last time, after that factor, at which initial gates switch; None if all are flat.
+        growing_epochs: number of epochs in which the allowed length grows to the longest sequence; None for none.
+        like_lengths: whether batches have sequences of similar lengths; None for random ones, as in the paper's code.
+        unfolds: solver steps per sample of a liquid network; None for the default of the cell.
+        sample_interval: time between regular samples, the unit of the time scales in a network's source.
+        centred: whether the mean over the training part is subtracted from the features of images.
 
     """
 

@@ -1,4 +1,4 @@
-"""What a model has to know of an experiment: what comes in, what goes out, and how it is judged."""
+"""The task of an experiment as models see it: inputs, outputs, loss and metric."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from liquidtime.training import METRICS, Loss, cross_entropy, squared_error
 
 @dataclass(frozen=True)
 class Framework:
-    """What differs between the two public implementations and is in no table of the paper.
+    """Differences between the two public implementations that are in no table of the paper.
 
     Attributes:
-        head_activation: of a CfC's heads.
-        dropout_placement: of the backbone.
-        memory: the structure of the mixed memory.
-        rate_every: whether the learning rate falls at each step or each epoch.
-        decoupled: whether `weight_decay` is AdamW's; else it is an L2 penalty on backbone and heads.
-        smoothing: share of the past in RMSprop's mean of squared gradients.
-        epsilon: added to the root of RMSprop's mean.
+        head_activation: activation of the heads of a CfC.
+        dropout_placement: placement of dropout in the backbone.
+        memory: structure of the mixed memory.
+        rate_every: whether the learning rate falls at every step or every epoch.
+        decoupled: whether `weight_decay` is that of AdamW; otherwise it is an L2 penalty on backbone and heads.
+        smoothing: share of the past in the mean of squared gradients of RMSprop.
+        epsilon: constant that is added to the root of that mean.
 
     """
 
@@ -43,21 +43,21 @@ PYTORCH = Framework("tanh", "after_first", "hidden", "epoch", decoupled=True, sm
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of data and question.
+    """One kind of data and target.
 
     Attributes:
-        metric: of `METRICS`, what is reported and what chooses the epoch.
-        outputs: K, width of the read-out; 1 for two classes stands for the logit of class 1.
-        framework: whose habits the paper's runs had.
-        per_step: whether there is a target at each sample; else the last state is read.
-        has_time: whether intervals tell anything; a network that knows no time gets them as one more input.
-        has_masks: whether samples are [values ; mask], as wide each.
-        words: size of the vocabulary where samples are word numbers.
-        perfect: the metric at which a seed is stopped once validation has it for some epochs; None = never.
-        patience: epochs without a better validation metric after which a seed is stopped, where validation chooses
-            the epoch; 0 = never.
-        least_rate: what an exponentially falling rate has to come down to for a seed to be stopped, where validation
-            chooses the epoch and has ceased to rise; until then patience does not count. None = no such stop.
+        metric: one of `METRICS`, which is reported and decides which epoch is best.
+        outputs: K, number of outputs; 1 for two classes, which is the logit of class 1.
+        framework: implementation that the paper's runs used.
+        per_step: whether there is a target at each sample; otherwise the last state is read.
+        has_time: whether intervals matter; a network without a notion of time gets them as an additional input.
+        has_masks: whether samples are [values ; mask] of equal size.
+        words: size of the vocabulary, if samples are word numbers.
+        perfect: value of the validation metric at which a seed stops after some epochs; None for never.
+        patience: number of epochs without a better validation metric after which a seed stops, if the epoch is chosen
+            by validation; 0 for never.
+        least_rate: learning rate below which a seed with an exponential schedule stops once validation no longer
+            improves, if the epoch is chosen by validation; patience does not count before. None for never.
 
     """
 
@@ -73,12 +73,12 @@ class Task:
     least_rate: float | None = None
 
     def worthwhile(self, epochs: int, rate: float, decay: float | None) -> int:
-        """Return how many of a schedule's epochs it takes to come down to `least_rate`.
+        """Return the number of epochs until the learning rate of a schedule has fallen to `least_rate`.
 
         Args:
-            epochs: of the schedule.
-            rate: at its start.
-            decay: what an epoch leaves of the rate; None where it does not fall so.
+            epochs: number of epochs of the schedule.
+            rate: initial learning rate.
+            decay: factor of the rate per epoch; None if the schedule is not exponential.
 
         """
         if self.least_rate is None or decay is None or decay >= 1:
@@ -89,9 +89,9 @@ class Task:
         """Return the loss of outputs (B, K), or (B, T, K) at each sample.
 
         Args:
-            output: of the network.
-            batch: what it was computed from.
-            class_weight: of class 1, class 0 having 1; None = both 1.
+            output: outputs of the network.
+            batch: batch that they were computed from.
+            class_weight: weight of class 1, where class 0 has 1; None if both have 1.
 
         """
         if not self.per_step:
@@ -101,7 +101,7 @@ class Task:
         return squared_error(output, batch.y, inside.unsqueeze(-1).expand_as(output))
 
     def prediction(self, output: Tensor) -> Tensor:
-        """Return what the metric takes: probabilities (B, C), or the values of a sequence (B, T·K)."""
+        """Return predictions for the metric: probabilities (B, C), or the values of a sequence (B, T·K)."""
         return output.flatten(1) if self.per_step else self._logits(output).softmax(-1)
 
     def score(self, target: Any, prediction: Any) -> float:
@@ -109,11 +109,11 @@ class Task:
         return METRICS[self.metric](target, prediction)
 
     def target(self, part: Sequences) -> Tensor:
-        """Return what predictions are held against: labels (N,), or values (N, T·K)."""
+        """Return the targets for the metric: labels (N,), or values (N, T·K)."""
         if self.per_step and int(part.lengths.min()) < part.dt.shape[1]:
             raise ValueError("the score of each sequence needs sequences of one length; cut windows without a rest.")
         return part.y.flatten(1) if self.per_step else part.y
 
     def _logits(self, output: Tensor) -> Tensor:
-        """One logit z is the pair (0, z): softmax gives σ(z), and cross entropy the binary one."""
+        """Return the logits of all classes; one logit z becomes (0, z), for which softmax gives σ(z)."""
         return torch.cat([torch.zeros_like(output), output], dim=-1) if self.outputs == 1 else output

@@ -1,4 +1,4 @@
-"""How a network of an experiment is trained on its task: the loop's settings, the objective, what came of it."""
+"""Train a network of an experiment on its task: settings of the loop, objective, and result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from liquidtime.paper.fitting.trial import Trial
 from liquidtime.training import Loss, TrainingDiverged, TrainSettings, read_log, train
 
 EVALUATED = 512
-"""Sequences at once where nothing is learned."""
+"""Number of sequences at once outside of training."""
 PENALISED = ("*.backbone.layers.*.weight", "*.heads.weight")
 
 Batches = Callable[[int, torch.Generator], Iterable[Sequences]]
@@ -27,13 +27,13 @@ Batches = Callable[[int, torch.Generator], Iterable[Sequences]]
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What came of training a network.
+    """The result of training a network.
 
     Attributes:
         history: one record per epoch.
         epochs: number of epochs that were run.
-        best_epoch: counted from 0, None where none was chosen.
-        best_metric: on the validation part.
+        best_epoch: the chosen epoch, from 0; None if none was chosen.
+        best_metric: its metric on the validation part.
         stopped: "finished", "early", "target" or "diverged".
 
     """
@@ -51,22 +51,22 @@ def fit_network(
     batches: Batches,
     loop: TrainSettings,
     *,
-    held: Sequences | None,
+    held_out: Sequences | None,
     folder: Path,
     class_weight: float | None = None,
     complete: Callable[[Loss], Loss] = lambda loss: loss,
 ) -> Training:
-    """Train a network in place on the task of a trial; one that diverges ends there, with what its log has.
+    """Train a network in place on the task of a trial; if it diverges, return what the log has.
 
     Args:
-        network: Sequences -> outputs.
-        trial: with the task.
+        network: maps Sequences to outputs.
+        trial: trial with the task.
         batches: (epoch, generator) -> the batches of an epoch.
         loop: settings of the loop.
-        held: part that the epoch is chosen on; None takes the last.
-        folder: for checkpoints; training that was interrupted resumes from there.
-        class_weight: weight of class 1 in the loss, class 0 having 1; None = both 1.
-        complete: returns the loss with what the network itself adds to it.
+        held_out: part on which the epoch is chosen; None for the last epoch.
+        folder: folder for checkpoints, from which interrupted training resumes.
+        class_weight: weight of class 1 in the loss, where class 0 has 1; None if both have 1.
+        complete: adds to the loss a term of the network's own.
 
     """
     task = trial.task
@@ -75,10 +75,10 @@ def fit_network(
         return complete(task.loss(model(batch), batch, class_weight))
 
     validate = None
-    if held is not None:
+    if held_out is not None:
 
         def validate(model: nn.Module) -> dict[str, float]:
-            return {task.metric: task.score(task.target(held), predict(model, task, held))}
+            return {task.metric: task.score(task.target(held_out), predict(model, task, held_out))}
 
     try:
         result = train(
@@ -104,13 +104,13 @@ def fit_network(
 
 
 def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool) -> TrainSettings:
-    """Return the loop's settings for a column of the paper's tables.
+    """Return the settings of the loop for a column of the paper's tables.
 
     Args:
-        settings: the column.
-        task: whose framework says what the weight decay is and when the rate falls.
-        seed: of the run.
-        penalised: whether the network has the weights that the L2 penalty is for.
+        settings: column of a table.
+        task: task, whose framework decides about weight decay and the steps of the rate.
+        seed: random seed of the run.
+        penalised: whether the network has the weights to which the L2 penalty applies.
 
     """
     framework = task.framework
@@ -137,7 +137,7 @@ def train_settings(settings: Settings, task: Task, seed: int, *, penalised: bool
 
 
 def predict(model: nn.Module, task: Task, part: Sequences) -> npt.NDArray[np.float64]:
-    """Return the predictions (N, ·) of a part, in its order."""
+    """Return the predictions (N, ·) for a part, in its order."""
     was_training = model.training
     model.eval()
     with torch.no_grad():

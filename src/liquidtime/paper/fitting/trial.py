@@ -1,4 +1,4 @@
-"""What a model of an experiment is given, and what it hands back for the result file."""
+"""The input of a model of an experiment, and its output for the result file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Trial:
     """One seed of one model on one split of the data.
 
     Attributes:
-        task: what is asked.
+        task: the task.
         split: the data.
-        honest: whether the data is taken as it is, and the best validation epoch is reported; else the last.
+        honest: whether the data are used as they are and the best validation epoch is reported; otherwise the last.
         seed: random seed.
-        folder: for checkpoints; a trial that was interrupted resumes from there.
-        progress: show a progress line; None = only on a terminal.
-        kept: folder for weights and pictures that other trials and figures need; None keeps none.
-        last_epoch: report the last epoch of an honest trial too; it needs no validation part.
+        folder: folder for checkpoints, from which an interrupted trial resumes.
+        progress: whether to show a progress line; None: only on a terminal.
+        kept: folder for weights and images that other trials and figures need; None to store none.
+        last_epoch: whether to report the last epoch of an honest trial too, which needs no validation part.
 
     """
 
@@ -40,36 +40,36 @@ class Trial:
 
     @property
     def held(self) -> Sequences | None:
-        """What the epoch is chosen on, None where the last is reported."""
+        """The part on which the epoch is chosen; None if the last epoch is reported."""
         return None if not self.honest or self.last_epoch else self.validation
 
     @property
     def validation(self) -> Sequences:
-        """The validation part, which must be there."""
+        """The validation part, which must exist."""
         if self.split.validation is None:
             raise ValueError("`split` must have a validation part, on which the epoch is chosen; it has none.")
         return self.split.validation
 
     @property
     def known(self) -> list[Sequences]:
-        """Every part but the test part, for a model that chooses no epoch."""
+        """All parts except the test part, for a model that chooses no epoch."""
         return [part for name, part in self.split.parts().items() if name != "test"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a trial.
+    """The result of a trial.
 
     Attributes:
-        prediction: of the test part, as the task's metric takes it.
+        prediction: predictions for the test part, in the form that the metric of the task takes.
         weights: number of trained weights.
-        train_settings: what it was trained with, for the result file.
+        train_settings: training settings, for the result file.
         history: one record per epoch.
         epochs: number of epochs that were run.
-        best_epoch: counted from 0, None where none was chosen.
-        best_metric: on the validation part.
+        best_epoch: the chosen epoch, from 0; None if none was chosen.
+        best_metric: its metric on the validation part.
         stopped: "finished", "early", "target", "spent" (the rate, `Task.least_rate`) or "diverged".
-        figures: anything else that was measured.
+        figures: other figures.
 
     """
 

@@ -1,4 +1,4 @@
-"""What the experiments train: every model of the tables by name, and the parts of the lane-keeping networks."""
+"""The models of the experiments by name, and the parts of the lane-keeping and driving networks."""
 
 from liquidtime.paper.models.table import MODELS
 

@@ -1,4 +1,4 @@
-"""Gradient boosting on a summary of each channel: what a sequence model must beat to earn its place."""
+"""Gradient boosting on a summary of each channel, the baseline that a sequence model should beat."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from liquidtime.paper.models.observed import joined, observed
 
 @dataclass(frozen=True)
 class BoostingModel:
-    """`SummaryBoosting` of what was observed.
+    """`SummaryBoosting` on the observed values.
 
     Attributes:
-        title: as our tables write it.
-        paper: none of the paper's tables has it.
-        trees: boosting rounds.
+        title: title in our tables.
+        paper: empty, as no table of the paper has it.
+        trees: number of boosting rounds.
 
     """
 
@@ -28,11 +28,11 @@ class BoostingModel:
     trees: int = 300
 
     def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
-        """Fit on the training and the validation part, since nothing is chosen on it, and judge on the test part.
+        """Fit on the training and the validation part, as nothing is chosen on the latter, and test on the test part.
 
         Args:
-            trial: its seed is that of the binning.
-            settings: not read; a row of this model has none.
+            trial: trial, whose seed is used for binning.
+            settings: ignored; a row of this model has none.
 
         """
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The estimator with its defaults in an experiment: what a person gets without reading the paper's tables."""
+"""The estimator with its defaults in an experiment."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class EstimatorModel:
     """`CfCClassifier` on the raw measurements, with the quick budget.
 
     Attributes:
-        title: as our tables write it.
-        paper: none of the paper's tables has it.
-        members: networks in the ensemble.
-        static: number of channels, the first ones, that are measured once, at admission.
-        kinds: names of the wards, which the last of these tells.
+        title: title in our tables.
+        paper: empty, as no table of the paper has it.
+        members: number of networks in the ensemble.
+        static: number of channels, the first ones, that are measured once at admission.
+        kinds: names of the wards, which are the categories of the last of these.
         auxiliary: whether the other outcomes of the training stays are auxiliary targets.
 
     """
 
-    title: str = "CfCClassifier, its defaults"
+    title: str = "CfCClassifier, defaults"
     paper: tuple[str, ...] = ()
     members: int = 1
     static: int = len(STATIC)
@@ -37,11 +37,11 @@ class EstimatorModel:
     auxiliary: bool = False
 
     def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
-        """Fit on the training and the validation part, since the defaults choose no epoch, and judge on the test part.
+        """Fit on the training and the validation part, as no epoch is chosen, and test on the test part.
 
         Args:
-            trial: its data must not be scaled; the estimator does that.
-            settings: not read; a row of this model has none.
+            trial: trial, whose data must not be scaled, as the estimator scales them.
+            settings: ignored; a row of this model has none.
 
         """
         known = trial.known

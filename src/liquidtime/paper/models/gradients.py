@@ -1,4 +1,4 @@
-"""How much of a change of the state at the start is left after T samples, before and after training."""
+"""The effect of a change of the initial state after T samples, before and after training."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ROWS = 8
 
 
 def state_jacobian(network: SequenceNetwork, length: int, interval: float) -> float:
-    """Return ‖∂s_T/∂s_0‖ / √|s|, the Frobenius norm, where s is the whole state of one layer; 1 where nothing is lost.
+    """Return ‖∂s_T/∂s_0‖ / √|s|, the Frobenius norm, where s is the whole state of one layer; 1 if nothing is lost.
 
-    It is the root mean square over a few rows of noise from the zero state. A mixed memory's state is hidden state and
-    memory.
+    It is the root mean square over a few rows of noise, from the zero state. The state of a mixed memory consists of
+    hidden state and memory.
 
     Args:
-        network: whose recurrent part is one layer of ours or of torch.
-        length: T, samples.
+        network: network whose recurrent part is one layer of ours or of torch.
+        length: T, number of samples.
         interval: dt of every sample.
 
     """
@@ -45,7 +45,7 @@ def state_jacobian(network: SequenceNetwork, length: int, interval: float) -> fl
 
 
 def _run(network: SequenceNetwork, x: Tensor, dt: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    """Return the state at the start, as leaves, and the state after the last sample, each of (ROWS, ·) parts."""
+    """Return the initial state, as leaves, and the state after the last sample, each as (ROWS, ·) parts."""
     recurrent = network.recurrent
     network.eval()
     if isinstance(recurrent, Discrete):
@@ -64,7 +64,7 @@ def _run(network: SequenceNetwork, x: Tensor, dt: Tensor) -> tuple[list[Tensor],
 
 @dataclass(frozen=True)
 class GradientModel:
-    """A network that learns to recall a bit, with what its gradients do before and after.
+    """A network that learns to recall a bit, with norms of gradients before and after training.
 
     Attributes:
         base: the network.
@@ -75,12 +75,12 @@ class GradientModel:
 
     @property
     def title(self) -> str:
-        """As our tables write it."""
+        """Title in our tables."""
         return self.base.title
 
     @property
     def paper(self) -> tuple[str, ...]:
-        """The paper has no table of this."""
+        """Empty, as the paper has no such table."""
         return ()
 
     def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
@@ -94,7 +94,7 @@ class GradientModel:
 
 
 def _table(network: SequenceNetwork) -> dict[str, dict[str, float]]:
-    """Return the norms by interval and length, as JSON has them."""
+    """Return the norms by interval and length, for JSON."""
     return {
         f"{interval:g}": {str(length): state_jacobian(network, length, interval) for length in LENGTHS}
         for interval in INTERVALS

@@ -13,13 +13,13 @@ from liquidtime.training import Loss
 
 
 class Discrete(nn.Module):
-    """A recurrent network of torch that knows no time; intervals, where there are any, are one more input.
+    """A recurrent network of torch without time; intervals, if there are any, are an additional input.
 
     Args:
         kind: `nn.LSTM`, `nn.GRU` or `nn.RNN`.
-        input_size: D, without time.
-        hidden_size: H.
-        has_time: whether dt is given as input D + 1.
+        input_size: D, number of inputs without time.
+        hidden_size: H, number of units.
+        has_time: whether dt is input D + 1.
 
     """
 
@@ -32,25 +32,25 @@ class Discrete(nn.Module):
         self.network = kind(input_size + int(has_time), hidden_size, batch_first=True)
 
     def forward(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Map x (B, T, D) and dt (B, T) to outputs (B, T, H); what stands behind a row's end changes nothing before."""
+        """Map x (B, T, D) and dt (B, T) to outputs (B, T, H); padding changes nothing before it."""
         z = torch.cat([x, dt.unsqueeze(-1)], dim=-1) if self.has_time else x
         y: Tensor = self.network(z)[0]
         return y
 
 
 class SequenceNetwork(nn.Module):
-    """A recurrent network between an embedding, where samples are words, and a linear read-out.
+    """A recurrent network with a linear read-out, and an embedding if samples are words.
 
     Args:
-        recurrent: the middle, one layer of `liquidtime`, a `Discrete` or a model of whole series.
-        outputs: K.
-        per_step: whether every sample is read, or the last one of each sequence.
-        embedding: (words, width) of word vectors, or None.
-        embedding_dropout: share of their entries dropped in training.
-        fixed_dt: if given, what every interval is taken for.
+        recurrent: one layer of `liquidtime`, a `Discrete` or a model of whole series.
+        outputs: K, number of outputs.
+        per_step: whether every sample is read out, or only the last one of each sequence.
+        embedding: (number of words, size) of word vectors, or None.
+        embedding_dropout: share of their entries that are dropped in training.
+        fixed_dt: value that replaces every interval, or None.
         time_scale: factor on every interval: one over the unit of time that the network sees.
-        any_dt: whether intervals may be negative, as in the published intervals: they are not checked then, and the
-            plain loop runs, since the kernels refuse them.
+        any_dt: whether intervals may be negative, like the published ones. They are then not checked, and the plain
+            loop runs, because the kernels refuse negative intervals.
 
     """
 
@@ -80,7 +80,7 @@ class SequenceNetwork(nn.Module):
         self.auxiliary: Tensor | None = None
 
     def forward(self, batch: Sequences) -> Tensor:
-        """Map sequences to outputs (B, K), or (B, T, K) where every sample is read."""
+        """Map sequences to outputs (B, K), or (B, T, K) if every sample is read out."""
         x = batch.x if self.embedding is None else self.dropout(self.embedding(batch.x))
         dt = batch.dt * self.time_scale if self.fixed_dt is None else torch.full_like(batch.dt, self.fixed_dt)
         y = self._run(x, dt, batch.lengths)
@@ -91,7 +91,7 @@ class SequenceNetwork(nn.Module):
         return out
 
     def with_own_loss(self, loss: Loss) -> Loss:
-        """Return the task's loss and, added to its mean, what the middle asks for of the run before, if anything."""
+        """Return the loss of the task, plus the own loss of the recurrent part in the previous run, if it has one."""
         own, self.auxiliary = self.auxiliary, None
         return loss if own is None else Loss(loss.total + own * loss.weight, loss.weight)
 

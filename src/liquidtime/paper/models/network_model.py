@@ -1,4 +1,4 @@
-"""The recurrent networks of the tables: made from settings, trained, and judged on the test part."""
+"""The recurrent networks of the tables: created from settings, trained, and tested on the test part."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from liquidtime.paper.models.network import Discrete, SequenceNetwork
 from liquidtime.training import METRICS, isolated_rng
 
 PERFECT_EPOCHS = 5
-"""How many epochs in a row with a perfect validation part end a seed."""
+"""Number of consecutive epochs with perfect validation after which a seed stops."""
 RISING = 0.01
-"""By how much more the last tenth of the epochs betters validation where a seed continues at `Task.least_rate`."""
+"""Improvement of validation in the last tenth of the epochs from which a seed continues at `Task.least_rate`."""
 
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """A network and how it is named.
+    """A network and its names.
 
     Attributes:
-        title: as our tables write it.
-        paper: as the paper's tables write it, any of these; empty where it is in none.
+        title: title in our tables.
+        paper: titles in the paper's tables; empty if it is in none.
         make: (D, settings, task) -> the recurrent part.
-        penalised: whether `weight_decay` as a penalty is for its backbone and heads.
-        dt_without_time: what the reference feeds as dt where time does not matter.
-        prepare: sets what the recurrent part needs to know of the training data, if anything.
+        penalised: whether `weight_decay`, as a penalty, applies to its backbone and heads.
+        dt_without_time: the value that the reference uses as dt if time does not matter.
+        prepare: passes statistics of the training data to the recurrent part, if it needs any.
 
     """
 
@@ -55,7 +55,7 @@ class NetworkModel:
     prepare: Callable[[nn.Module, Sequences], None] | None = None
 
     def network(self, trial: Trial, settings: Settings) -> SequenceNetwork:
-        """Return the whole network, its weights drawn from the trial's seed."""
+        """Return the whole network, with initial weights from the trial's seed."""
         task, train_part = trial.task, trial.split.train
         embedding = None
         if task.words is not None and settings.embed_dim is not None:
@@ -77,13 +77,13 @@ class NetworkModel:
         return network
 
     def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
-        """Train and judge the network."""
+        """Train and test the network."""
         if settings is None:
             raise ValueError(f"`settings` must be given for {self.title}; it has none of its own.")
         return self.train(trial, settings)[1]
 
     def train(self, trial: Trial, settings: Settings) -> tuple[SequenceNetwork, Outcome]:
-        """Train and judge the network, and return it with what came of it."""
+        """Train and test the network, and return it with the result."""
         task, split, held = trial.task, trial.split, trial.held
         network = self.network(trial, settings)
         loop = train_settings(settings, task, trial.seed, penalised=self.penalised)
@@ -122,7 +122,7 @@ class NetworkModel:
 
 
 def _still_rising(task: Task, history: list[dict[str, Any]]) -> bool:
-    """Whether the last tenth of the epochs has a validation metric better by more than `RISING` than any before."""
+    """Return whether validation improved by more than `RISING` in the last tenth of the epochs."""
     sign = 1.0 if METRICS[task.metric].higher_is_better else -1.0
     values = [sign * record[f"val_{task.metric}"] for record in history]
     last = math.ceil(len(values) / 10)

@@ -1,4 +1,4 @@
-"""Sequences of an experiment as the set of series that estimators take."""
+"""Convert sequences of an experiment to a set of series for estimators."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from liquidtime.paper.datasets.physionet2012 import TIME_UNIT
 
 
 def observed(part: Sequences, static: int = 0, kinds: tuple[str, ...] = ()) -> SeriesSet:
-    """Return what was observed, at its time since the first sample, NaN for what was not.
+    """Return the observed values at their times since the first sample; NaN where nothing was observed.
 
     Args:
-        part: with a mask (N, T, C) and positive intervals; the first C inputs are the values.
-        static: number of channels, the first ones, that do not change; their first value becomes a static feature.
-        kinds: names of what the last static feature counts from 1; empty where it is a quantity.
+        part: part with a mask (N, T, C) and positive intervals; the first C inputs are the values.
+        static: number of channels, the first ones, that do not change; their first values become static features.
+        kinds: names of the categories of the last static feature, counted from 1; empty if it is a number.
 
     """
     if part.mask is None:

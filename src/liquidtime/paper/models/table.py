@@ -60,7 +60,7 @@ def _given(value: Any, name: str) -> Any:
 
 
 def _discrete(kind: type[nn.LSTM] | type[nn.GRU] | type[nn.RNN], *, with_time: bool) -> Make:
-    """Return PyTorch's own layer, which the published runs have: the equations of the table, other first weights."""
+    """Return PyTorch's own layer, as in the published runs: the same equations with other initial weights."""
     return lambda D, settings, task: Discrete(kind, D, settings.hidden_size, with_time)
 
 
@@ -70,13 +70,13 @@ def _network(
     *paper: str,
     options: Callable[[Settings, Task], dict[str, Any]] = lambda settings, task: {},
 ) -> NetworkModel:
-    """Return a network of the table, which gets the masks where the samples have them.
+    """Return a network of the table, which gets masks if the samples have them.
 
     Args:
-        name: in `NETWORKS`.
-        title: as our tables write it.
-        *paper: as the paper's tables write it, any of these.
-        options: maps settings and task to further arguments of the network.
+        name: name in `NETWORKS`.
+        title: title in our tables.
+        *paper: titles in the paper's tables.
+        options: maps settings and task to more arguments of the network.
 
     """
     entry = entry_of(name)
@@ -95,7 +95,7 @@ def _interval(settings: Settings) -> float:
 
 
 def _periods(settings: Settings, task: Task) -> dict[str, Any]:
-    """Return periods far beyond a series, so that some units stay open: short ones read little each."""
+    """Return periods far longer than a series, so that some units stay open; with short periods, each reads little."""
     shortest = _interval(settings)
     return {"periods": (shortest, 1000 * shortest), "open_ratio": 0.1}
 
@@ -105,7 +105,7 @@ def _unfolds(settings: Settings, task: Task) -> dict[str, Any]:
 
 
 def _set_means(recurrent: nn.Module, part: Sequences) -> None:
-    """Give every part that decays values the means of those that were observed in training."""
+    """Set the means of the observed training values in every part that lets values decay."""
     inside = (torch.arange(part.x.shape[1]) < part.lengths.unsqueeze(1)).unsqueeze(-1)
     for module in recurrent.modules():
         if isinstance(module, InputDecay):
@@ -115,7 +115,7 @@ def _set_means(recurrent: nn.Module, part: Sequences) -> None:
 
 
 HOURS = 48.0
-"""The span of the medical series."""
+"""Length of the medical series in hours."""
 LATENT: dict[str, Any] = {
     "latent_size": 20,
     "head_units": 300,
@@ -148,7 +148,7 @@ QUOTED: tuple[tuple[str, str, tuple[str, ...], Callable[[Settings, Task], dict[s
     ("phased_lstm", "Phased LSTM", ("PhasedLSTM", "Phased-LSTM"), _nothing),
     ("rnn_decay", "RNN-Decay", ("RNN-Decay", "RNN Decay"), _nothing),
 )
-"""Networks whose form in the quoted work differs: name, title, the paper's titles, further options."""
+"""Networks whose form in the quoted work differs: name, title, the paper's titles, more options."""
 
 MODELS: dict[str, Model] = {
     "cf_s": NetworkModel("Cf-S", ("Cf-S",), _cfc("cf_s", heads_squashed=False), penalised=True),
@@ -220,9 +220,9 @@ MODELS: dict[str, Model] = {
     ),
     "boosting": BoostingModel(),
     "estimator": EstimatorModel(),
-    "estimator_five": EstimatorModel("CfCClassifier, five together", members=5),
-    "estimator_ten": EstimatorModel("CfCClassifier, ten together", members=10),
+    "estimator_five": EstimatorModel("CfCClassifier, 5 networks", members=5),
+    "estimator_ten": EstimatorModel("CfCClassifier, 10 networks", members=10),
     "estimator_ten_along": EstimatorModel(
-        "CfCClassifier, ten together, four outcomes along", members=10, auxiliary=True
+        "CfCClassifier, 10 networks, 4 auxiliary targets", members=10, auxiliary=True
     ),
 }

@@ -1,6 +1,6 @@
-"""What the car's camera sees: the road ahead from above, as gymnasium draws it, at a small part of its cost.
+"""The camera of the car: the road ahead from above, as gymnasium draws it, at a small part of the cost.
 
-A track is painted once, as numbers of colours on a fine grid; a picture looks its pixels up there.
+A track is painted once, as numbers of colours on a fine grid, from which every image takes its pixels.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import numpy.typing as npt
 from liquidtime.paper.datasets.car_racing.car import Car
 
 SIZE = (72, 128)
-"""Rows and columns, those of the paper's head."""
+"""Rows and columns of an image, as the paper's head takes them."""
 ZOOM = 2.7 * 6.0
-"""Pixels of gymnasium's window per metre."""
+"""Pixels per metre in gymnasium's window."""
 WINDOW_PIXELS = 7.75
-"""Of gymnasium's window, in a row or column of ours."""
+"""Pixels of gymnasium's window per pixel of ours."""
 NEAREST = 42.0 / ZOOM
-"""Metres from the car's centre to the lower edge of the picture; the car's nose is just below it."""
+"""Metres from the centre of the car to the lower edge of the image; the front of the car is just below the edge."""
 PER_METRE = 4
-"""Points of the grid."""
+"""Points of the grid per metre."""
 SAMPLES = 2
-"""Points looked up for each pixel, in each direction."""
+"""Points of the grid per pixel, in each direction."""
 MARGIN = 60.0
-"""Metres painted around a track, more than the camera reaches."""
+"""Metres that are painted around a track; the camera sees less far."""
 PATCH = 2000 / 6.0 / 20
-"""Side of a patch of grass, metres."""
+"""Side of a patch of grass in metres."""
 GROUND, GRASS, ROAD, WHITE, RED = 0, 1, 2, 5, 6
-"""Numbers of colours; the road has three shades that follow one another."""
+"""Numbers of the colours; the road has three alternating shades."""
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -45,14 +45,14 @@ PACKED = {
     name: (colours.astype(np.uint32) << np.array([20, 10, 0], np.uint32)).sum(axis=1, dtype=np.uint32)
     for name, colours in PALETTES.items()
 }
-"""The same with a colour in one number, ten bits each for red, green and blue, so that four can be added at once."""
+"""The same as one number per colour, with ten bits each for red, green and blue, so that four can be added at once."""
 
 
 class Camera:
     """The camera of a car.
 
     Args:
-        car: whose track is painted.
+        car: the car.
 
     """
 
@@ -69,7 +69,7 @@ class Camera:
         self.forward, self.right = (part.astype(np.float32) for part in grid)
 
     def frame(self, palette: str = "summer") -> Bytes:
-        """Return what is ahead of the car, (3, 72, 128), from above with the car's direction upwards."""
+        """Return an image (3, 72, 128) of the road ahead from above, with the direction of the car upwards."""
         (x, y), angle = self.car.position, self.car.angle
         sine, cosine = np.float32(np.sin(angle)), np.float32(np.cos(angle))
         columns = cosine * self.right - sine * self.forward + np.float32((x - self.origin[0]) * PER_METRE)
@@ -82,7 +82,7 @@ class Camera:
 
 
 def _painted(car: Car, origin: npt.NDArray[np.float64], size: npt.NDArray[np.int64]) -> Bytes:
-    """Return the grid (rows along y, columns along x) of numbers of colours."""
+    """Return the grid of colour numbers, with rows along y and columns along x."""
     from PIL import Image, ImageDraw
 
     image = Image.new("L", (int(size[0]), int(size[1])), GROUND)

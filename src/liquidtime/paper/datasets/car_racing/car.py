@@ -1,4 +1,4 @@
-"""A car on a track of gymnasium's CarRacing-v3, without its pictures: steered from outside, its speed held."""
+"""A car on a track of gymnasium's CarRacing-v3, without its images; the caller steers, and the speed is constant."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 from liquidtime.paper.datasets.car_racing.track import HALF_WIDTH, Place, Track
 
 SECONDS = 0.02
-"""Of one step of the physics."""
+"""Duration of one step of the physics, seconds."""
 FULL_LOCK = 0.4
-"""Angle of the front wheels at a command of 1, radians."""
+"""Angle of the front wheels at command 1, radians."""
 SPEED = 40.0
-"""That the cruise controller holds, metres per second."""
+"""Speed of the cruise controller, metres per second."""
 GAIN, BRAKE = 0.1, 0.02
-"""Of the cruise controller, per metre per second too slow or too fast."""
+"""Gain of the cruise controller, per metre per second of deviation."""
 BACKWARD = np.pi / 2
 
 
 @functools.cache
 def _simulator() -> tuple[Any, Any]:
-    """Return gymnasium's environment and its car; what their bindings warn of at import is not ours to repair."""
+    """Return gymnasium's environment and car classes; warnings of their bindings at import are suppressed."""
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
@@ -38,11 +38,11 @@ def _simulator() -> tuple[Any, Any]:
 
 
 class Car:
-    """A car with its track; it starts at the track's first point, at the speed that the controller holds.
+    """A car with its track; it starts at the first point of the track, at the speed of the controller.
 
     Args:
-        seed: of the track, as gymnasium draws it.
-        speed: that the cruise controller holds, metres per second.
+        seed: seed of the track in gymnasium.
+        speed: speed of the cruise controller, metres per second.
 
     """
 
@@ -58,12 +58,12 @@ class Car:
         self.put(0.0)
 
     def put(self, along: float, lateral: float = 0.0, heading: float = 0.0) -> None:
-        """Put the car somewhere, at full speed with its wheels straight.
+        """Put the car at a place, at full speed with its wheels straight.
 
         Args:
-            along: metres from the track's first point.
+            along: metres from the first point of the track.
             lateral: metres to the right of the centre line.
-            heading: radians to the right of the track's direction.
+            heading: radians to the right of the direction of the track.
 
         """
         point, angle = self.track.point(along)
@@ -73,7 +73,7 @@ class Car:
         body = self._body(self.environment.world, angle, float(x), float(y))
         self.environment.car = body
         towards = (-np.sin(angle) * self.speed, np.cos(angle) * self.speed)
-        for wheel in body.wheels:  # gymnasium puts them where they are on a car with angle 0
+        for wheel in body.wheels:  # gymnasium places them as on a car with angle 0
             anchor = wheel.joint.anchorA
             wheel.transform = ((anchor[0], anchor[1]), angle)
             wheel.linearVelocity = towards
@@ -100,11 +100,11 @@ class Car:
 
     @property
     def is_off(self) -> bool:
-        """Whether the car's centre has left the road, or the car goes the wrong way."""
+        """Whether the centre of the car has left the road, or the car drives in the wrong direction."""
         return abs(self.place.lateral) > HALF_WIDTH or abs(self.place.heading) > BACKWARD
 
     def advance(self, command: float) -> float:
-        """Make one step of the physics and return the metres gone along the centre line.
+        """Simulate one step of the physics; return the metres driven along the centre line.
 
         Args:
             command: steering in -1…1, positive to the right.

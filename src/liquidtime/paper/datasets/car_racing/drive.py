@@ -1,4 +1,4 @@
-"""Closed loop: cars on several tracks, each shown a frame after an irregular interval, each answered by a command."""
+"""Drive in closed loop: cars on several tracks, for which a policy turns frames at irregular times into commands."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from liquidtime.paper.datasets.car_racing.car import SECONDS, Car
 from liquidtime.paper.datasets.car_racing.teacher import pure_pursuit
 
 LONGEST = 6
-"""Largest number of physics steps from one frame to the next; 1 to this number are equally likely."""
+"""Largest number of physics steps between two frames; all numbers from 1 to this are equally likely."""
 
 Frames = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 Policy = Callable[[Frames, Floats], Floats]
-"""(frames (N, 3, h, w), seconds since each car's previous frame (N,)) -> commands (N,)."""
+"""(frames (N, 3, h, w), seconds since the previous frame of each car (N,)) -> commands (N,)."""
 
 
 @dataclass(frozen=True)
 class Shutter:
-    """When the next frame comes.
+    """Draws the time of the next frame.
 
     Attributes:
-        rng: of the intervals of one car.
+        rng: random source for the intervals of one car.
         dropped: share of the frames that are lost on their way to the network, 0…1.
 
     """
@@ -35,7 +35,7 @@ class Shutter:
     dropped: float = 0.0
 
     def steps(self) -> int:
-        """Return the steps of the physics until the next frame that arrives."""
+        """Return the number of physics steps until the next frame that arrives."""
         total = int(self.rng.integers(1, LONGEST + 1))
         while self.rng.random() < self.dropped:
             total += int(self.rng.integers(1, LONGEST + 1))
@@ -44,20 +44,20 @@ class Shutter:
 
 @dataclass
 class Log:
-    """What one car did.
+    """The drive of one car.
 
     Attributes:
-        seed: of its track.
-        metres: gone along the centre line, restarts not counted.
-        seconds: driven.
-        interventions: how often the car was put back to the centre line.
+        seed: seed of its track.
+        metres: metres driven along the centre line, without restarts.
+        seconds: duration of the drive.
+        interventions: number of times the car was put back on the centre line.
         lateral: metres off the centre line after each step of the physics.
-        commands: at each frame.
-        taught: what the teacher would have done at each frame.
-        intervals: seconds from the previous frame to each.
-        frames: that were shown, where they are kept.
-        poses: x, y and angle at each frame.
-        restarts: the frames before which the car was put back.
+        commands: command at each frame.
+        taught: command of the teacher at each frame.
+        intervals: seconds since the previous frame, at each frame.
+        frames: the frames, if they are stored.
+        poses: x, y and angle of the car at each frame.
+        restarts: numbers of the frames before which the car was put back.
 
     """
 
@@ -75,7 +75,7 @@ class Log:
 
 
 Hands = Callable[[int, float, float], float]
-"""(car, command of the policy, command of the teacher) -> what is done."""
+"""(car, command of the policy, command of the teacher) -> command that is executed."""
 
 
 def drive(
@@ -91,22 +91,22 @@ def drive(
     hands: Hands | None = None,
     put_back: Callable[[Car, int], None] | None = None,
 ) -> list[Log]:
-    """Let every car drive from where it stands, all of them frame by frame together; return what each did.
+    """Let all cars drive from where they are, frame by frame together; return the drive of each.
 
-    A command holds until the next frame has come. A car that leaves the road is put back to the centre line, at the
-    place where it left it, and that is counted as an intervention.
+    A command is valid until the next frame. A car that leaves the road is put back on the centre line where it left the
+    road, which counts as an intervention.
 
     Args:
-        cameras: one per car.
-        policy: maps frames to commands; None lets the teacher drive.
-        shutters: one per car.
-        metres: that each car drives along the centre line, or the seconds they take at full speed if it gains none.
-        frames: that each car is shown, where no `metres` are given.
+        cameras: camera of each car.
+        policy: maps frames to commands; None if the teacher drives.
+        shutters: shutter of each car.
+        metres: distance for each car along the centre line; a car that makes no progress drives for as many seconds.
+        frames: number of frames per car, if `metres` is None.
         palette: colours of the frames.
-        kept: whether frames are kept.
-        taught: whether the teacher is asked at every frame too.
-        hands: changes a command before it is done, e.g. disturbs it.
-        put_back: puts a car that is off the road elsewhere; it gets the car and its number.
+        kept: whether frames are stored.
+        taught: whether the command of the teacher is stored at every frame.
+        hands: changes a command before it is executed, for example disturbs it.
+        put_back: puts a car that has left the road at another place; takes the car and its number.
 
     """
     if (metres is None) == (frames is None):

@@ -1,4 +1,4 @@
-"""Drives of the teacher on training and test tracks, from right and wrong places, with true intervals."""
+"""Drives of the teacher on training and test tracks, from the centre line and other places, with true intervals."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from liquidtime.paper.datasets.sequences import Sequences, Split, check_protocol
 
 TRAINING_TRACKS = tuple(range(1_000, 1_012))
 TEST_TRACKS = tuple(range(2_000, 2_020))
-"""Seeds of gymnasium's tracks."""
+"""Seeds of the tracks in gymnasium."""
 WINDOW = 16
-"""Frames of a window, about 1.1 s."""
+"""Number of frames in a window, about 1.1 s."""
 PIECES, TEST_PIECES = 12, 2
-"""Windows of each track."""
+"""Number of windows per track."""
 OFF, ASKEW = 4.5, 0.35
-"""How far off the centre line and its direction a training window starts at most, metres and radians."""
+"""Largest deviation from the centre line and its direction at the start of a training window, metres and radians."""
 DISTURBANCE, PERSISTENCE = 0.25, 0.8
-"""Deviation of what is added to the teacher's command in training, and what a frame leaves of it."""
+"""Standard deviation of the disturbance of the teacher's command in training, and the share that remains per frame."""
 
 
 def car_racing(
@@ -37,19 +37,20 @@ def car_racing(
     pieces: int = PIECES,
     window: int = WINDOW,
 ) -> Split:
-    """Return windows of the teacher's drives in gymnasium's CarRacing-v3, which are driven when they are asked for.
+    """Return windows of the teacher's drives in gymnasium's CarRacing-v3, which are driven by this call.
 
-    A training window starts anywhere on its track, off the centre line and askew, and the teacher's command is
-    disturbed before it is done; the target is the command without the disturbance. Test windows start on the centre
-    line and are not disturbed. No epoch is chosen, so there is no validation part. dt is in seconds.
+    A training window starts anywhere on its track, at a distance from the centre line and at an angle to it, and the
+    teacher's command is disturbed before it is executed; the target is the command without the disturbance. Test
+    windows start on the centre line and are not disturbed. No epoch is chosen, so there is no validation part. dt is in
+    seconds.
 
     Args:
-        data_dir: is not read; there are no files.
-        protocol: "honest" or "published", which are the same here.
-        seed: of places, disturbances and intervals.
+        data_dir: ignored; there are no files.
+        protocol: "honest" or "published", which do not differ here.
+        seed: random seed of places, disturbances and intervals.
         tracks: seeds of the training tracks.
         test_tracks: seeds of the test tracks.
-        pieces: windows of each training track.
+        pieces: number of windows per training track.
         window: T.
 
     Returns:
@@ -83,11 +84,11 @@ def teach(track: int, pieces: int, window: int, rng: np.random.Generator, *, wro
     """Return drives of the teacher on a track.
 
     Args:
-        track: its seed.
+        track: seed of the track.
         pieces: number of drives.
-        window: frames of each.
-        rng: of places, disturbances and intervals.
-        wrong: whether drives start at wrong places and the teacher's commands are disturbed.
+        window: number of frames per drive.
+        rng: random source of places, disturbances and intervals.
+        wrong: whether drives start off the centre line and the teacher's commands are disturbed.
 
     """
     camera = Camera(Car(track))
@@ -100,28 +101,28 @@ def teach(track: int, pieces: int, window: int, rng: np.random.Generator, *, wro
 
 
 def start(car: Car, rng: np.random.Generator, *, wrong: bool) -> None:
-    """Put a car anywhere on its track, on the centre line or at a wrong place."""
+    """Put a car anywhere on its track, on the centre line or, with `wrong`, off it."""
     along = rng.uniform(0.0, car.track.length)
     car.put(along, *((rng.uniform(-OFF, OFF), rng.uniform(-ASKEW, ASKEW)) if wrong else ()))
 
 
 class Disturbance:
-    """Adds to commands what wanders about 0 from frame to frame."""
+    """Adds to commands a disturbance that varies around 0 from frame to frame."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng, self.value = rng, 0.0
 
     def __call__(self, car: int, command: float, taught: float) -> float:
-        """Return the command with the disturbance."""
+        """Return the command plus the disturbance."""
         fresh = np.sqrt(1.0 - PERSISTENCE**2) * DISTURBANCE * self.rng.standard_normal()
         self.value = PERSISTENCE * self.value + float(fresh)
         return command + self.value
 
 
 def windows(logs: list[Log], window: int) -> Sequences:
-    """Return kept frames with the teacher's commands as sequences of limited length, none across a restart.
+    """Return stored frames with the teacher's commands as sequences of limited length, none of which spans a restart.
 
-    The first interval of a sequence is what it was, except at the first frame of a drive, where it is 0.
+    The first interval of a sequence is the true one, except that it is 0 at the first frame of a drive.
     """
     pieces = [
         (log, low, min(low + window, last))

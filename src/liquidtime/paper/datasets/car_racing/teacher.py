@@ -7,9 +7,9 @@ import numpy as np
 from liquidtime.paper.datasets.car_racing.car import FULL_LOCK, Car
 
 WHEELBASE = 3.24
-"""Metres between the axles."""
+"""Distance between the axles in metres."""
 AHEAD_SECONDS, AHEAD_LEAST = 0.25, 5.0
-"""How far ahead the teacher aims, in seconds, and the least distance, in metres."""
+"""How far ahead the teacher aims, in seconds, and the smallest distance in metres."""
 
 
 def pure_pursuit(car: Car) -> float:

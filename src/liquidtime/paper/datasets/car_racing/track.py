@@ -1,4 +1,4 @@
-"""The centre line of a track: where it lies, which way it goes, and how far along and off it a place is."""
+"""The centre line of a track: its points and directions, and the position of a car relative to it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 HALF_WIDTH = 40 / 6.0
-"""From the centre line to the edge of the road, metres."""
+"""Distance from the centre line to the edge of the road, metres."""
 REACH = 8
-"""Points before and after the last known one among which the nearest is sought; a track may pass near itself."""
+"""The nearest point is searched among this many before and after the last one, as a track may pass close to itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a car is, as a track tells it.
+    """The position of a car relative to its track.
 
     Attributes:
-        index: of the centre line's point that the car is at or past.
-        along: metres from the track's first point, along the centre line.
+        index: number of the last point of the centre line that the car has reached.
+        along: metres from the first point of the track, along the centre line.
         lateral: metres to the right of the centre line.
-        heading: radians to the right of the track's direction.
+        heading: radians to the right of the direction of the track.
 
     """
 
@@ -39,9 +39,9 @@ class Track:
     """A closed centre line.
 
     Attributes:
-        seed: that it was drawn from.
-        points: (P, 2) in order of travel, metres.
-        angles: (P,) of a car that follows it: 0 looks along y, positive is to the left.
+        seed: random seed that it was generated from.
+        points: (P, 2) points in driving order, metres.
+        angles: (P,) angles of a car that follows it: 0 points along y, positive is to the left.
 
     """
 
@@ -66,16 +66,16 @@ class Track:
 
     @property
     def length(self) -> float:
-        """Metres of a lap."""
+        """Length of a lap in metres."""
         return float(self.lengths.sum())
 
     def place(self, position: tuple[float, float], angle: float, near: int | None = None) -> Place:
-        """Return where a car is.
+        """Return the position of a car relative to the track.
 
         Args:
-            position: of the car, metres.
-            angle: of the car, as in `angles`.
-            near: index of an earlier place of the same car; None looks everywhere.
+            position: coordinates of the car, metres.
+            angle: angle of the car, as in `angles`.
+            near: index of an earlier position of the same car; None searches everywhere.
 
         """
         P = len(self.points)
@@ -109,6 +109,6 @@ class Track:
         return self.point(place.along + distance)[0]
 
     def progress(self, before: Place, after: Place) -> float:
-        """Return the metres along the centre line from one place to another, the shorter way round."""
+        """Return the metres along the centre line from one position to another, in the shorter direction."""
         gone = (after.along - before.along) % self.length
         return gone if gone <= self.length / 2 else gone - self.length

@@ -1,1 +1,1 @@
-"""From each data set's original files to the prepared ones, one file per set."""
+"""Prepare the files of each data set from the original ones, one module per set."""

@@ -19,7 +19,7 @@ COMMIT = "bb08a4d09dee3ad9ddf44e49de8a9d5cb4c37108"
 REPOSITORY = "https://github.com/AloshkaD/CarND-BehavioralCloning-P3"
 ARCHIVE = Download(f"{REPOSITORY}/archive/{COMMIT}.zip", "driving.zip", None)
 CONTENT = "9020816ce9bf82a3c18fdc41e703baebd6d06ef39e5e893fb875e5b9ac8e6325"
-"""sha256 of run, time and steering of every frame, see `digest`."""
+"""SHA-256 of run, time and steering of every frame; see `digest`."""
 PAUSE_MS, SHORTEST = 500, 128
 LEFT_OUT = (10,)
 """The run that the prepared files leave out."""
@@ -28,11 +28,11 @@ COLUMNS = ("steering", "throttle", "brake", "speed_mph")
 
 
 def prepare(raw: Path, into: Path, content: str = CONTENT) -> None:
-    """Write frames.parquet: the centre camera's frames in unbroken runs, halved to 160x80.
+    """Write frames.parquet: the frames of the centre camera in runs without gaps, scaled down to 160x80.
 
     Raises:
         ImportError: Pillow is not installed.
-        ValueError: the log is not the one with the checksum `content`.
+        ValueError: the log does not have the checksum `content`.
 
     """
     from PIL import Image
@@ -53,7 +53,7 @@ def prepare(raw: Path, into: Path, content: str = CONTENT) -> None:
 
 
 def runs_of(log: str) -> pl.DataFrame:
-    """Return the frames of a driving log (centre, left, right, steering, throttle, brake, speed) in unbroken runs."""
+    """Return the runs without gaps in a driving log (centre, left, right, steering, throttle, brake, speed)."""
     rows = []
     for line in csv.reader(io.StringIO(log)):
         if len(line) == 7 and "center_" in line[0]:
@@ -79,14 +79,14 @@ def runs_of(log: str) -> pl.DataFrame:
 
 
 def milliseconds(name: str) -> int:
-    """Return the time in an image's name, e.g. center_2016_12_26_22_58_37_124.jpg, in milliseconds."""
+    """Return the time in the name of an image, such as center_2016_12_26_22_58_37_124.jpg, in milliseconds."""
     moment, rest = name.removeprefix("center_").removesuffix(".jpg").rsplit("_", 1)
     since = datetime.strptime(moment, "%Y_%m_%d_%H_%M_%S") - datetime(2000, 1, 1)
     return round(since.total_seconds()) * 1000 + int(rest)
 
 
 def digest(frames: pl.DataFrame) -> str:
-    """Return the sha256 of run (int64), time in ms (int64) and steering (float32) of every frame, little-endian."""
+    """Return the SHA-256 of run (int64), time in ms (int64) and steering (float32) of every frame, little-endian."""
     total = hashlib.sha256()
     for column, kind in (("run", "<i8"), ("time_ms", "<i8"), ("steering", "<f4")):
         total.update(frames[column].to_numpy().astype(kind).tobytes())

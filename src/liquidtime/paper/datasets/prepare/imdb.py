@@ -20,7 +20,7 @@ PARTS = ("train", "test")
 
 
 def prepare(raw: Path, into: Path) -> None:
-    """Write train and test (Parquet: id, label, rating, text), by id, positive before negative."""
+    """Write train and test (Parquet: id, label, rating, text), sorted by id, positive before negative."""
     rows: dict[str, list[tuple[int, int, int, str]]] = {part: [] for part in PARTS}
     with tarfile.open(raw / ARCHIVE.name) as files:
         for member in files:

@@ -42,7 +42,7 @@ def prepare(raw: Path, into: Path) -> None:
     """Write records-a, records-b and outcomes (Parquet) from the downloads in `raw`.
 
     Raises:
-        ValueError: a set whose stays and outcomes do not belong together.
+        ValueError: the stays and outcomes of a set do not match.
 
     """
     outcomes = []
@@ -61,7 +61,7 @@ def prepare(raw: Path, into: Path) -> None:
 
 
 def _records(archive: Path) -> pl.DataFrame:
-    """Return the measurements of every stay in an archive, stays in rising order, lines in theirs."""
+    """Return the measurements of every stay in an archive, with stays in ascending order and lines in their order."""
     stays: dict[int, list[tuple[int, str, float]]] = {}
     with tarfile.open(archive) as files:
         for member in files:
@@ -80,7 +80,7 @@ def _measurements(text: str, stay: int) -> list[tuple[int, str, float]]:
         if line["Parameter"] == "RecordID":
             if int(float(line["Value"])) != stay:
                 raise ValueError(f"the file of stay {stay} says it is of {line['Value']}")
-        elif line["Parameter"]:  # some releases have lines that name no parameter
+        elif line["Parameter"]:  # some releases have lines without a parameter
             hours, minutes = line["Time"].split(":")
             lines.append((60 * int(hours) + int(minutes), line["Parameter"], float(line["Value"])))
     return lines

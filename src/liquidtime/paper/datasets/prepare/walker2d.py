@@ -16,7 +16,7 @@ from liquidtime.paper.datasets.files import Origin
 COMMIT = "59f6e01fd4809331f6dd3ddf0f8bf5890c9e71a7"
 ARCHIVE = Download(f"https://github.com/raminmh/CfC/archive/{COMMIT}.zip", "CfC.zip", None)
 CONTENT = "2c49c8143f3f8be8bd714307ffbfd0e8c290f563d332ac90251a888244c8f648"
-"""sha256 of the observations as little-endian float32 followed by the lengths as little-endian int64."""
+"""SHA-256 of the observations as little-endian float32, followed by the lengths as little-endian int64."""
 ORDER_SEED = 125487
 
 
@@ -24,7 +24,7 @@ def prepare(raw: Path, into: Path, content: str = CONTENT) -> None:
     """Write walker2d.npz: observations, lengths, split and split_order.
 
     Raises:
-        ValueError: the rollouts are not those with the checksum `content`.
+        ValueError: the rollouts do not have the checksum `content`.
 
     """
     with zipfile.ZipFile(raw / ARCHIVE.name) as files:
@@ -42,7 +42,7 @@ def prepare(raw: Path, into: Path, content: str = CONTENT) -> None:
 
 
 def digest(observations: npt.NDArray[np.float32], lengths: npt.NDArray[np.int32]) -> str:
-    """Return the checksum of the rollouts' contents."""
+    """Return the checksum of the contents of the rollouts."""
     return hashlib.sha256(observations.astype("<f4").tobytes() + lengths.astype("<i8").tobytes()).hexdigest()
 
 

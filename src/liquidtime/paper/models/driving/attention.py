@@ -1,4 +1,4 @@
-"""Where a driving network looks: in summer and winter, without and with noise."""
+"""Attention maps of a driving network in summer and winter, without and with noise."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from liquidtime.paper.models.lane.corruption import corrupted
 from liquidtime.paper.models.lane.likeness import likeness
 
 PLACES = 24
-"""Pictures over which maps are compared, evenly along the first test tracks."""
+"""Number of images over which maps are compared, spread evenly along the first test tracks."""
 AHEAD = 25.0
-"""Metres over which a bend is measured: the pictures kept are those of the sharpest to the left and to the right."""
+"""Metres over which a bend is measured; images of the sharpest bends to the left and to the right are stored."""
 INPUT = "input"
 
 
 def keep_attention(name: str, convolutions: Convolutions, kept: Path, tracks: list[int]) -> dict[str, Any]:
-    """Return how alike maps are with noise and in winter to those without, in summer; keep some of them as an image.
+    """Return the similarity of maps with noise and in winter to those without noise in summer; store some as an image.
 
     The columns of the image are summer, summer with noise, winter, winter with noise.
 
     Args:
-        name: of the row, in the file's name.
-        convolutions: of the network.
-        kept: folder of the image.
+        name: name of the row, for the file name.
+        convolutions: convolutions of the network.
+        kept: folder for the image.
         tracks: seeds of the test tracks.
 
     """
@@ -50,7 +50,7 @@ def keep_attention(name: str, convolutions: Convolutions, kept: Path, tracks: li
 
 
 def places(tracks: list[int], palette: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return pictures (PLACES, 3, h, w) from the centre line."""
+    """Return images (PLACES, 3, h, w) from places on the centre line."""
     frames = []
     for track, along in _along(tracks):
         camera = camera_of(track)
@@ -77,5 +77,5 @@ def _along(tracks: list[int]) -> list[tuple[int, float]]:
 
 
 def tiles_file(kept: Path, name: str) -> Path:
-    """Return where the maps of a row are kept."""
+    """Return the path of the maps of a row."""
     return kept / f"driving-attention-{name}.png"

@@ -1,4 +1,4 @@
-"""What a driving network is trained on in an epoch: windows, some mirrored, some noisy."""
+"""The training batches of a driving network: windows, some mirrored, some noisy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from liquidtime.paper.models.lane.corruption import noisy
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows in an order drawn from the epoch's generator, each mirrored with probability 1/2.
+    """Windows in an order drawn from the generator of the epoch, each mirrored with probability 1/2.
 
     A mirrored window has the opposite steering.
 

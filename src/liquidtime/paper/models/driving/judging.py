@@ -1,4 +1,4 @@
-"""How a network drives where it has never been: interventions, distance to the centre line, restlessness."""
+"""Test a network on tracks that it was not trained on: interventions, distance to the centre line, smoothness."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from liquidtime.paper.models.lane.corruption import CORRUPTIONS
 from liquidtime.paper.models.lane.smoothness import variation
 
 METRES = 200.0
-"""Of each test track that are driven, from its start."""
+"""Metres of each test track that are driven, from its start."""
 LEVEL, RESAMPLES = 0.95, 2000
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Under which a network drives.
+    """A condition under which a network drives.
 
     Attributes:
-        corruption: of `CORRUPTIONS`, None for none.
-        dropped: share of the frames that never arrive.
+        corruption: one of `CORRUPTIONS`, or None.
+        dropped: share of the frames that do not arrive.
 
     """
 
@@ -46,12 +46,12 @@ CONDITIONS = {
 
 @functools.lru_cache(maxsize=64)
 def camera_of(seed: int) -> Camera:
-    """Return the camera of a car on a track; drives of one process share it."""
+    """Return the camera of a car on a track, which the drives of one process share."""
     return Camera(Car(seed))
 
 
 def seeing(corruption: str | None, seed: int) -> Callable[[Tensor], Tensor]:
-    """Return what a corruption does to images, drawn from a seed."""
+    """Return the corruption of images as a function, with random numbers from a seed."""
     if corruption is None:
         return lambda images: images
     generator = torch.Generator().manual_seed(seed)
@@ -59,7 +59,7 @@ def seeing(corruption: str | None, seed: int) -> Callable[[Tensor], Tensor]:
 
 
 def drives_on(policy: Policy | None, tracks: list[int], dropped: float, metres: float) -> list[Log]:
-    """Return a drive on each track from its start; intervals depend on the track and on nothing else."""
+    """Return a drive on each track from its start; intervals depend only on the track."""
     cameras = [camera_of(track) for track in tracks]
     for camera in cameras:
         camera.car.put(0.0)
@@ -79,8 +79,8 @@ def closed_loop(network: SteeringNetwork, tracks: list[int], seed: int, metres: 
 def summary(logs: list[Log]) -> dict[str, Any]:
     """Return the figures of drives, one per track, with an interval of the rate over tracks.
 
-    Interventions per kilometre is their number over the kilometres of all tracks; `between` is the metres driven over
-    the interventions, or all metres where there is none.
+    Interventions per kilometre are their number divided by the kilometres of all tracks; `between` is the number of
+    metres driven divided by the interventions, or all metres if there are none.
     """
     counts = np.array([log.interventions for log in logs], dtype=np.float64)
     kilometres = np.array([log.metres for log in logs]) / 1000

@@ -1,4 +1,4 @@
-"""A driving network: learns from the teacher, then from the teacher's advice where it went itself, and is tested."""
+"""A driving network: trained by the teacher, then by the teacher's commands on its own drives, and tested."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from liquidtime.paper.models.lane.model import LaneModel
 from liquidtime.training import isolated_rng
 
 ROUNDS = 2
-"""In which the network drives and the teacher says what it would have done (DAgger)."""
+"""Number of rounds in which the network drives and the teacher gives the right commands (DAgger)."""
 OWN = 3
-"""Windows of its own driving that each round adds, per training track."""
+"""Number of windows of its own driving that each round adds, per training track."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class DrivingModel:
     """A row of the driving table.
 
     Attributes:
-        name: of the row, in the names of kept files.
-        lane: what stands behind the head.
+        name: name of the row, for file names.
+        lane: network after the head.
         noise: whether half of the training batches are noisy.
-        kept: whether the weights of seed 0 are kept beside the results.
-        metres: of each test track that are driven.
+        kept: whether the weights of seed 0 are stored with the results.
+        metres: metres of each test track that are driven.
 
     """
 
@@ -51,16 +51,16 @@ class DrivingModel:
 
     @property
     def title(self) -> str:
-        """As our tables write it."""
+        """Title in our tables."""
         return self.lane.title
 
     @property
     def paper(self) -> tuple[str, ...]:
-        """As the paper's table writes it."""
+        """Titles in the paper's table."""
         return self.lane.paper
 
     def network(self, settings: Settings, seed: int) -> SteeringNetwork:
-        """Return the network with weights drawn from the seed."""
+        """Return the network with initial weights from the seed."""
         with isolated_rng(seed):
             eyes = Convolutions() if self.lane.flat else Head()
             return SteeringNetwork(eyes, self.lane.make(settings), settings.time_scale or 1.0)
@@ -86,7 +86,7 @@ class DrivingModel:
                     trial,
                     Windows(data, settings.batch_size, self.noise),
                     loop,
-                    held=None,
+                    held_out=None,
                     folder=trial.folder / f"round{number}",
                 )
             )
@@ -118,8 +118,8 @@ class DrivingModel:
 
 
 def own_drives(network: SteeringNetwork, data: Sequences, number: int, seed: int) -> list[Log]:
-    """Let a network drive on the training tracks, with the teacher's advice at every frame; a car off the road is put
-    at a wrong place elsewhere.
+    """Let a network drive on the training tracks, with the teacher's command at every frame; a car that leaves the road
+    is put at another place, off the centre line.
     """
     tracks = list(dict.fromkeys(data.ids.tolist()))
     rngs = [np.random.default_rng([seed, number, track]) for track in tracks]
@@ -136,13 +136,13 @@ def own_drives(network: SteeringNetwork, data: Sequences, number: int, seed: int
 
 
 def joined(one: Sequences, other: Sequences) -> Sequences:
-    """Return the sequences of both, which are padded to one length."""
+    """Return the sequences of both, padded to one length."""
     names = ("x", "dt", "lengths", "y", "ids")
     return Sequences(**{name: torch.cat([getattr(one, name), getattr(other, name)]) for name in names})
 
 
 def network_file(kept: Path, name: str) -> Path:
-    """Return where the weights of a row are kept."""
+    """Return the path of the weights of a row."""
     return kept / f"driving-{name}.safetensors"
 
 
@@ -154,7 +154,7 @@ def keep_network(network: SteeringNetwork, path: Path) -> None:
 
 
 def read_network(network: SteeringNetwork, path: Path) -> SteeringNetwork:
-    """Give a network the weights of a file, and return it."""
+    """Load the weights of a file into a network, and return it."""
     values = tensors_from_bytes(path.read_bytes())
     state = network.state_dict()
     network.load_state_dict({name: value.to(state[name].dtype) for name, value in values.items()})

@@ -1,4 +1,4 @@
-"""A network that steers from pictures, and the policy that it is while a car drives."""
+"""A network that steers by images, and the policy that it forms in a driving car."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from liquidtime.paper.datasets import Sequences
 from liquidtime.paper.models.lane.convolution import Convolutions, Head, scaled, standardised
 
 See = Callable[[Tensor], Tensor]
-"""Images (N, 3, h, w) in 0…1 -> what reaches the network of them."""
+"""Images (N, 3, h, w) in 0…1 -> images as the network sees them."""
 
 
 class SteeringNetwork(nn.Module):
-    """The paper's head, or its convolutions alone, and what turns features at irregular times into steering.
+    """The paper's head, or only its convolutions, followed by a network from features at irregular times to steering.
 
-    While it is trained, the head computes in bfloat16, in little more than half the time; it drives in float32.
+    In training, the head computes in bfloat16, which takes little more than half the time; it drives in float32.
 
     Args:
         eyes: `Head` or `Convolutions`.
@@ -37,7 +37,7 @@ class SteeringNetwork(nn.Module):
 
     @property
     def convolutions(self) -> Convolutions:
-        """The part whose attention is asked for."""
+        """The part whose attention maps are computed."""
         return self.eyes.convolutions if isinstance(self.eyes, Head) else self.eyes
 
     def forward(self, batch: Sequences) -> Tensor:
@@ -57,7 +57,7 @@ class SteeringNetwork(nn.Module):
         return features.float()
 
     def step(self, images: Tensor, state: Any, dt: Tensor) -> tuple[Tensor, Any]:
-        """Map images (N, 3, h, w) in 0…1 and seconds (N,) since the ones before to steering (N,) and the new state."""
+        """Map images (N, 3, h, w) in 0…1 and seconds (N,) since the last ones to steering (N,) and the new state."""
         features = self.features(images)
         if isinstance(self.network, nn.Sequential):
             return self.network(features)[:, 0], None
@@ -69,8 +69,8 @@ class Pilot:
     """A policy for `datasets.car_racing.drive`: the network with the states of all cars.
 
     Args:
-        network: that steers.
-        see: what is done to images before the network sees them.
+        network: network that steers.
+        see: change of the images before the network sees them.
 
     """
 
@@ -80,7 +80,7 @@ class Pilot:
         self.state: Any = None
 
     def __call__(self, frames: npt.NDArray[np.uint8], dt: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the commands (N,) of cars, cut to -1…1."""
+        """Return the commands (N,) of cars, clipped to -1…1."""
         with torch.no_grad():
             images = self.see(scaled(torch.from_numpy(frames)))
             y, self.state = self.network.step(images, self.state, torch.from_numpy(dt).float())

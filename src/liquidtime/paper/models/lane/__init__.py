@@ -1,1 +1,1 @@
-"""Lane keeping: images to steering, with a convolutional head that all recurrent networks share."""
+"""Lane keeping: from images to steering, with a convolutional head that all recurrent networks share."""

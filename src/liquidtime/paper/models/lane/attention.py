@@ -1,4 +1,4 @@
-"""Keeps where a network looked, with and without noise, for the figure and as a figure of its own."""
+"""Attention maps of a network with and without noise, for the table and the figure."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from liquidtime.paper.models.lane.likeness import likeness
 
 NOISE = "noise"
 SHOWN, COMPARED = 3, 24
-"""Images in the figure, and images over which maps with and without noise are compared."""
+"""Number of images in the figure, and of images over which maps with and without noise are compared."""
 INPUT = "input"
 
 
 def keep_attention(name: str, convolutions: Convolutions, trial: Trial) -> dict[str, Any]:
-    """Return how alike the attention is with and without noise, and keep some maps as an image.
+    """Return the similarity of attention maps with and without noise, and store some maps as an image.
 
     Args:
-        name: of the network, in the file's name.
-        convolutions: of the network.
-        trial: whose test part; maps are kept in its folder `kept`, if it has one.
+        name: name of the network, for the file name.
+        convolutions: convolutions of the network.
+        trial: trial with the test part; maps are stored in its folder `kept`, if it has one.
 
     """
     images = scaled(evenly(frames_along(trial), COMPARED))
@@ -52,23 +52,23 @@ def keep_attention(name: str, convolutions: Convolutions, trial: Trial) -> dict[
 
 
 def frames_along(trial: Trial) -> Tensor:
-    """Return the images (T, 3, h, w) of the test part's first run."""
+    """Return the images (T, 3, h, w) of the first run of the test part."""
     part = trial.split.test
     return run_of(part, int(part.ids[0]))[0]
 
 
 def evenly(frames: Tensor, count: int) -> Tensor:
-    """Return this many of the frames, evenly spread."""
+    """Return `count` of the frames, evenly spread."""
     return frames[torch.linspace(0, len(frames) - 1, min(count, len(frames))).round().long()]
 
 
 def tiles_file(kept: Path, name: str) -> Path:
-    """Return where the maps of a network are kept."""
+    """Return the path of the maps of a network."""
     return kept / f"attention-{name}.png"
 
 
 def save_tiles(path: Path, columns: list[Tensor]) -> None:
-    """Write maps (n, h, w) or images (n, 3, h, w) in 0…1 as one image: each entry a column, its pictures from above."""
+    """Write maps (n, h, w) or images (n, 3, h, w) in 0…1 as one image: one column per entry, from top to bottom."""
     from PIL import Image
 
     pixels = torch.cat([torch.cat(list(column), dim=-2) for column in columns], dim=-1)
@@ -78,7 +78,7 @@ def save_tiles(path: Path, columns: list[Tensor]) -> None:
 
 
 def read_tiles(path: Path, size: tuple[int, int]) -> list[list[npt.NDArray[np.uint8]]]:
-    """Return the pictures of `save_tiles`, by column and from above; (h, w) or (h, w, 3) each."""
+    """Return the images of `save_tiles`, by column, from top to bottom; (h, w) or (h, w, 3) each."""
     from PIL import Image
 
     whole = np.asarray(Image.open(path))

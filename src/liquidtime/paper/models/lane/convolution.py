@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from liquidtime.errors import wrong_shape
 
 LAYERS = ((3, 24, 5, 2), (24, 36, 5, 2), (36, 48, 3, 2), (48, 64, 3, 1), (64, 64, 3, 1))
-"""Channels in, channels out, side of the kernel, stride."""
+"""Input channels, output channels, side of the kernel, stride."""
 SIZE = (72, 128)
 FLAT, FEATURES = 1_920, 64
 
@@ -32,7 +32,7 @@ class Convolutions(nn.Module):
         return [cast(nn.Conv2d, layer) for layer in self.layers]
 
     def maps(self, images: Tensor) -> list[Tensor]:
-        """Return the feature maps (N, channels, ·, ·) behind each layer, from standardised images (N, 3, 72, 128)."""
+        """Return the feature maps (N, channels, ·, ·) after each layer, from standardised images (N, 3, 72, 128)."""
         if tuple(images.shape[1:]) != (3, *SIZE):
             raise wrong_shape("images", "(N, 3, h, w)", [len(images), 3, *SIZE], images.shape, "The paper's size.")
         found = []
@@ -48,7 +48,7 @@ class Convolutions(nn.Module):
 
 
 class Head(nn.Module):
-    """Convolutions and a dense layer: 64 features in -1…1 of each image, tanh(W·flat + b). 226,644 weights."""
+    """Convolutions and a dense layer: 64 features in -1…1 per image, tanh(W·flat + b). 226,644 weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Head(nn.Module):
         nn.init.zeros_(self.dense.bias)
 
     def features(self, flat: Tensor) -> Tensor:
-        """Map what the convolutions gave (N, 1920) to (N, 64)."""
+        """Map the output of the convolutions (N, 1920) to (N, 64)."""
         return torch.tanh(self.dense(flat))
 
     def forward(self, images: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ def scaled(frames: Tensor) -> Tensor:
 
 
 def standardised(images: Tensor) -> Tensor:
-    """Return images (N, 3, h, w) each with mean 0 and deviation 1 over its pixels and channels; an even one is 0."""
+    """Return images (N, 3, h, w) each with mean 0 and deviation 1 over pixels and channels; constant images become 0."""
     mean = images.mean(dim=(1, 2, 3), keepdim=True)
     deviation = images.std(dim=(1, 2, 3), keepdim=True, correction=0)
     return (images - mean) / deviation.clamp(min=1e-3)

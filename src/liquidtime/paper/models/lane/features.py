@@ -1,4 +1,4 @@
-"""What the frozen head makes of the drives, computed once for all networks."""
+"""Features of the drives from the frozen head, computed once for all networks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class Drive:
-    """One run, or as much of it as a part has.
+    """One run, or the section of it in one part.
 
     Attributes:
-        number: of the run.
-        flat: (T, 1920) behind the convolutions.
-        features: (T, 64) behind the head.
+        number: number of the run.
+        flat: (T, 1920) output of the convolutions.
+        features: (T, 64) output of the head.
         dt: (T,) seconds since the previous image.
-        y: (T, 1) steering of the driver.
+        y: (T, 1) steering of the human driver.
 
     """
 
@@ -38,7 +38,7 @@ class Drive:
 
 @dataclass(frozen=True)
 class Features:
-    """All parts; the test part also as the corruptions leave it, by name."""
+    """The features of all parts; of the test part also for each corruption, by name."""
 
     train: list[Drive]
     validation: list[Drive]
@@ -54,13 +54,13 @@ def features_of(split: Split, head: Head) -> Features:
 
 
 def judged_features(split: Split, head: Head) -> Features:
-    """Return the features of the test part alone; the others are empty."""
+    """Return the features of the test part only; the others are empty."""
     changed = {name: drives(split.test, head, name) for name in CORRUPTIONS}
     return Features([], [], drives(split.test, head), changed)
 
 
 def drives(part: Sequences, head: Head, corruption: str | None = None) -> list[Drive]:
-    """Return the runs of a part, their windows put together again."""
+    """Return the runs of a part, put together from their windows."""
     found = []
     for number in dict.fromkeys(part.ids.tolist()):
         frames, dt, y = run_of(part, number)
@@ -75,7 +75,7 @@ def drives(part: Sequences, head: Head, corruption: str | None = None) -> list[D
 
 
 def run_of(part: Sequences, number: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return frames (T, 3, h, w), dt (T,) and steering (T, 1) of a run whose windows follow one another in a part."""
+    """Return frames (T, 3, h, w), dt (T,) and steering (T, 1) of a run whose windows are consecutive in a part."""
     rows = (part.ids == number).nonzero()[:, 0].tolist()
     lengths = [int(part.lengths[row]) for row in rows]
     frames, dt, y = (
@@ -86,13 +86,13 @@ def run_of(part: Sequences, number: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def windows(runs: list[Drive], window: int, stride: int, *, flat: bool = False) -> Sequences:
-    """Return windows of one length over every run, one every `stride` images; a run shorter than that gives none.
+    """Return windows of equal length from every run, one every `stride` images; a shorter run has none.
 
     Args:
-        runs: of a part.
-        window: T.
-        stride: images from one window's start to the next.
-        flat: whether x is what is behind the convolutions, and not the features.
+        runs: runs of a part.
+        window: T, number of images in a window.
+        stride: number of images from the start of a window to that of the next.
+        flat: whether x is the output of the convolutions, not the features.
 
     """
     cut = [(run, low) for run in runs for low in range(0, len(run.dt) - window + 1, stride)]

@@ -1,4 +1,4 @@
-"""Trains the head once, image by image, so that all recurrent networks can start from the same features."""
+"""Train the head once, on single images, so that all recurrent networks start from the same features."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class FrameBatches:
-    """The images of a part in an order drawn from the epoch's generator, each mirrored with probability 1/2.
+    """The images of a part in an order drawn from the generator of the epoch, each mirrored with probability 1/2.
 
     A mirrored image has the opposite steering.
     """
@@ -64,7 +64,7 @@ class FrameBatches:
 
 
 class Steering(nn.Module):
-    """A head with a linear read-out: steering from one image alone."""
+    """A head with a linear read-out: steering from a single image."""
 
     def __init__(self, head: Head) -> None:
         super().__init__()
@@ -78,20 +78,20 @@ class Steering(nn.Module):
 
 
 def inside(part: Sequences) -> Tensor:
-    """Return (N, T) True at the samples of each sequence."""
+    """Return (N, T) whether each entry is a sample, not padding."""
     return torch.arange(part.x.shape[1]) < part.lengths.unsqueeze(1)
 
 
 def shared_head(split: Split, kept: Path | None, folder: Path | None, progress: bool | None = None) -> Head:
-    """Return the head, from its file or trained on the training part; the epoch is the best on the validation part.
+    """Return the head, from its file or trained on the training part with the best epoch on the validation part.
 
-    The weights are rounded to float16, as the file has them, so that it makes no difference which of the two it was.
+    The weights are rounded to float16, as in the file, so that both ways give the same head.
 
     Args:
         split: images with steering.
-        kept: the folder of the file; None keeps none.
-        folder: for checkpoints while it is trained.
-        progress: show a progress line.
+        kept: folder of the file; None for no file.
+        folder: folder for checkpoints during training.
+        progress: whether to show a progress line.
 
     """
     if (split, kept) not in _LAST:
@@ -102,7 +102,7 @@ def shared_head(split: Split, kept: Path | None, folder: Path | None, progress: 
 
 
 _LAST: dict[tuple[Split, Path | None], Head] = {}
-"""The head that was asked for last, so that trials of one process share it and its features."""
+"""The most recent head, which the trials of one process share with its features."""
 
 
 def _made(split: Split, path: Path | None, folder: Path | None, progress: bool | None) -> Head:
@@ -148,7 +148,7 @@ def untrained_head() -> Head:
 
 
 def frame_error(model: nn.Module, part: Sequences) -> float:
-    """Return the mean squared error of a network that sees one image at a time, over the images of a part."""
+    """Return the mean squared error of a network of single images over the images of a part."""
     keep = inside(part)
     frames, target = part.x[keep], part.y[keep]
     was_training = model.training
@@ -160,5 +160,5 @@ def frame_error(model: nn.Module, part: Sequences) -> float:
 
 
 def head_settings() -> dict[str, object]:
-    """Return what the head was trained with, for a result file."""
+    """Return the training settings of the head, for a result file."""
     return {**dataclasses.asdict(HEAD), "batch_size": BATCH, "l2_parameters": list(HEAD.l2_parameters)}

@@ -1,4 +1,4 @@
-"""Trains the head along with what is behind it, on the images."""
+"""Train the head together with the network after it, on the images."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ JOINT = TrainSettings(
     epochs=1, optimizer="adamw", learning_rate=2e-4, schedule="one_cycle", clip_norm=1.0, monitor="mse"
 )
 BATCH, WINDOW = 4, 32
-"""Windows per batch, and images per window: a whole step has 128 images."""
+"""Number of windows per batch, and of images per window: a step has 128 images."""
 EVERY = 4
-"""One window of the training part in this many is used."""
+"""One out of this many windows of the training part is used."""
 
 
 class Joint(nn.Module):
@@ -41,7 +41,7 @@ class Joint(nn.Module):
 
 @dataclass(frozen=True)
 class Pieces:
-    """Windows of images, shorter than the part's own, in an order drawn from the epoch's generator."""
+    """Windows of images, shorter than those of the part, in an order drawn from the generator of the epoch."""
 
     part: Sequences
     window: int
@@ -73,13 +73,13 @@ class Pieces:
 
 
 def train_jointly(head: Head, driver: nn.Module, flat: bool, trial: Trial) -> tuple[Head, Training]:
-    """Train a copy of the head together with the driver, which is trained in place; return the copy.
+    """Train a copy of the head together with the driver, which is changed in place; return the copy.
 
     Args:
-        head: the shared one, which stays as it is.
-        driver: what is behind it.
-        flat: whether the driver reads what is behind the convolutions.
-        trial: with the training part and the seed.
+        head: the shared head, which does not change.
+        driver: network after the head.
+        flat: whether the driver reads the output of the convolutions.
+        trial: trial with the training part and the seed.
 
     """
     own = copy.deepcopy(head).requires_grad_(True)
@@ -91,7 +91,7 @@ def train_jointly(head: Head, driver: nn.Module, flat: bool, trial: Trial) -> tu
         trial,
         Pieces(trial.split.train, min(WINDOW, T), BATCH, EVERY),
         dataclasses.replace(JOINT, seed=trial.seed),
-        held=trial.validation,
+        held_out=trial.validation,
         folder=trial.folder / "joint",
     )
     return own.requires_grad_(False).eval(), training

@@ -1,4 +1,4 @@
-"""How alike two attention maps are."""
+"""The similarity of attention maps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def likeness(a: Tensor, b: Tensor) -> Tensor:
-    """Return the correlation of the pixels of maps a and b (N, h, w), one each; 0 where one of them is even."""
+    """Return the correlations (N,) of the pixels of maps a and b (N, h, w); 0 where one of them is constant."""
     x, y = a.flatten(1), b.flatten(1)
     x, y = x - x.mean(dim=1, keepdim=True), y - y.mean(dim=1, keepdim=True)
     size = (x.square().sum(dim=1) * y.square().sum(dim=1)).sqrt()

@@ -1,4 +1,4 @@
-"""A lane-keeping network: the shared head, frozen or trained along, and what turns its features into steering."""
+"""A lane-keeping network: the shared head, frozen or trained too, and a network from its features to steering."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from liquidtime.paper.models.lane.smoothness import variation
 from liquidtime.training import isolated_rng
 
 CLEAN = ""
-"""Stands for images as recorded where others are named by what was done to them."""
+"""Name of images without a corruption, where others have the names of their corruptions."""
 STRIDES = 2
-"""Windows that each image of a long run is in."""
+"""Number of windows that each image of a long run is in."""
 
 
 class Driver(nn.Module):
-    """What turns features at irregular times into steering.
+    """A network from features at irregular times to steering.
 
     Args:
         network: a layer of `liquidtime`, (x, dt, lengths) -> (B, T, 1) and a state; or a network of single images.
-        centre: (D,) what is taken from every image's features first; None takes nothing.
+        centre: (D,) vector that is subtracted from the features of every image; None for none.
 
     """
 
@@ -67,13 +67,13 @@ class LaneModel:
     """A row of the lane-keeping table.
 
     Attributes:
-        name: in the names of kept files.
-        title: as our tables write it.
-        paper: as the paper's table writes it.
-        make: settings -> the network behind the head.
-        flat: whether it reads what is behind the convolutions, and not the head's 64 features.
-        joint: whether the head is then trained along with it, on the images.
-        kept: whether its weights are kept beside the results.
+        name: name of the row, for file names.
+        title: title in our tables.
+        paper: titles in the paper's table.
+        make: settings -> the network after the head.
+        flat: whether it reads the output of the convolutions, not the 64 features of the head.
+        joint: whether the head is then trained too, on the images.
+        kept: whether its weights are stored with the results.
 
     """
 
@@ -86,24 +86,24 @@ class LaneModel:
     kept: bool = False
 
     def driver(self, settings: Settings, seed: int, known: list[Drive] | None = None) -> Driver:
-        """Return the network behind the head, its weights drawn from the seed.
+        """Return the network after the head, with initial weights from the seed.
 
         Args:
-            settings: of the row.
-            seed: of the run.
-            known: runs of the training part, whose mean features are taken away where the settings say so.
+            settings: settings of the row.
+            seed: random seed of the run.
+            known: runs of the training part, whose mean features are subtracted if the settings say so.
 
         """
         centre = None
         if settings.centred:
             if known is None:
-                raise ValueError("`known` must be given where features are centred: their mean is that of its images.")
+                raise ValueError("`known` must be given if features are centred: their mean is that of its images.")
             centre = torch.cat([run.flat if self.flat else run.features for run in known]).mean(0)
         with isolated_rng(seed):
             return Driver(self.make(settings), centre)
 
     def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
-        """Train on the features of the frozen head, then, if asked, on the images; judge along the whole test run."""
+        """Train on the features of the frozen head, then, if `joint`, on the images; test along the whole test run."""
         if settings is None:
             raise ValueError(f"`settings` must be given for {self.title}; it has none of its own.")
         head = shared_head(trial.split, trial.kept, trial.folder, trial.progress)
@@ -117,7 +117,7 @@ class LaneModel:
             trial,
             Shuffled(windows(features.train, T, max(T // STRIDES, 1), flat=self.flat), settings.batch_size),
             loop,
-            held=windows(features.validation, T, T, flat=self.flat),
+            held_out=windows(features.validation, T, T, flat=self.flat),
             folder=trial.folder / "driver",
             class_weight=settings.class_weight,
         )
@@ -153,8 +153,8 @@ class LaneModel:
     def commands(self, driver: nn.Module, features: Features) -> dict[str, list[Tensor]]:
         """Return the command (T,) along each whole test run, as recorded and under each corruption, by name.
 
-        The state is carried from a run's first image to its last. The variants of a run have the same times and are
-        one batch.
+        The state is carried from the first image of a run to the last. The variants of a run have the same times and
+        form one batch.
         """
         variants = {CLEAN: features.test, **features.corrupted}
         commands: dict[str, list[Tensor]] = {name: [] for name in variants}
@@ -173,11 +173,11 @@ class LaneModel:
 
 
 def judged(commands: dict[str, list[Tensor]], runs: list[Drive]) -> dict[str, Any]:
-    """Return the error under each corruption, and how restless steering is, ours and the driver's.
+    """Return the error under each corruption, and the variation of steering, ours and the driver's.
 
     Args:
         commands: (T,) along each run, by corruption.
-        runs: the runs, with the driver's steering.
+        runs: runs with the steering of the human driver.
 
     """
     wrong = {
@@ -197,17 +197,17 @@ def judged(commands: dict[str, list[Tensor]], runs: list[Drive]) -> dict[str, An
 
 
 def mean_error(split: Split) -> float:
-    """Return the error on the test part of the mean steering of the training part: what knowing nothing gives."""
+    """Return the error of the mean steering of the training part on the test part, as a baseline."""
     mean = split.train.y[inside(split.train)].mean()
     return float((split.test.y - mean).double().square().mean())
 
 
 def driver_file(kept: Path, name: str, seed: int) -> Path:
-    """Return where the weights behind the head are kept."""
+    """Return the path of the weights after the head."""
     return kept / f"lane-{name}-seed{seed}.safetensors"
 
 
 def keep_driver(driver: Driver, path: Path) -> None:
-    """Write the weights behind the head."""
+    """Write the weights of the network after the head."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, tensors_to_bytes(driver.network.state_dict()))

@@ -1,4 +1,4 @@
-"""What stands behind the head in each row of the lane-keeping table."""
+"""The network after the head in each row of the lane-keeping table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wiring(settings: Settings) -> NCP:
 
 
 def lstm(settings: Settings) -> nn.Module:
-    """Return an LSTM with a linear read-out; it knows no time."""
+    """Return an LSTM with a linear read-out, without time."""
     return Recurrent(lambda width: LSTMCell(width, settings.hidden_size), FEATURES, proj_size=1)
 
 
@@ -55,12 +55,12 @@ def no_gate(settings: Settings) -> nn.Module:
 
 
 def mm_rnn(settings: Settings) -> nn.Module:
-    """Return a CfC on the circuit beside the memory of an LSTM, which it reads in place of the features."""
+    """Return a CfC on the circuit with an LSTM, whose memory it reads in place of the features."""
     return cfc(settings, mixed_memory="input")
 
 
 def dense_network(settings: Settings) -> nn.Module:
-    """Return the plain network's dense layers: 1920 -> H -> H/10 -> 1, of single images."""
+    """Return the dense layers of the plain network for single images: 1920 -> H -> H/10 -> 1."""
     H = settings.hidden_size
     narrow = max(H // 10, 1)
     return nn.Sequential(nn.Linear(FLAT, H), nn.ReLU(), nn.Linear(H, narrow), nn.ReLU(), nn.Linear(narrow, 1))

@@ -1,4 +1,4 @@
-"""How restless a steering command is."""
+"""The variation of a steering command."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from torch import Tensor
 
 
 def variation(y: Tensor, dt: Tensor) -> float:
-    """Return the mean change a second, Σ |y_k - y_(k-1)| / Σ dt_k over k = 1…T-1.
+    """Return the mean change per second, Σ |y_k - y_(k-1)| / Σ dt_k over k = 1…T-1.
 
     Args:
-        y: (T,) the command at each image.
+        y: (T,) command at each image.
         dt: (T,) seconds since the previous image.
 
     """

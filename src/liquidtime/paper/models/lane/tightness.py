@@ -1,4 +1,4 @@
-"""A trained liquid network driven along the test run, by its own solver, by a fine one, and in closed form."""
+"""A trained liquid network along the test run: by its own solver, by a fine solver, and in closed form."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from liquidtime.paper.models.lane.model import LaneModel, driver_file
 from liquidtime.solvers import RK4, Solver
 
 FINE = 16
-"""RK4 steps per sample of the traces."""
+"""RK4 steps per sample of the fine traces."""
 FIRST = 2
-"""Samples over which the error is given once more, before it has had time to build up."""
+"""Number of first samples for which the error is also given, before it has accumulated."""
 REPEATS = 3
-"""Of each timed run."""
+"""Number of repetitions of each timed run."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """A trained network and what it meets on the test run.
+    """A trained network and its inputs on the test run.
 
     Attributes:
         ltc: the network.
         x: (1, T, 64) features.
         dt: (1, T) seconds since the previous image.
-        y: (T,) the driver's steering.
+        y: (T,) steering of the human driver.
 
     """
 
@@ -54,10 +54,10 @@ class Course:
 
 
 def course(trial: Trial, ncp: LaneModel, settings: Settings) -> Course:
-    """Return the liquid network of the trial's seed, from its file or trained, and the test run as the head sees it."""
+    """Return the liquid network of the trial's seed, from its file or trained, and the features of the test run."""
     ltc = cast(LTC, ncp.make(settings))
     if trial.kept is None:
-        raise ValueError("the trained network is handed on as a file; `trial` must have a folder `kept`.")
+        raise ValueError("the trained network is passed on as a file; `trial` must have a folder `kept`.")
     path = driver_file(trial.kept, ncp.name, trial.seed)
     if not path.exists():
         ncp.fit(trial, settings)
@@ -68,7 +68,7 @@ def course(trial: Trial, ncp: LaneModel, settings: Settings) -> Course:
 
 
 def traces(on: Course, solver: Solver, unfolds: int) -> Tensor:
-    """Return every neuron's potential (T, H) along the run in float64, by a solver from its own last state."""
+    """Return the potentials (T, H) of all neurons along the run in float64, by a solver from its own last state."""
     cell = copy.deepcopy(cast(LTCCell, on.ltc.cells[0])).double()
     cell.solver, cell.unfolds = solver, unfolds
     x, dt = on.x.double(), on.dt.double()
@@ -80,7 +80,7 @@ def traces(on: Course, solver: Solver, unfolds: int) -> Tensor:
 
 
 def from_recorded(on: Course, recorded: Tensor, *, repaired: bool) -> Tensor:
-    """Return Algorithm 1 without recursion, (T, H): from the start, with the recorded presynaptic activity (T, H)."""
+    """Return (T, H) Algorithm 1 without recursion: from the start, with the recorded presynaptic activity (T, H)."""
     cell = copy.deepcopy(cast(LTCCell, on.ltc.cells[0])).double()
     t = on.dt.double().cumsum(1)
     start = torch.zeros(1, recorded.shape[1], dtype=torch.float64)
@@ -88,11 +88,11 @@ def from_recorded(on: Course, recorded: Tensor, *, repaired: bool) -> Tensor:
 
 
 _LAST: dict[tuple[Split, Path | None, int], tuple[Course, Tensor, float]] = {}
-"""What was asked for last, so that methods run in one process share it."""
+"""The most recent reference, which methods that run in one process share."""
 
 
 def reference(trial: Trial, ncp: LaneModel, settings: Settings) -> tuple[Course, Tensor, float]:
-    """Return the course, its fine traces (T, H), and what halving the steps changed in any potential."""
+    """Return the course, its fine traces (T, H), and the largest change of a potential when steps were halved."""
     key = (trial.split, trial.kept, trial.seed)
     if key not in _LAST:
         on = course(trial, ncp, settings)
@@ -109,13 +109,14 @@ class TightnessModel:
     """One way to compute the neurons of a trained liquid network.
 
     Attributes:
-        title: as our tables write it.
-        ncp: the network that is trained.
-        ncp_settings: its settings.
-        solver: of each step; for recorded activity, Algorithm 1 in one of its forms.
+        title: title in our tables.
+        ncp: network that is trained.
+        ncp_settings: settings of the network.
+        solver: solver of each step; for recorded activity, Algorithm 1 in one of its forms.
         unfolds: steps per sample.
-        recorded: whether there is no recursion: presynaptic activity is the fine solution's, time runs from the start.
-        paper: empty: the paper's figure stands in the table's head.
+        recorded: whether there is no recursion: presynaptic activity is that of the fine solution, and time counts
+            from the start.
+        paper: empty, as the paper's figure is in the legend of the table.
 
     """
 
@@ -128,11 +129,11 @@ class TightnessModel:
     paper: tuple[str, ...] = ()
 
     def fit(self, trial: Trial, settings: Settings | None) -> Outcome:
-        """Hold the neurons' traces against the fine solution and the network's own solver; nothing is trained.
+        """Compare the traces of the neurons with the fine solution and the network's own solver; nothing is trained.
 
         Args:
-            trial: its seed is that of the trained network.
-            settings: not read; the network's are in `ncp_settings`.
+            trial: trial with the seed of the trained network.
+            settings: ignored; those of the network are in `ncp_settings`.
 
         """
         on, fine, change = reference(trial, self.ncp, self.ncp_settings)
@@ -157,15 +158,15 @@ class TightnessModel:
         )
 
     def traces(self, on: Course, fine: Tensor) -> Tensor:
-        """Return every neuron's potential (T, H)."""
+        """Return the potentials (T, H) of all neurons."""
         if self.recorded:
             return from_recorded(on, fine, repaired=bool(getattr(self.solver, "repaired", True)))
         return traces(on, self.solver, self.unfolds)
 
     def speed(self, on: Course, fine: Tensor) -> dict[str, Any]:
-        """Return the best seconds of several runs over all samples in float32, taken in turns with the own solver's.
+        """Return the best time of several runs over all samples in float32, alternating with runs of the own solver.
 
-        Both run on the plain loop; where the compiled kernel is there, it is timed with the own solver as well.
+        Both run on the plain loop; if there is a compiled kernel, it is timed with the own solver as well.
         """
         if self.recorded:
             runs: dict[str, Callable[[], object]] = {"seconds": lambda: self.traces(on, fine)}
@@ -190,9 +191,9 @@ def _best(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
 
 
 def _errors(found: Tensor, trace: Tensor, weight: float) -> dict[str, Any]:
-    """Return mean squared errors; `output` is of the steering, an affine map of the motor neuron, which is the first.
+    """Return mean squared errors; `output` is that of steering, an affine map of the motor neuron, which is the first.
 
-    What is too large for a float64 is None, and `overflow` is the first sample at which a potential was.
+    What is too large for float64 is None, and `overflow` is the first sample at which a potential was too large.
     """
     squares = (found - trace).square().mean(dim=0)
     finite = torch.isfinite(found).all(dim=1)
