@@ -72,7 +72,7 @@ def scaled(frames: Tensor) -> Tensor:
 
 
 def standardised(images: Tensor) -> Tensor:
-    """Return images (N, 3, h, w) each with mean 0 and deviation 1 over pixels and channels; constant images become 0."""
+    """Return images (N, 3, h, w) with mean 0 and deviation 1 of each; constant images become 0."""
     mean = images.mean(dim=(1, 2, 3), keepdim=True)
     deviation = images.std(dim=(1, 2, 3), keepdim=True, correction=0)
     return (images - mean) / deviation.clamp(min=1e-3)
