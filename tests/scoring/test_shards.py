@@ -103,7 +103,7 @@ def test_nothing_of_others_is_replaced_unasked(home, tmp_path):
     code, _, err = lt("predict", home / "model", home / "shards", "--out", home / "shards")
     assert (code, "is the folder with the shards" in err) == (2, True)
     code, _, err = lt("predict", home / "model", home / "shards", "--out", home / "model" / "inner")
-    assert (code, "must not lie in the model folder" in err) == (2, True)
+    assert (code, "whose files are sealed" in err) == (2, True)
     code, _, err = lt("predict", home / "model", home / "shards", "--out", out / "x.csv", "--workers", 2)
     assert (code, "name a folder as --out" in err) == (2, True)
 

@@ -67,12 +67,17 @@ def explain(
     """
     from liquidtime.cli.model_files import labelled
     from liquidtime.cli.printing import Printer
+    from liquidtime.data.reading import sources_of
     from liquidtime.evaluation.insight import Neighbours
     from liquidtime.evaluation.insight import explain as look
+    from liquidtime.files.places import check_file
     from liquidtime.scoring.model_files import columns_to_read, load, read_series
     from liquidtime.tasks import task_of
 
-    _check_out(out, model, force)
+    inputs = (*sources_of(data), labels, reading.static_table)
+    check_file(out, replace=force, endings=(".html", ".htm"), inputs=inputs, argument="--out")
+    if pictures is not None:
+        _check_pictures(pictures, force)
     printer = Printer(as_json)
     estimator, record = load(model)
     task = task_of(estimator)
@@ -116,17 +121,12 @@ def _truth(target: str | None, labels: Path | None, table: Table, task: Task, re
     return name if target is not None or labels is not None or name in table.frame.columns else None
 
 
-def _check_out(out: Path, model: Path, force: bool) -> None:
-    """Refuse, before any work, a page that cannot be written or must not be overwritten."""
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--out must end in .html; got {out.name!r}")
-    if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
-    if model.resolve() in (out.absolute().parent.resolve() / out.name).parents:
-        raise ValueError(
-            f"--out {out} must not lie in the model folder, whose files are sealed by checksums; choose another folder"
-        )
-    if out.is_dir():
-        raise IsADirectoryError(f"--out {out} is a folder; name a file")
-    if not force and (out.exists() or out.is_symlink()):
-        raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")
+def _check_pictures(folder: Path, force: bool) -> None:
+    """Refuse, before any work, a folder whose files could be lost."""
+    from liquidtime.files.places import refuse_sealed
+
+    refuse_sealed(folder, "--pictures", files=True)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"--pictures {folder} is a file; name a folder")
+    if not force and folder.is_dir() and any(folder.iterdir()):
+        raise FileExistsError(f"--pictures {folder} is not empty; add --force to replace pictures in it")

@@ -143,6 +143,9 @@ def _check(
     force: bool,
 ) -> None:
     """Refuse, before any work, a folder that cannot be written and options that would have no effect."""
+    from liquidtime.export.folder import is_export
+    from liquidtime.files.places import refuse_sealed
+
     if int8 and to is Target.ONNX:
         raise ValueError("--int8 is for --to c and --to web")
     if name != "model" and to is not Target.C:
@@ -156,7 +159,10 @@ def _check(
             )
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
-    if model.resolve() in (out.absolute().parent.resolve() / out.name).parents or out.resolve() == model.resolve():
-        raise ValueError(f"--out {out} must not be the model folder, whose files are sealed, or lie in it")
+    if out.resolve() == model.resolve():
+        raise ValueError(f"--out {out} must not be the model folder; choose another name")
+    refuse_sealed(out, "--out")
     if not force and (out.exists() or out.is_symlink()):
         raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")
+    if out.is_symlink() or (out.exists() and not is_export(out)):
+        raise FileExistsError(f"--out {out} exists and is not an exported model; choose another name")

@@ -8,12 +8,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
+import os
 import re
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any, NoReturn, ParamSpec
 
 import typer
@@ -39,13 +44,16 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(body)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         debug = bool(kwargs.get("debug"))
-        with warnings.catch_warnings():
+        with _terminable(), warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = _say_warning
             try:
                 body(*args, **kwargs)
             except typer.Exit:
                 raise
+            except _Terminated:
+                _line(f"interrupted. {HOW_TO_RESUME}" if body.__name__ == "train" else "interrupted")
+                raise typer.Exit(143) from None
             except SystemExit as stop:
                 if str(stop) != str(stop.code):  # the message of an interrupted run says how far it got
                     _line(_in_options(str(stop).replace("Resume it with resume=True.", HOW_TO_RESUME)))
@@ -60,6 +68,30 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
                 raise typer.Exit(_code(error)) from None
 
     return run
+
+
+class _Terminated(BaseException):
+    """SIGTERM came."""
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that unfinished files are removed.
+
+    Ranks keep the system's way: they may be waiting for each other, where no exception reaches them.
+    """
+    if threading.current_thread() is not threading.main_thread() or "RANK" in os.environ:
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
 
 
 def fail(error: Exception) -> NoReturn:

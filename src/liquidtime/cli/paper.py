@@ -123,17 +123,21 @@ def print_table(
     every: Annotated[bool, typer.Option("--all", help="Write a page with all experiments.")] = False,
     out: Out = Path("results"),
     page: Annotated[Path, typer.Option(help="File that --all writes.")] = Path("RESULTS.md"),
+    force: Annotated[bool, typer.Option("--force", help="Replace --page if it is another file.")] = False,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
     """Print our results next to those of the paper."""
     from liquidtime._checks import check_choice
+    from liquidtime.files.places import check_file
     from liquidtime.paper import pages
     from liquidtime.paper.experiments import EXPERIMENTS
     from liquidtime.paper.runner import read_results, write_text
 
     if every == (experiment is not None):
         raise ValueError("give the name of an experiment, or --all.")
+    if every and not as_json:
+        check_file(page, replace=force or pages.is_page(page), argument="--page")
     known = list(dict.fromkeys([*EXPERIMENTS, *pages.SECTIONS]))
     if experiment is not None:
         check_choice("experiment", experiment, known)

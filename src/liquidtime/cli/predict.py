@@ -115,6 +115,8 @@ def predict(
     """
     from liquidtime.cli.options import refuse_device
     from liquidtime.cli.printing import Printer
+    from liquidtime.data.reading import sources_of
+    from liquidtime.files.places import check_file
     from liquidtime.scoring.model_files import columns_to_read, load, read_series
     from liquidtime.scoring.prediction_files import prediction_slices, write_tables
     from liquidtime.tasks import task_of
@@ -124,7 +126,8 @@ def predict(
         for option, value_of in (("--workers", workers), ("--cluster", cluster)):
             if value_of is not None:
                 raise ValueError(f"{option} is for predicting shards into a folder; name a folder as --out")
-        _check_out(out, model, data, force)
+        inputs = (*sources_of(data), reading.static_table)
+        check_file(out, replace=force, endings=(".csv", ".parquet"), inputs=inputs, argument="--out")
     refuse_device(cluster, device)
     printer = Printer(as_json)
     estimator, record = load(model, device)
@@ -202,19 +205,3 @@ def check_options(task: Task, options: Mapping[str, str]) -> None:
         if name not in task.options:
             names = " or ".join(other.name for other in TASKS.values() if name in other.options)
             raise ValueError(f"{typed} is for a model of --task {names}")
-
-
-def _check_out(out: Path, model: Path, data: Sequence[str], force: bool) -> None:
-    """Refuse, before any work, an output file that cannot be written or must not be overwritten."""
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise ValueError(f"--out must end in .csv or .parquet, or be a folder; got {out.name!r}")
-    if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
-    if out.exists() and any(Path(source).exists() and out.samefile(source) for source in data):
-        raise ValueError(f"--out {out} is the file with the measurements; choose another name")
-    if model.resolve() in (out.absolute().parent.resolve() / out.name).parents:
-        raise ValueError(
-            f"--out {out} must not lie in the model folder, whose files are sealed by checksums; choose another folder"
-        )
-    if not force and (out.exists() or out.is_symlink()):
-        raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")

@@ -116,13 +116,17 @@ def search(
     from liquidtime.cli.options import refuse_device
     from liquidtime.cli.printing import Printer
     from liquidtime.cli.train import typed
+    from liquidtime.data.reading import sources_of
+    from liquidtime.files.places import check_file
     from liquidtime.training.devices import device_of
+    from liquidtime.tuning.page import is_page
 
     refuse_device(cluster, device)
     device_of(device or "cpu")
     where = page or out.absolute().with_name(f"{out.absolute().name}.search.html")
-    if where.exists() and not force and storage is None:
-        raise FileExistsError(f"--page {where} exists; add --force to replace it, or choose another name")
+    own = storage is not None and is_page(where)  # of the same search before it was interrupted
+    inputs = (*sources_of(data), labels, reading.static_table)
+    check_file(where, replace=force or own, endings=(".html", ".htm"), inputs=inputs, argument="--page")
     settings = {
         "network": network, "n_estimators": n_estimators, "epochs": epochs, "batch_size": batch_size, "device": device,
         "class_weight": "balanced" if balanced else None, "horizon": horizon,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from liquidtime.estimators.files.model_folder import CONFIG, WEIGHTS
 from liquidtime.files.folders import refuse_foreign
 from liquidtime.files.sealed import MANIFEST
 from liquidtime.training.run_folder import RunFolder
@@ -37,7 +38,7 @@ def check_place(folder: str | Path, *, resume: bool = False, restart: bool = Fal
         raise FileNotFoundError(f"`folder` {folder} must lie in a folder that exists; there is no {home.parent}")
     if len(os.fsencode(home.name)) > _LONGEST_NAME:
         raise ValueError(f"`folder` must have a name of at most {_LONGEST_NAME} bytes; got {home.name[:40]!r}…")
-    refuse_foreign(home)
+    refuse_foreign(home, (CONFIG, WEIGHTS))
     RunFolder(home).refuse(resume=resume, discard=restart)
 
 

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from liquidtime.export.manifest import NAME
+from liquidtime.files.bounded import DamagedFolder
 from liquidtime.files.folders import write_folder
+from liquidtime.files.sealed import SealedFolder
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,14 @@ class Exported:
     largest_difference: float
     microseconds: float
     facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_export(path: Path) -> bool:
+    """Return whether a folder is empty, or one that was written here."""
+    try:
+        return path.is_dir() and (not any(path.iterdir()) or NAME in SealedFolder(path).entries)
+    except DamagedFolder:
+        return False
 
 
 @contextmanager

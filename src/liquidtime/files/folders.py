@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.places import refuse_sealed
 from liquidtime.files.sealed import MANIFEST, SealedFolder, check_name, manifest_text, problem_of
 from liquidtime.files.temporaries import remove_dead, remove_folder, temporary_of
 from liquidtime.files.whole_files import SaveFailed, sync_folder, write_synced
@@ -40,7 +41,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
     previous, temporary, doomed = previous_of(path), temporary_of(path), temporary_of(previous_of(path))
     known = (*files, MANIFEST)
     if not owned:
-        refuse_foreign(path)
+        refuse_foreign(path, files)
     for folder in (path, previous):
         remove_dead(folder, known)
     manifest = _manifest_bytes(files)
@@ -69,16 +70,20 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. {rest}") from error
 
 
-def refuse_foreign(path: Path) -> None:
-    """Refuse to replace a folder that `write_folder` did not write, or that was changed since.
+def refuse_foreign(path: Path, names: Iterable[str] = ()) -> None:
+    """Refuse to replace what `write_folder` did not write, what is of another kind, or what was changed since.
 
     Args:
-        path: the folder to be written; it and the version before must be absent, empty or unchanged.
+        path: the folder to be written; it and its previous generation must be absent, empty, or as they were written.
+        names: of files to be written, of which a folder of the same kind has at least one; empty for any kind.
 
     Raises:
-        FileExistsError: one of them is not; the message says why.
+        FileExistsError: one of them is not; the text says what is in the way.
+        ValueError: the folder lies inside another whose files are sealed.
 
     """
+    refuse_sealed(path)
+    wanted = set(names)
     for folder in (path, previous_of(path)):
         if not (folder.exists() or folder.is_symlink()):
             continue
@@ -87,10 +92,16 @@ def refuse_foreign(path: Path) -> None:
         present = {entry.name for entry in folder.iterdir()}
         if not present:
             continue
-        foreign = sorted(present - {*_listed(folder), MANIFEST})
+        listed = _listed(folder)
+        foreign = sorted(present - {*listed, MANIFEST})
         if foreign:
             raise FileExistsError(
                 f"{folder} holds files that would be lost, e.g. {foreign[0]!r} ({len(foreign)} in all); "
+                "choose another name"
+            )
+        if wanted and listed and wanted.isdisjoint(listed):
+            raise FileExistsError(
+                f"{folder} holds something else that would be lost, with files such as {min(listed)!r}; "
                 "choose another name"
             )
         problem = problem_of(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ def lock_file(path: Path, busy: str) -> Iterator[None]:
 
     Raises:
         FolderInUse: another process, or another part of this one, holds the lock.
+        FileExistsError: a file of that name that is no lock.
 
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -34,6 +36,9 @@ def lock_file(path: Path, busy: str) -> Iterator[None]:
         if not (_take(handle) and _is_still(path, handle)):
             pid = os.read(handle, 32).decode(errors="replace").strip() or "unknown"
             raise FolderInUse(busy.format(pid=pid))
+        if re.fullmatch(rb"\d{0,31}\s*", os.read(handle, 33)) is None:
+            raise FileExistsError(f"{path} exists and is not a lock of ours; it is left unchanged. Move it away")
+        os.lseek(handle, 0, os.SEEK_SET)
         os.ftruncate(handle, 0)
         os.write(handle, f"{os.getpid()}\n".encode())
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -136,11 +137,11 @@ def predict_shards(
         Path(model).absolute(), columns, reading or ReadingOptions(), place, each_sample, strict, dict(options), device
     )
     plan = planned(shards, request, own.seal)
-    _check_place(place, request.model, plan)
+    _check_place(place, plan)
     with mapper_of(cluster, [request.model, place.parent, *(shard.source for shard in plan[:1])]) as mapped:
         check_shards(plan, request, own.estimator)
         place.mkdir(exist_ok=True)
-        lock = place / ".lock"
+        lock = place / ".liquidtime.lock"
         with lock_file(lock, f"process {{pid}} is writing predictions to {place}; wait for it"):
             try:
                 left = [shard for shard in plan if not shard.is_done()]
@@ -159,17 +160,24 @@ def predict_shards(
     )
 
 
-def _check_place(out: Path, model: Path, plan: Sequence[Shard]) -> None:
+def _check_place(out: Path, plan: Sequence[Shard]) -> None:
     """Refuse, before any work, a folder that cannot be written to or must not be."""
+    from liquidtime.files.places import refuse_sealed
+
     if not out.parent.is_dir():
         raise FileNotFoundError(f"`out` {out} must lie in a folder that exists; there is no {out.parent}")
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"`out` {out} is a file; for shards name a folder")
-    if model.resolve() in (out.resolve(), *out.resolve().parents):
-        raise ValueError(f"`out` {out} must not lie in the model folder, whose files are sealed; choose another folder")
+    refuse_sealed(out, "`out`", files=True)
+    sources = {_file_number(shard.source) for shard in plan}
     for shard in plan:
-        if shard.out.exists() and shard.source.exists() and shard.out.samefile(shard.source):
+        if shard.out.exists() and _file_number(shard.out) in sources:
             raise ValueError(f"`out` {out} is the folder with the shards; choose another folder")
+
+
+def _file_number(file: Path) -> tuple[int, int]:
+    facts = file.stat()
+    return facts.st_dev, facts.st_ino
 
 
 def _refuse_foreign(out: Path, plan: Sequence[Shard], left: Sequence[Shard], replace: bool) -> None:
@@ -206,7 +214,7 @@ def predict_shard(request: Request, shard: Shard, again: bool = False) -> tuple[
     from liquidtime.scoring.prediction_files import parts_of, prediction_slices, write_tables
     from liquidtime.tasks import task_of
 
-    for item in (*temporaries_of(shard.out), *shard.out.parent.glob(parts_of(shard.out) + "*")):
+    for item in (*temporaries_of(shard.out), *shard.out.parent.glob(glob.escape(parts_of(shard.out)) + "*")):
         shutil.rmtree(item, ignore_errors=True) if item.is_dir() else item.unlink(missing_ok=True)
     model, columns = loaded(request.model, request.device), request.columns
     options = {"each_sample": request.each_sample, **request.options}

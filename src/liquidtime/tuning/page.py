@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
     from liquidtime.tuning.result import SearchResult, TriedTrial
 
 _MOST_ROWS, _MOST_CURVES = 200, 40
+_GENERATOR = '<meta name="generator" content="liquidtime search">'
+
+
+def is_page(file: Path) -> bool:
+    """Return whether a file is such a page."""
+    try:
+        with file.open("rb") as opened:
+            return not file.is_symlink() and _GENERATOR.encode() in opened.read(1024)
+    except OSError:
+        return False
 
 
 def render(found: SearchResult) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import socket
+import sqlite3
 import time
 import warnings
 from pathlib import Path
@@ -151,8 +153,9 @@ def bury_dead(study: Any) -> list[int]:
     for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
         host, _, pid = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
         if host == socket.gethostname() and not _lives(int(pid)):
-            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            dead.append(trial.number)
+            with contextlib.suppress(optuna.exceptions.UpdateFinishedTrialError, ValueError):  # another was faster
+                study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+                dead.append(trial.number)
     return dead
 
 
@@ -201,12 +204,32 @@ def _check_sqlite(url: str) -> None:
     path = Path(url.partition("///")[2].partition("?")[0]).absolute()
     if not path.parent.is_dir():
         raise ValueError(f"`storage` {url} must lie in a folder that exists; there is no {path.parent}")
+    _check_file(path, url)
     kind = _disk_of(path)
     if kind.startswith(_NETWORK_DISKS):
         raise ValueError(
             f"`storage` {url} lies on a network disk ({kind}), where SQLite loses trials. Put it on a local disk, or "
             "use postgresql://…"
         )
+
+
+def _check_file(path: Path, url: str) -> None:
+    """Refuse a file that is no database of Optuna: its tables would be put beside those of another program."""
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise ValueError(f"`storage` {url} is a folder or a device; name a file")
+    if path.stat().st_size == 0:
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=60)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.DatabaseError as error:
+        raise ValueError(
+            f"`storage` {url} cannot be read as an SQLite database ({error}); choose another file"
+        ) from error
+    if tables and not tables >= {"studies", "trials", "version_info"}:
+        raise ValueError(f"`storage` {url} is a database of another program; choose another file")
 
 
 def _disk_of(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Read tables, frames, arrays and files as sets of series."""
 
 from liquidtime.data.reading.columns import check_column, label_of
-from liquidtime.data.reading.files import Table, read_frame, read_table
+from liquidtime.data.reading.files import Table, read_frame, read_table, sources_of
 from liquidtime.data.reading.from_arrays import from_arrays
 from liquidtime.data.reading.from_long import from_long
 from liquidtime.data.reading.from_wide import from_wide
@@ -23,4 +23,5 @@ __all__ = [
     "label_of",
     "read_frame",
     "read_table",
+    "sources_of",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from liquidtime.data.container import Note, SeriesSet
 from liquidtime.data.reading.options import Reading
 from liquidtime.data.reading.separators import refuse_repeated
-from liquidtime.data.reading.sql import is_database, read_query
+from liquidtime.data.reading.sql import file_of_database, is_database, read_query
 from liquidtime.data.reading.text_files import read_text
 from liquidtime.errors import nearest
 
@@ -104,6 +104,13 @@ def files_of(source: str | os.PathLike[str]) -> list[Path]:
         siblings = [item.name for item in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileNotFoundError(f"there is no file {str(path)!r}{nearest(path.name, siblings)}")
     return [path]
+
+
+def sources_of(source: Any) -> list[Path]:
+    """Return the files, folders and patterns that are named as a source; a database is its file, and a server none."""
+    named = [source] if isinstance(source, str | os.PathLike) else list(source)
+    files = [file_of_database(str(item)) if is_database(str(item)) else Path(item) for item in named]
+    return [file for file in files if file is not None]
 
 
 def ending_of(file: Path) -> str:

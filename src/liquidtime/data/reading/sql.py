@@ -25,6 +25,11 @@ def without_password(source: str) -> str:
     return re.sub(r"^([\w+.-]+://[^:/@]*):[^@]*@", r"\1@", source)
 
 
+def file_of_database(source: str) -> Path | None:
+    """Return the file of a database; None where it is a server."""
+    return _file_of(source)[1]
+
+
 def read_query(source: str, query: str | None) -> polars.DataFrame:
     """Return the rows of a query.
 

@@ -19,6 +19,8 @@ from liquidtime.data.stored.array_files import ArrayWriter
 from liquidtime.data.stored.opening import FACTS, FORMAT, is_stored, open_set
 from liquidtime.data.stored.stored_set import StoredSet
 from liquidtime.files.contents import json_to_bytes
+from liquidtime.files.exchange import exchange
+from liquidtime.files.places import refuse_sealed
 from liquidtime.files.sealed import MANIFEST, SealedFolder, manifest_text
 from liquidtime.files.temporaries import remove_dead, temporary_of
 from liquidtime.files.whole_files import SaveFailed, sync_folder
@@ -118,18 +120,28 @@ def write_blocks(
             with open(temporary / name, "rb") as file:
                 os.fsync(file.fileno())
         sync_folder(temporary)
-        old = path.with_name(f".{path.name}.{os.getpid()}.old.tmp")
-        if path.exists():
-            check_place(path, replace=replace)
-            path.rename(old)
-        temporary.rename(path)
+        _put(temporary, check_place(path, replace=replace))
         sync_folder(path.parent)
-        _discard(old)
     except OSError as error:
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is unchanged.") from error
     finally:
         _discard(temporary)
     return open_set(path, verify=False)
+
+
+def _put(temporary: Path, path: Path) -> None:
+    """Give a folder its name; one that had the name gets the temporary one, at once where the system can do so."""
+    if not path.exists():
+        temporary.rename(path)
+    elif not exchange(temporary, path):
+        old = path.with_name(f".{path.name}.{os.getpid()}.old.tmp")
+        path.rename(old)
+        try:
+            temporary.rename(path)
+        except OSError:
+            old.rename(path)
+            raise
+        old.rename(temporary)
 
 
 def check_place(folder: str | os.PathLike[str], *, replace: bool = False) -> Path:
@@ -143,6 +155,7 @@ def check_place(folder: str | os.PathLike[str], *, replace: bool = False) -> Pat
     path = Path(folder).absolute()
     if not path.parent.is_dir():
         raise FileNotFoundError(f"`out` must lie in a folder that exists; there is no {path.parent}")
+    refuse_sealed(path)
     if not (path.exists() or path.is_symlink()):
         return path
     if path.is_symlink() or not path.is_dir() or not is_stored(path):

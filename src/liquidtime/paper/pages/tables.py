@@ -18,6 +18,7 @@ from liquidtime.paper.runner import read_results
 QUOTED = "Quoted from a work with its own inputs and settings; which of them makes the difference we do not know."
 UNKNOWN = "We do not know why."
 PERCENT = ("accuracy",)
+_HEAD = "# Results\n\nMade by `liquidtime paper table --all` from the files in `results/`.\n"
 LEGEND = """\
 Ours: mean ± standard deviation (of the sample) over n seeds, on the test part. Interval: the ends of the 95 %
 bootstrap intervals over test sequences (runs since 2026-11-18: over rollouts or drives where sequences are windows of
@@ -164,9 +165,18 @@ def _table(experiment: Experiment, results: list[dict[str, Any]], times: dict[st
     return "\n".join(text) + "\n"
 
 
+def is_page(file: Path) -> bool:
+    """Return whether a file is such a page."""
+    try:
+        with file.open("rb") as opened:
+            return not file.is_symlink() and opened.read(len(_HEAD)) == _HEAD.encode()
+    except OSError:
+        return False
+
+
 def page(out: str | Path = "results") -> str:
     """Return the page of all experiments that have a result, or times of their models."""
-    parts = ["# Results", "", "Made by `liquidtime paper table --all` from the files in `results/`.", "", LEGEND, ""]
+    parts = [_HEAD, LEGEND, ""]
     timed = epoch_times.read(out)
     for experiment in EXPERIMENTS.values():
         if experiment.name in SECTIONS:

@@ -1,0 +1,112 @@
+"""Where output may be written: not into a folder whose files are sealed, not over its own input."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from liquidtime.files.bounded import DamagedFolder
+from liquidtime.files.sealed import MANIFEST, SealedFolder
+
+
+def sealed_around(path: Path) -> Path | None:
+    """Return the folder with a manifest of ours that a folder is or lies in, links followed; None if there is none."""
+    parent = path.resolve()
+    for folder in (parent, *parent.parents):
+        if (folder / MANIFEST).is_file():
+            try:
+                SealedFolder(folder)
+            except (OSError, DamagedFolder):
+                continue
+            return folder
+    return None
+
+
+def refuse_sealed(path: Path, argument: str = "", *, files: bool = False) -> None:
+    """Refuse a path inside a model folder, a stored set or the like, which would no longer be as it was written.
+
+    Args:
+        path: what is to be written.
+        argument: what messages call it.
+        files: whether files are to be written into a folder of this name, which may be there.
+
+    Raises:
+        ValueError: it lies in one, which is named.
+
+    """
+    folder = sealed_around(path if files else path.absolute().parent)
+    if folder is not None:
+        raise ValueError(
+            f"{f'{argument} {path}'.lstrip()} must not be in {folder}, whose files are sealed by checksums; "
+            "choose another folder"
+        )
+
+
+def check_file(
+    out: Path,
+    *,
+    replace: bool,
+    endings: Iterable[str] = (),
+    inputs: Iterable[str | os.PathLike[str] | None] = (),
+    argument: str = "`out`",
+) -> None:
+    """Refuse, before any work, a file that cannot be written or must not be.
+
+    Args:
+        out: the file.
+        replace: whether a file of that name may be replaced; never one of the inputs.
+        endings: of which its name must have one, in lower case.
+        inputs: files, folders and patterns that are read; None is ignored.
+        argument: what messages call it.
+
+    Raises:
+        FileNotFoundError: the folder around it does not exist.
+        FileExistsError: a file of that name, and `replace` is False; or something that is no plain file.
+        ValueError: another ending, a place among sealed files, or one of the inputs.
+
+    """
+    if endings and out.suffix.lower() not in endings:
+        raise ValueError(f"{argument} must end in {' or '.join(endings)}; got {out.name!r}")
+    if not out.absolute().parent.is_dir():
+        raise FileNotFoundError(
+            f"{argument} {out} must lie in a folder that exists; there is no {out.absolute().parent}"
+        )
+    refuse_sealed(out, argument)
+    for source in inputs:
+        if source is not None:
+            _refuse_input(out, source, argument)
+    if out.is_dir():
+        raise IsADirectoryError(f"{argument} {out} is a folder; name a file")
+    if out.exists() and not stat.S_ISREG(out.stat().st_mode):
+        raise FileExistsError(f"{argument} {out} is a device or a pipe; name a file")
+    if not replace and (out.exists() or out.is_symlink()):
+        raise FileExistsError(f"{argument} {out} exists; add replace=True to replace it, or choose another name")
+
+
+def _refuse_input(out: Path, source: str | os.PathLike[str], argument: str) -> None:
+    """Refuse a file that is an input, or would be one the next time."""
+    place = Path(os.path.normpath(out.absolute().parent.resolve() / out.name))
+    try:
+        path = Path(source)
+        if path.is_dir():
+            taken = path.resolve() in place.parents or any(
+                _same(out, item) for item in path.iterdir() if item.is_file()
+            )
+        elif not path.exists() and glob.has_magic(str(path)):
+            pattern = os.path.join(path.absolute().parent.resolve(), path.name)
+            taken = fnmatch.fnmatch(str(place), pattern)
+            taken = taken or any(_same(out, Path(item)) for item in glob.iglob(str(path), recursive=True))
+        else:
+            taken = _same(out, path)
+    except (OSError, ValueError):  # a URL, or a name that no file can have
+        return
+    if taken:
+        raise ValueError(f"{argument} {out} is one of the files that are read, or lies among them; choose another name")
+
+
+def _same(out: Path, other: Path) -> bool:
+    return out.exists() and other.exists() and out.samefile(other)
