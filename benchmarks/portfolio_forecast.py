@@ -264,15 +264,16 @@ class LightGBMOnLags:
     Args:
         horizon: how far ahead is asked.
         seed: random seed.
+        known: channels whose future is known.
     """
 
-    def __init__(self, horizon: float, seed: int) -> None:
-        self.horizon, self.seed = horizon, seed
+    def __init__(self, horizon: float, seed: int, known: Sequence[str] | None = None) -> None:
+        self.horizon, self.seed, self.known = horizon, seed, known
 
     def fit(self, train: SeriesSet) -> None:
         from lightgbm import LGBMRegressor
 
-        stack = StackedForecaster(horizon=self.horizon, random_state=self.seed)
+        stack = StackedForecaster(horizon=self.horizon, known=self.known, random_state=self.seed)
         cfc = self.cfc = stack._networks()
         cfc._hold_back(len(train), None, None, None, own=True)
         cfc._prepare(train)
@@ -289,13 +290,19 @@ class LightGBMOnLags:
             off = pairs.truth[c] - pairs.cuts.last(c)[pairs.rows[c]]
             self.models.append(learner.fit(table, off) if len(off) >= 40 else None)
 
-    def predict(self, past: SeriesSet, times: Sequence[Floats]) -> list[Floats]:
-        cuts = self.features.at_ends(self.cfc._seen(ForecastSeries(self.cfc.encoders_, past)))
+    def predict(self, past: SeriesSet | ForecastSeries, times: Sequence[Floats]) -> list[Floats]:
+        series = past if isinstance(past, ForecastSeries) else ForecastSeries(self.cfc.encoders_, past)
+        seen = self.cfc._seen(series)
+        cuts = self.features.at_ends(seen)
         sizes = [len(own) for own in times]
         rows, asked = np.repeat(np.arange(len(past)), sizes), np.concatenate(times)
+        each = np.full((len(past), max(sizes)), 0.0)
+        inside = np.arange(max(sizes)) < np.array(sizes)[:, None]
+        each[inside] = asked
+        known = self.cfc._scene.known.to(seen.known_at(each))[inside]
         said = np.empty((len(rows), len(self.models)))
         for c, model in enumerate(self.models):
-            table, _ = cuts.table(c, rows, asked, np.zeros((len(rows), 0)))
+            table, _ = cuts.table(c, rows, asked, known)
             said[:, c] = cuts.last(c)[rows] + (0.0 if model is None else model.predict(table, validate_features=False))
         own = self.cfc._scene.standard.back(said)
         return np.split(own, np.cumsum(sizes)[:-1])

@@ -1,6 +1,7 @@
 """Small fitted models to export, one for each kind of network and of estimator."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import torch
@@ -9,6 +10,7 @@ import liquidtime as lt
 from estimators.small import TINY
 from liquidtime.cells import WiredCfCCell
 from liquidtime.data import SeriesSet
+from liquidtime.data.reading import ZONE
 from liquidtime.wirings import AutoNCP
 from oracles.series import random_set
 
@@ -69,20 +71,32 @@ def forecaster(S=12, **settings):
         return even(lt.CfCForecaster(**FAST | settings).fit(data))
 
 
-def dated_forecaster():
-    """Return a forecaster that knows the calendar: two weeks of hourly series with a daily period."""
+def dated_forecaster(zone="", faults=False):
+    """Return a forecaster that knows the calendar: two weeks of hourly series with a daily period.
+
+    Args:
+        zone: of the calendar.
+        faults: whether two values are far beyond the others, so that such values are read as not observed.
+    """
     rng, rows = np.random.default_rng(0), []
     for _ in range(4):
         t = np.sort(rng.choice(24 * 15, 150, replace=False))
         stamps = np.datetime64("2024-01-01") + t.astype("timedelta64[h]")
         rows.append((stamps, np.stack([5 + np.sin(2 * np.pi * t / 24) + 0.1 * rng.normal(size=150)], axis=1)))
-    return even(lt.CfCForecaster(**FAST).fit(SeriesSet.from_arrays(rows, channels=["x"], time_unit="h")))
+    if faults:
+        rows[0][1][5], rows[2][1][77] = 1e6, -1e6
+    data = SeriesSet.from_arrays(rows, channels=["x"], time_unit="h")
+    data = data.replace_unchecked(reading={ZONE: zone} if zone else {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if faults else "error")
+        return even(lt.CfCForecaster(**FAST).fit(data))
 
 
 FORECASTERS = {
     "forecaster": lambda: forecaster(n_estimators=2),
     "forecaster_known_bins": lambda: forecaster(known=["b"], bin_width=2.0, network="gru"),
     "forecaster_dated": dated_forecaster,
+    "forecaster_of_a_zone_with_faults": lambda: dated_forecaster("Europe/Berlin", faults=True),
 }
 
 MODELS = {

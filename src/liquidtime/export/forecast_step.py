@@ -226,13 +226,26 @@ class StandardStep(nn.Module):
 class PhaseStep(nn.Module):
     """`Seasons.phases` in torch."""
 
+    moments: Tensor
+    jumps: Tensor
+
     def __init__(self, seasons: Seasons) -> None:
         super().__init__()
         self.seasons = seasons
+        if seasons.clock is not None:
+            clock = seasons.clock
+            jumps = np.diff(np.array(clock.offsets)) * seasons.second
+            self.register_buffer("moments", torch.tensor(clock.moments, dtype=torch.float64) * seasons.second)
+            self.register_buffer("jumps", torch.from_numpy(jumps))
+            self.first = clock.offsets[0] * seasons.second
 
     def forward(self, times: Tensor, clock: Fields) -> Tensor:
         """Return (B, size) sine and cosine of the phases of times (B, 1), 0 where the calendar is not known."""
         parts = []
+        if self.seasons.clock is not None:
+            since = times + clock["origin"]
+            passed = torch.where(since >= self.moments, self.jumps, torch.zeros((), dtype=torch.float64))
+            times = times + (self.first + passed.sum(dim=-1, keepdim=True))
         for cycle in self.seasons.cycles:
             at = times - torch.floor(times / cycle) * cycle
             if self.seasons.calendar:

@@ -53,6 +53,8 @@ class Step(nn.Module):
     """
 
     categorical: Tensor
+    least: Tensor
+    largest: Tensor
 
     def __init__(self, model: CfCClassifier | CfCMultiLabelClassifier | CfCRegressor) -> None:
         super().__init__()
@@ -67,6 +69,12 @@ class Step(nn.Module):
         self._add_fields()
         self.static = StaticStep(self.encoder)
         self.register_buffer("categorical", self._scales()[0].categorical.clone())
+        self._bounded = bool(self.encoder.plausible.bounds)
+        if self._bounded:
+            ends = np.finfo(np.float32).min, np.finfo(np.float32).max
+            least, largest = self.encoder.plausible.ends(self.encoder.channels_)
+            self.register_buffer("least", torch.from_numpy(np.clip(least, *ends)))
+            self.register_buffer("largest", torch.from_numpy(np.clip(largest, *ends)))
 
     def _add_fields(self) -> None:
         """Make the parts that have a state."""
@@ -109,6 +117,8 @@ class Step(nn.Module):
         """
         when = t.unsqueeze(-1)
         old = self._fields(state, self._newest.fields)
+        if self._bounded:
+            seen = seen & (values >= self.least) & (values <= self.largest)
         newest = self._newest.advance(old, when, values, seen, self.categorical)
         parts = [(self._newest.fields, newest)]
         opened = []

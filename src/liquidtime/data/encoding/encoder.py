@@ -17,6 +17,7 @@ from liquidtime.data.encoding.carry import last_observed, since_feature
 from liquidtime.data.encoding.encoded_frames import DEFAULT, OUTPUTS, encoded_frame
 from liquidtime.data.encoding.encoder_layout import Layout
 from liquidtime.data.encoding.observed import Observed
+from liquidtime.data.encoding.plausible import Plausible
 from liquidtime.data.encoding.scaling import Scaling, fit_scaling, scaling_of
 from liquidtime.data.encoding.step import SampleStep
 from liquidtime.data.encoding.stream import SeriesStream
@@ -25,6 +26,8 @@ from liquidtime.errors import nearest, wrong_shape
 BLOCKS = ("values", "mask", "since")
 _FORMAT = 1
 _ARRAYS = ("unit", "low", "high", "mean", "scale")
+_PLAUSIBLE = "plausible"
+"""Stored where some channel has bounds."""
 _CONFIG = (
     *("format", "blocks", "clip", "log", "bin_width", "channels"),
     *("static_names", "categories", "time_unit", "time_scale", "static_flags"),
@@ -87,7 +90,13 @@ class SeriesEncoder:
         clip: quantile of the training values for clipping (see `fit_scaling`); None for no clipping.
         log: True to take logarithms of heavy-tailed channels that are not negative, False for none, or their names.
         bin_width: width of the bins that samples are combined in, in the time unit of the set; None for no bins.
+
+    Attributes:
+        plausible: bounds beyond which a value is read as not observed; a fitted encoder has none until it is given
+            some, as forecasters do.
     """
+
+    plausible: Plausible = Plausible()
 
     @named_arguments
     def __init__(
@@ -221,7 +230,7 @@ class SeriesEncoder:
 
         """
         self._check_fitted()
-        encoded = self.encode(self.binned(aligned(data, *self._training)))
+        encoded = self.encode(self.binned(self.plausible.clean(aligned(data, *self._training))))
         if self._output == DEFAULT:
             return encoded
         return encoded_frame(encoded, self.get_feature_names_out().tolist(), self._output)
@@ -234,10 +243,15 @@ class SeriesEncoder:
 
         """
         self._check_fitted()
-        return self.binned(aligned(data, *self._training))
+        return self.binned(self.plausible.clean(aligned(data, *self._training)))
 
     def aligned(self, data: SeriesSet) -> SeriesSet:
         """Return the set with the channels of training, without bins; warns and refuses as `transform` does."""
+        self._check_fitted()
+        return self.plausible.clean(aligned(data, *self._training))
+
+    def as_measured(self, data: SeriesSet) -> SeriesSet:
+        """Return what `aligned` returns, with the values beyond bounds."""
         self._check_fitted()
         return aligned(data, *self._training)
 
@@ -327,6 +341,8 @@ class SeriesEncoder:
             "time_scale": self.time_scale_,
             "static_flags": self.static_flags_.tolist(),
         }
+        if self.plausible.bounds:
+            config[_PLAUSIBLE] = self.plausible.to_dict()
         arrays = {f"channel_{name}": getattr(self.scaling_, name) for name in _ARRAYS}
         arrays |= {f"static_{name}": getattr(self.static_scaling_, name) for name in _ARRAYS}
         return {"config": config, "arrays": arrays}
@@ -337,12 +353,14 @@ class SeriesEncoder:
         config, arrays = dict(stored["config"]), dict(stored["arrays"])
         if config.get("format") != _FORMAT:
             raise ValueError(f"`config` must be of format {_FORMAT}; got {config.get('format')!r}. Update the package.")
+        plausible = config.pop(_PLAUSIBLE, {})
         missing = [name for name in _CONFIG if name not in config]
         surplus = [name for name in config if name not in _CONFIG]
         if missing or surplus:
             raise ValueError(f"`config` must have {', '.join(_CONFIG)}; missing {missing}, unknown {surplus}")
         encoder = cls(config["blocks"], config["clip"], config["log"], config["bin_width"])
         encoder.channels_ = tuple(config["channels"])
+        encoder.plausible = Plausible.from_dict(plausible, encoder.channels_)
         encoder.static_names_ = tuple(config["static_names"])
         encoder.categories_ = {name: tuple(labels) for name, labels in config["categories"].items()}
         encoder.time_unit_ = config["time_unit"]

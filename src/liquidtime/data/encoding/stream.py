@@ -88,7 +88,7 @@ def read_sample(
         The clock after the sample, (1,) its time and (1, C) its values, for `SampleStep.advance`.
 
     """
-    row = read_values(encoder, values)
+    row = encoder.plausible.of_row(read_values(encoder, values), encoder.channels_)
     clock, time = clock.read(t, encoder.time_unit_)
     if time < state.time[0]:
         raise ValueError(f"`t` must not be earlier than the previous sample, at {state.time[0]}; got {time}")

@@ -7,8 +7,10 @@ from liquidtime.data.reading.from_long import from_long
 from liquidtime.data.reading.from_wide import from_wide
 from liquidtime.data.reading.options import Reading
 from liquidtime.data.reading.targets import align_labels, align_outcomes, check_classes, check_target, check_values
+from liquidtime.data.reading.times import ZONE
 
 __all__ = [
+    "ZONE",
     "Reading",
     "Table",
     "align_labels",

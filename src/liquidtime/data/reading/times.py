@@ -19,6 +19,8 @@ from liquidtime.data.reading.time_texts import read_times
 
 EPOCHS = {"epoch s": "s", "epoch ms": "ms", "epoch us": "us", "epoch ns": "ns"}
 """Formats of whole numbers counted since 1970."""
+ZONE = "calendar_zone"
+"""Key of `SeriesSet.reading`: the named time zone of a column, whose times are read as UTC."""
 _YEARS = {"s": (3.1e8, 4.2e9), "ms": (3.1e11, 4.2e12), "us": (3.1e14, 4.2e15), "ns": (3.1e17, 4.2e18)}
 """1980 to 2100, in seconds since 1970."""
 
@@ -68,6 +70,8 @@ def _read(
             )
         zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else None
         formats = {"time_format": "time stamps", "time_zone": "none" if zone is None else "UTC"}
+        if zone is not None and "/" in zone:
+            formats[ZONE] = zone
         return _stamps(column), formats, ()
     if is_number(column):
         return _from_numbers(numbers(column), column.name, argument, unit, style)

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.observations import Observations
 
 if TYPE_CHECKING:
@@ -70,8 +69,8 @@ def anomaly_scores(model: Forecasts, data: SeriesSet, level: float) -> AnomalySc
     if not model.has_intervals:
         raise ValueError("the model was saved by an earlier version, which did not store expected errors; fit it again")
     encoder = model.encoder_
-    data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
-    steps = encoder.steps(data)
+    data = encoder.as_measured(data)
+    steps = encoder.binned(data)  # faults are read as not observed, and are anomalies
     places = [encoder.channels_.index(channel) for channel in model.channels_]
     N, C = len(steps.times), len(places)
     values = steps.values[:, places].astype(np.float64)

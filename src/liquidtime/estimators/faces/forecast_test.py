@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from liquidtime.baselines.classical import LastValue, MeanSoFar, SeasonalNaive, StraightLine
 from liquidtime.data import SeriesSet
-from liquidtime.data.encoding.alignment import aligned
 from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 
@@ -170,7 +169,7 @@ def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE, level
     if not 0.0 < share < 1.0:
         raise ValueError(f"`share` must be between 0 and 1; got {share!r}")
     encoder = model.encoder_
-    data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
+    data = encoder.aligned(data)  # without faults: they can neither be forecast nor be forecast from
     places = [data.channels.index(channel) for channel in model.channels_]
     cuts = np.clip((data.lengths * share).astype(np.int64), 1, np.maximum(data.lengths - 1, 1))
     rows = np.array(

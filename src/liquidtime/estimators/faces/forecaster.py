@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.future_times import last_times
 from liquidtime.data.encoding.observations import Observations, Past
+from liquidtime.data.encoding.plausible import Plausible
 from liquidtime.estimators.faces.base import SeriesEstimator
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.forecast_search import search
@@ -78,7 +80,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
 
     All of these tend to the last value as the gap shrinks. In training, the network predicts later samples from many
     points in every series. The weights of the mixture are at least 0, sum to 1, differ by channel and change smoothly
-    with the gap. They and the prediction intervals are chosen on data that a network has not seen: a fifth of the
+    with the gap. Single values far beyond all others, such as 1e6 among values of one, are read as not observed, with
+    a warning. The weights and the prediction intervals are chosen on data that a network has not seen: a fifth of the
     series, or the ends of the series if there are few; a search chooses the epochs in the same way. So `fit` trains
     more networks than it keeps. If times are time stamps, the network knows the hour, weekday and season; otherwise it
     knows the period that the series show, if any.
@@ -265,7 +268,18 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         if not (data.lengths >= 2).any():
             raise ValueError("`X` must have series of at least two samples: there is nothing to forecast")
         self._carried = None
-        self._fit_encoders(data)
+        plausible = Plausible.of(data, self.known or ())
+        self._fit_encoders(plausible.clean(data))
+        for encoder in self.encoders_:
+            encoder.plausible = plausible
+        if plausible.count:
+            names = ", ".join(repr(name) for name in plausible.bounds)
+            warnings.warn(
+                f"{plausible.count} values of {names} lie more than 100 times as far from the median as usual, between "
+                "ordinary ones; such values are taken for faults and read as not observed",
+                UserWarning,
+                stacklevel=3,
+            )
         self._find_channels()
         self.horizon_ = float(usual_horizon(windows(data)) if self.horizon is None else self.horizon)
         check_reach(data, self.horizon_)

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from liquidtime.data import SeriesSet
 from liquidtime.data.encoding.observations import Observations
+from liquidtime.data.reading import ZONE
+from liquidtime.estimators.forecast.local_clock import LocalClock
 from liquidtime.times import SECONDS
 
 Values = npt.NDArray[np.float64]
@@ -32,11 +34,15 @@ class Seasons:
         cycles: lengths of the cycles whose phase the network sees: hour of the day, day of the week, day of the year
             for time stamps, else the period on the series' own clock.
         calendar: whether the phases are of the calendar; a series without a time stamp then has none.
+        clock: of the time zone whose calendar it is; None for the calendar of the time stamps as they are read.
+        second: length of a second in the set's time unit.
     """
 
     period: float | None
     cycles: tuple[float, ...]
     calendar: bool
+    clock: LocalClock | None = None
+    second: float = 1.0
 
     @property
     def size(self) -> int:
@@ -48,9 +54,12 @@ class Seasons:
 
         Args:
             times: (R, ...) on the series' clocks.
-            starts: (R, cycles) how far into each cycle each clock's zero lies, as `starts` returns it; NaN = not known.
+            starts: what `starts` returns; NaN = not known.
         """
         parts = []
+        if self.clock is not None:
+            since = starts[:, -1].reshape(-1, *[1] * (times.ndim - 1))
+            times = times + self.clock.ahead((times + since) / self.second) * self.second
         for place, cycle in enumerate(self.cycles):
             start = starts[:, place].reshape(-1, *[1] * (times.ndim - 1))
             angle = 2 * np.pi * (((times % cycle) + start) / cycle)
@@ -61,21 +70,26 @@ class Seasons:
     def starts(self, origins: npt.NDArray[Any] | None, S: int, unit: str | None) -> Values:
         """Return (S, cycles) how far into each cycle the zero of each series' clock lies, NaN where it is not known.
 
+        With the clock of a zone there is one column more: the zero itself, since 1970 UTC.
+
         Args:
             origins: of a set, or None.
             S: series.
             unit: of the set's times.
         """
+        width = len(self.cycles) + (self.clock is not None)
         if not self.calendar:
-            return np.zeros((S, len(self.cycles)))
+            return np.zeros((S, width))
         if origins is None or origins.dtype.kind != "M" or unit is None:
-            return np.full((S, len(self.cycles)), np.nan)
+            return np.full((S, width), np.nan)
         stamps = origins.astype("datetime64[ns]")
         since = stamps.view(np.int64)
-        starts = np.empty((S, len(self.cycles)))
+        starts = np.empty((S, width))
         for place, cycle in enumerate(self.cycles):
             nanoseconds = round(cycle * SECONDS[unit] * 1e9)
             starts[:, place] = (since % nanoseconds) / (SECONDS[unit] * 1e9)
+        if self.clock is not None:
+            starts[:, -1] = since * 1e-9 * self.second
         starts[np.isnat(stamps)] = np.nan
         return starts
 
@@ -96,6 +110,7 @@ def find_seasons(steps: SeriesSet, places: Sequence[int], time_scale: float) -> 
     assert steps.time_unit is not None
     second = 1.0 / SECONDS[steps.time_unit]
     some = steps.lengths > 0
+    clock = LocalClock.of(steps.reading.get(ZONE, ""))
     starts = steps.origins[some].astype("datetime64[ns]").view(np.int64) * 1e-9 * second
     first, last = starts.min(), (starts + steps.times[steps.offsets[1:][some] - 1]).max()
     cycles = [
@@ -103,7 +118,7 @@ def find_seasons(steps: SeriesSet, places: Sequence[int], time_scale: float) -> 
         for cycle, turns in ((_DAY, 2.0), (_WEEK, 2.0), (_YEAR, 1.0))
         if cycle * second >= 2 * time_scale and last - first >= turns * cycle * second
     ]
-    return Seasons(period, tuple(cycles), calendar=True)
+    return Seasons(period, tuple(cycles), True, clock if cycles else None, second)
 
 
 def _find_period(steps: SeriesSet, places: Sequence[int], time_scale: float) -> float | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from liquidtime.estimators.forecast.blend import LEVELS, Blend
 from liquidtime.estimators.forecast.lesson import Scene, Standard
+from liquidtime.estimators.forecast.local_clock import LocalClock
 from liquidtime.estimators.forecast.network import PARTS
 from liquidtime.estimators.forecast.season import Seasons
 
@@ -28,13 +29,16 @@ def stored_learned(channels: Sequence[str], horizon: float, scene: Scene, blend:
         "horizon": horizon,
         "standard": scene.standard.to_dict(),
         "known": scene.known.to_dict(),
-        "seasons": {
-            "period": scene.seasons.period,
-            "cycles": list(scene.seasons.cycles),
-            "calendar": scene.seasons.calendar,
-        },
+        "seasons": _stored_seasons(scene.seasons),
         "blend": stored_blend(blend),
     }
+
+
+def _stored_seasons(seasons: Seasons) -> dict[str, Any]:
+    stored = {"period": seasons.period, "cycles": list(seasons.cycles), "calendar": seasons.calendar}
+    if seasons.clock is None:
+        return stored
+    return stored | {"clock": seasons.clock.to_dict(), "second": seasons.second}
 
 
 def stored_blend(blend: Blend) -> dict[str, Any]:
@@ -63,7 +67,11 @@ def read_learned(learned: Mapping[str, Any], time_scale: float, known: int) -> t
     lengths = [*cycles, *([] if period is None else [float(period)])]
     if not horizon > 0 or not all(length > 0 for length in lengths) or len(cycles) > _MOST_CYCLES:
         raise ValueError("`horizon`, `period` and `cycles` of a forecaster must be over 0")
-    seasons = Seasons(None if period is None else float(period), cycles, bool(stored["calendar"]))
+    clock = LocalClock.from_dict(stored["clock"]) if "clock" in stored else None
+    second = float(stored.get("second", 1.0))
+    if not 0 < second < np.inf or (clock is not None and not (stored["calendar"] and cycles)):
+        raise ValueError("`second` of a forecaster must be over 0, and a clock must have the cycles of a calendar")
+    seasons = Seasons(None if period is None else float(period), cycles, bool(stored["calendar"]), clock, second)
     blend = read_blend(learned["blend"], C, PARTS)
     nothing: dict[str, list[float]] = {"centre": [], "scale": [], "positive": []}
     given = Standard.from_dict(learned.get("known", nothing), known)
