@@ -36,6 +36,7 @@ from sklearn.model_selection import train_test_split
 from benchmarks.portfolio_data import data_folder, load
 from liquidtime.data import SeriesSet
 from liquidtime.estimators import CfCForecaster, StackedForecaster
+from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.forecast_series import ForecastSeries
 
 BEIJING, STORMS, PHYSIONET = SETS = ("beijing", "storms", "physionet2012-forecast")
@@ -290,8 +291,9 @@ class LightGBMOnLags:
             off = pairs.truth[c] - pairs.cuts.last(c)[pairs.rows[c]]
             self.models.append(learner.fit(table, off) if len(off) >= 40 else None)
 
-    def predict(self, past: SeriesSet | ForecastSeries, times: Sequence[Floats]) -> list[Floats]:
-        series = past if isinstance(past, ForecastSeries) else ForecastSeries(self.cfc.encoders_, past)
+    def predict(self, past: SeriesSet | EncodedSeries, times: Sequence[Floats]) -> list[Floats]:
+        data = past.data if isinstance(past, EncodedSeries) else past
+        series = past if isinstance(past, ForecastSeries) else ForecastSeries(self.cfc.encoders_, data)
         seen = self.cfc._seen(series)
         cuts = self.features.at_ends(seen)
         sizes = [len(own) for own in times]
