@@ -147,8 +147,12 @@ class HeadedCell(Cell):
 
     def fused(self) -> Fused | None:
         """Return the cell as one operation over a sequence, or None where it is none."""
+        return self.fused_if_plain() if is_plain(self) else None
+
+    def fused_if_plain(self) -> Fused | None:
+        """Return the same for a cell of which `is_plain` is known to be true, as that of a part of a plain cell is."""
         kind = type(self)
-        if "kind" not in kind.__dict__ or not is_as_defined(kind, _DEFINITIONS[kind.kind]) or not is_plain(self):
+        if "kind" not in kind.__dict__ or not is_as_defined(kind, _DEFINITIONS[kind.kind]):
             return None
         backbone = self.backbone
         if self.own_heads is not None or type(backbone) is not Backbone:

@@ -92,10 +92,12 @@ class MixedMemory(Cell):
 
     def fused(self) -> Fused | None:
         """Return the cell and its memory as one operation over a sequence, or None where they are none."""
-        inner = self.cell.fused() if isinstance(self.cell, HeadedCell) else None
-        maps = (self.lstm.input_map, self.lstm.recurrent_map)
-        if inner is None or type(self) is not MixedMemory or type(self.lstm) is not LSTMCell or not is_plain(self):
+        if type(self) is not MixedMemory or type(self.lstm) is not LSTMCell or not is_plain(self):
             return None
+        inner = self.cell.fused_if_plain() if isinstance(self.cell, HeadedCell) else None
+        if inner is None:
+            return None
+        maps = (self.lstm.input_map, self.lstm.recurrent_map)
         biases: list[Tensor | None] = [part.bias for part in maps]
         if not all(is_linear(part, self.products) for part in maps) or biases[0] is None or biases[1] is not None:
             return None

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -113,9 +112,14 @@ class WiredCfCCell(Cell):
             return None
         if any(source > index for index, sources in enumerate(self.sources) for source in sources):
             return None
-        scans = [cell.fused() for cell in self.cells if isinstance(cell, HeadedCell)]
-        complete = [dataclasses.replace(scan, recompute=self.recompute) for scan in scans if scan is not None]
-        return complete if len(complete) == len(self.cells) else None
+        scans: list[Fused] = []
+        for cell in self.cells:
+            scan = cell.fused_if_plain() if isinstance(cell, HeadedCell) else None
+            if scan is None:
+                return None
+            scan.recompute = self.recompute
+            scans.append(scan)
+        return scans
 
 
 SENSORS = -1

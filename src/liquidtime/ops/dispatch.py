@@ -69,6 +69,15 @@ class Backends(Generic[B]):
             raise NotImplementedError(f"the backend for {tensor.device} does not take this scan: {reason}")
         return backend
 
+    def unwatched(self, tensors: Sequence[Tensor]) -> B | None:
+        """Return the backend of the first tensor's device where a call may go straight to it, if it takes the tensors.
+
+        None says nothing: `choose` then decides. What is left to the backend to see is whether all tensors have one
+        type and device and lie in strides.
+        """
+        backend = self._by_device.get(tensors[0].device.type)
+        return backend if runs_unwatched() and _PLAIN.issuperset(map(type, tensors)) else None
+
     def choose(self, tensors: Sequence[Tensor], refusal: Callable[[B], str | None]) -> Choice[B] | None:
         """Return who runs a scan, or None where the plain loop must.
 

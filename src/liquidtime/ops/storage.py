@@ -41,10 +41,16 @@ def check_inputs_stored(**inputs: object) -> None:
     """Refuse inputs, tensors or tuples of them by name, as `check_stored` does; others are left alone."""
     if torch.compiler.is_compiling():
         return
+    tensors: list[Tensor] = []
+    names: list[str] = []
     for name, value in inputs.items():
         for part in value if isinstance(value, tuple | list) else (value,):
             if isinstance(part, Tensor):
-                check_stored(name, part)
+                tensors.append(part)
+                names.append(name)
+    if not _are_whole(tensors):
+        for name, tensor in zip(names, tensors, strict=True):
+            check_stored(name, tensor)
 
 
 def check_module_stored(module: nn.Module) -> None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from liquidtime.ops.cfc_scan.form import Form
@@ -42,6 +43,17 @@ class Gradients(NamedTuple):
     m0: Tensor | None
     dt: Tensor | None
     weights: list[Tensor]
+
+
+class Sizes(NamedTuple):
+    """Of all tensors of a scan whose shapes fit the form and each other; U is 0 without a backbone."""
+
+    B: int
+    T: int
+    D: int
+    H: int
+    U: int
+    dtype: torch.dtype
 
 
 class Wanted(NamedTuple):
@@ -104,6 +116,19 @@ class FrozenStepper(ABC):
         """
 
 
+class Seen(ABC):
+    """A run whose inputs a backend has looked at; it is made right before it runs, and runs once."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Sizes:
+        """The sizes of the inputs."""
+
+    @abstractmethod
+    def forward(self, save: bool, need_ddt: bool) -> Outputs:
+        """Run forward, as `Backend.forward` does."""
+
+
 class Backend(ABC):
     """Runs scans on the devices that it names. It is registered once: `BACKENDS.register(YourBackend())`.
 
@@ -116,6 +141,14 @@ class Backend(ABC):
     @abstractmethod
     def refusal(self, form: Form, inputs: Inputs, training: bool) -> str | None:
         """Return why this scan is not taken; None where it is. Called while tracing too, so it looks at no numbers."""
+
+    def look(self, form: Form, inputs: Inputs) -> Seen | None:
+        """Return a run forward, where one look shows that the backend takes these inputs.
+
+        It stands for `refusal` and `check_inputs`, and for the memory of all tensors. The backward run of the same scan
+        looks again, and refuses tensors that no longer fit each other. None says nothing.
+        """
+        return None
 
     @abstractmethod
     def saved_like(self, form: Form, inputs: Inputs, need_ddt: bool) -> Tensor:
@@ -166,6 +199,7 @@ class Backend(ABC):
 
 
 BACKENDS: Backends[Backend] = Backends()
+CHANGED = "a tensor of the scan has changed its shape or type since the forward run"
 
 
 def check_inputs(form: Form, inputs: Inputs) -> None:
@@ -192,6 +226,13 @@ def check_inputs(form: Form, inputs: Inputs) -> None:
         raise ValueError(f"`masks` must be given if, and only if, layers are masked; {count} are needed")
     if masks is not None:
         check_part("masks", masks, (count, B, T, U), x)
+
+
+def sizes_of(form: Form, inputs: Inputs) -> Sizes:
+    """Return the sizes of inputs, taken from those that decide them."""
+    x = inputs.x
+    B, T, D = x.shape
+    return Sizes(B, T, D, inputs.h0.shape[1], inputs.weights[0].shape[0] if form.layers else 0, x.dtype)
 
 
 def check_weights(form: Form, weights: Sequence[Tensor], D: int, H: int, like: Tensor) -> int:

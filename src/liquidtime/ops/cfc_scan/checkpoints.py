@@ -29,6 +29,7 @@ class CheckpointedScan(torch.autograd.Function):
         ctx: Any,
         backend: Backend,
         form: Form,
+        seen: None,
         x: Tensor,
         h0: Tensor,
         m0: Tensor | None,
@@ -60,7 +61,7 @@ class CheckpointedScan(torch.autograd.Function):
         """Run each segment forward again, then backward, the last one first."""
         x, h0, m0, dt, lengths, masks, *rest = ctx.saved_tensors
         weights, states = rest[: ctx.count], rest[ctx.count :]
-        wanted = Wanted(ctx.needs_input_grad[2], True, ctx.needs_input_grad[5])
+        wanted = Wanted(ctx.needs_input_grad[3], True, ctx.needs_input_grad[6])
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
         check_inputs(ctx.form, inputs)
 
@@ -68,7 +69,7 @@ class CheckpointedScan(torch.autograd.Function):
             return _backward(ctx.backend, ctx.form, ctx.length, inputs, states, incoming, wanted)
 
         dx, dh, dm, ddt, *dweights = once(run, grads, (x, h0, m0, dt, *weights))
-        return (None, None, dx, dh, dm, ddt, None, None, *dweights)
+        return (None, None, None, dx, dh, dm, ddt, None, None, *dweights)
 
 
 def _backward(

@@ -7,9 +7,17 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from liquidtime.ops.cfc_scan.backend import Backend, FrozenStepper, Gradients, Inputs, Outputs, Stepper, Wanted
+from liquidtime.ops.cfc_scan.backend import (
+    Backend,
+    FrozenStepper,
+    Gradients,
+    Inputs,
+    Outputs,
+    Stepper,
+    Wanted,
+)
 from liquidtime.ops.cfc_scan.cpu.problem import backbone_units, kept_by
-from liquidtime.ops.cfc_scan.cpu.runs import run_backward, run_forward
+from liquidtime.ops.cfc_scan.cpu.runs import CpuSeen, run_backward, run_forward
 from liquidtime.ops.cfc_scan.cpu.step import CpuFrozenStepper, CpuStepper
 from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.native import library
@@ -26,6 +34,10 @@ class CpuBackend(Backend):
         if dtype is not torch.float32 and (dtype is not torch.float64 or form.products == "bf16"):
             return f"it computes in float32, or in float64 with full products; the tensors are {dtype}"
         return library.why_missing()
+
+    def look(self, form: Form, inputs: Inputs) -> CpuSeen | None:
+        """Return a description of the run, or None where the library does not take the tensors as they are."""
+        return CpuSeen.of(form, inputs) if library.is_built() else None
 
     def saved_like(self, form: Form, inputs: Inputs, need_ddt: bool) -> Tensor:
         """Return a tensor like the one that a forward run saves; see `Backend.saved_like`."""

@@ -116,6 +116,12 @@ def of_form(form: Form) -> Problem:
     return Problem.from_buffer_copy(_of_form(form))
 
 
+@functools.lru_cache(maxsize=100)
+def takes(form: Form, dtype: torch.dtype) -> bool:
+    """Return whether the kernels have a form in a type."""
+    return form.fault() is None and (dtype is torch.float32 or (dtype is torch.float64 and form.products != "bf16"))
+
+
 def described(form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> Problem:
     """Return a structure with the form and the weights; tensors that only it points to are put into `keep`."""
     p = of_form(form)

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from liquidtime.ops.cfc_scan.backend import Gradients, Inputs, Outputs, Wanted
+from liquidtime.ops.cfc_scan.backend import CHANGED, Gradients, Inputs, Outputs, Seen, Sizes, Wanted, check_inputs
 from liquidtime.ops.cfc_scan.cpu.problem import (
     Problem,
     backbone_units,
@@ -21,6 +21,7 @@ from liquidtime.ops.cfc_scan.cpu.problem import (
     of_form,
     point_to_gradients,
     point_to_kept,
+    takes,
 )
 from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.native import library
@@ -56,6 +57,31 @@ def _point(
     return not kernel().lt_cfc_point(ctypes.addressof(p), tensors, int(x.dtype is torch.float64))
 
 
+class CpuSeen(Seen):
+    """A structure that describes a run, and what must live as long as it is used."""
+
+    def __init__(self, problem: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> None:
+        self._problem, self._form, self._inputs, self._keep = problem, form, inputs, keep
+
+    @classmethod
+    def of(cls, form: Form, inputs: Inputs) -> CpuSeen | None:
+        """Return what is seen of a run; None where the kernels do not take the tensors as they are."""
+        if not takes(form, inputs.x.dtype):
+            return None
+        problem, keep = of_form(form), list[Tensor]()
+        return cls(problem, form, inputs, keep) if _point(problem, form, inputs, (), 0, keep) else None
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes of the inputs."""
+        p = self._problem
+        return Sizes(p.B, p.T, p.D, p.H, p.U, self._inputs.x.dtype)
+
+    def forward(self, save: bool, need_ddt: bool) -> Outputs:
+        """Run forward; see `Seen.forward`."""
+        return _run(self._problem, self._form, self._inputs, save, need_ddt, False)
+
+
 def _describe(form: Form, inputs: Inputs, keep: list[Tensor]) -> Problem:
     """Return what both runs share; tensors that only the structure points to are put into `keep`."""
     x, h0, m0, dt, lengths, weights, masks = inputs
@@ -81,13 +107,15 @@ def _describe(form: Form, inputs: Inputs, keep: list[Tensor]) -> Problem:
 
 def run_forward(form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: bool) -> Outputs:
     """Run the kernel forward; see `Backend.forward`."""
-    x, h0 = inputs.x, inputs.h0
-    B, T, _ = x.shape
-    H = h0.shape[1]
     keep: list[Tensor] = []
     p = of_form(form)
     if not _point(p, form, inputs, (), 0, keep):
         p = _describe(form, inputs, keep)
+    return _run(p, form, inputs, save, need_ddt, zeroed)
+
+
+def _run(p: Problem, form: Form, inputs: Inputs, save: bool, need_ddt: bool, zeroed: bool) -> Outputs:
+    x, B, T, H = inputs.x, p.B, p.T, p.H
     p.threads, p.save, p.need_ddt = torch.get_num_threads(), save, need_ddt
     y = library.empty(x, (B, T, H))
     if inputs.lengths is not None:
@@ -150,6 +178,11 @@ def run_backward(
     keep: list[Tensor] = []
     p = of_form(form)
     if not _point(p, form, inputs, (y, saved, *incoming), count, keep):
+        try:  # what a look at the tensors has shown until now
+            check_inputs(form, inputs)
+            check_part("y", y, (B, T, h0.shape[1]), x)
+        except (TypeError, ValueError):
+            raise ValueError(CHANGED) from None
         p = _describe_backward(form, inputs, y, saved, incoming, count, keep)
     p.threads, p.need_dx, p.need_ddt = torch.get_num_threads(), wanted.x, wanted.dt
     point_to_kept(p, form, kept, p.gates or 0, saved.element_size())
