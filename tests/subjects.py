@@ -35,6 +35,9 @@ OPTIONS = {
     "ODERNNCell-euler": lambda d: recurrent.ODERNNCell(d, H, 7, "euler", 3),
     "HiPPOLegSCell-order": lambda d: recurrent.HiPPOLegSCell(d, H, order=1),
     "HiPPOLegSCell-as-its-code": lambda d: recurrent.HiPPOLegSCell(d, H, discretisation="bilinear", memory_first=True),
+    "HiPPOLegSCell-stamped": lambda d: recurrent.HiPPOLegSCell(d, H, discretisation="stamped"),
+    "HiPPOLagTCell-tilt": lambda d: recurrent.HiPPOLagTCell(d, H, theta=2.0, tilt=0.0),
+    "PhasedLSTMCell-full-peepholes": lambda d: recurrent.PhasedLSTMCell(d, H, full_peepholes=True),
     "HiPPOLagTCell-as-its-code": lambda d: recurrent.HiPPOLagTCell(
         d, H, theta=2.0, discretisation="bilinear", memory_first=True
     ),
@@ -53,7 +56,7 @@ TRACED_ALIKE = {
     "ImputeGRUCell-mean", "ImputeGRUCell-no-others", "CfCCell-literal", "CfCCell-deep",
     "CTGRUCell-short", "CTRNNCell-rk4", "CTRNNCell-hold", "CoRNNCell-unfolded", "GRUODECell-rk4",
     "LipschitzRNNCell-rk4", "HiPPOLegSCell-as-its-code", "HiPPOLagTCell-as-its-code", "GRUDCell-undecayed",
-    "CoRNNCell-explicit",
+    "CoRNNCell-explicit", "HiPPOLegSCell-stamped", "HiPPOLagTCell-tilt", "PhasedLSTMCell-full-peepholes",
     "ODELSTMCell-euler", "ODERNNCell-euler", "HiPPOLegSCell-order", "HiPPOLagTCell-order", "LMUCell-order",
     "MixedMemory-of-LSTM", "MixedMemory-of-CT-LSTM", "LTCCell-NCP",
 }  # fmt: skip

@@ -6,11 +6,11 @@ import torch
 from liquidtime.baselines import recurrent
 from vectors import close, load, put, put_linear, run
 
-CLASSES = {"legs": recurrent.HiPPOLegSCell, "tlagt": recurrent.HiPPOLagTCell}
+CLASSES = {"legs": recurrent.HiPPOLegSCell, "tlagt": recurrent.HiPPOLagTCell, "lagt": recurrent.HiPPOLagTCell}
 
 
 def hippo(kind, numbers, discretisation):
-    options = {} if kind == "legs" else {"theta": 1.0 / float(numbers["step"])}
+    options = {} if kind == "legs" else {"theta": 1.0 / float(numbers["step"]), "tilt": float(kind == "tlagt")}
     cell = CLASSES[kind](3, 4, order=5, discretisation=discretisation, memory_first=True, **options).double()
     gate, candidate = (torch.cat([numbers["gate_W"], numbers["hidden_W"]]), [numbers["gate_b"], numbers["hidden_b"]])
     put_linear(cell.input_map, gate[:, :3], torch.cat(candidate))
@@ -29,9 +29,10 @@ def test_hippo(kind, discretisation):
     torch.testing.assert_close(y, numbers["h"], rtol=0.0, atol=1e-11)
 
 
-def test_hippo_lagt_with_time_stamps():
-    numbers = load("hippo_tlagt_times_bilinear--hippo-code")
-    y, states = run(hippo("tlagt", numbers, "bilinear"), numbers)
+@pytest.mark.parametrize(("kind", "discretisation"), [("legs", "stamped"), ("tlagt", "bilinear")])
+def test_hippo_with_time_stamps(kind, discretisation):
+    numbers = load(f"hippo_{kind}_times_bilinear--hippo-code")
+    y, states = run(hippo(kind, numbers, discretisation), numbers)
     close(states[1], numbers["memory"], single=False)
     close(y, numbers["h"], single=False)
 

@@ -17,12 +17,15 @@ def unit(cell, numbers):
     put(cell.recurrent_bias, second[8:])
 
 
-def test_phased_lstm():
-    numbers = load("phased_lstm--sett")
-    ratio = float(numbers["ratio"][0])
-    cell = recurrent.PhasedLSTMCell(3, 4, open_ratio=ratio, leak=float(numbers["leak"])).double()
-    add, forget = numbers["gates_W"].chunk(2, dim=1)
-    W = torch.cat([numbers["candidate_W"], add, forget, numbers["out_W"]], dim=1).mT
+@pytest.mark.parametrize("peepholes", [False, True])
+def test_phased_lstm(peepholes):
+    numbers = load("phased_lstm_peepholes--sett" if peepholes else "phased_lstm--sett")
+    settings = {"open_ratio": float(numbers["ratio"][0]), "leak": float(numbers["leak"])}
+    cell = recurrent.PhasedLSTMCell(3, 4, full_peepholes=peepholes, **settings).double()
+    gates = [*numbers["gates_W"].chunk(2, dim=1), numbers["out_W"]]
+    if peepholes:
+        put(cell.peephole, torch.stack([gate[7:].mT for gate in gates]))
+    W = torch.cat([numbers["candidate_W"], *(gate[:7] for gate in gates)], dim=1).mT
     put_linear(cell.input_map, W[:, :3], torch.cat([numbers["candidate_b"], numbers["gates_b"], numbers["out_b"]]))
     put_linear(cell.recurrent_map, W[:, 3:])
     put(cell.log_period, numbers["period"].log())

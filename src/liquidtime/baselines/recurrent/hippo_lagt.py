@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -15,13 +17,15 @@ class HiPPOLagTCell(HiPPOCell):
 
     L_n are Laguerre's polynomials. A is the inverse of (identity - shift), so exp(-s A), s = dt/θ, has the same number
     a_{n-k} all along each diagonal, and Σ a_n z^n = exp(-s/(1 - z)): a_n = exp(-s)·L_n^(-1)(s). No matrix is inverted.
-    The network around the memory is `HiPPOCell`.
+    With a tilt β other than 1 the diagonal is (1 + β)/2, so that the window fades more slowly than the polynomials are
+    weighted; in the authors' code "lagt" is β = 0. The network around the memory is `HiPPOCell`.
 
     Args:
         input_size: D.
         hidden_size: H.
         order: N, the number of coefficients; None is H.
         theta: θ, the time in which the window fades by e, in the unit of dt.
+        tilt: β, over -1; 1 is the measure of the text above.
         discretisation: "exact", or "bilinear" as in the authors' code.
         memory_first: whether the memory is updated before the hidden state, as in that code.
 
@@ -35,11 +39,15 @@ class HiPPOLagTCell(HiPPOCell):
         *,
         order: int | None = None,
         theta: float = 100.0,
+        tilt: float = 1.0,
         discretisation: str = "exact",
         memory_first: bool = False,
     ) -> None:
         super().__init__(input_size, hidden_size, order, discretisation, memory_first)
         self.theta = check_positive("theta", theta)
+        if not -1.0 < tilt < math.inf:
+            raise ValueError(f"`tilt` must be finite and over -1, where the memory would not fade; got {tilt!r}")
+        self.tilt = float(tilt)
 
     def spans(self, state: State, dt: Tensor) -> Tensor:
         """Return dt / θ (B, T)."""
@@ -47,7 +55,16 @@ class HiPPOLagTCell(HiPPOCell):
 
     def matrix(self) -> Tensor:
         """Return A (N, N), with the sign of dc/ds = A c + B f."""
-        return -torch.tril(torch.ones(self.order, self.order, dtype=torch.float64))
+        below = torch.tril(torch.ones(self.order, self.order, dtype=torch.float64), diagonal=-1)
+        return -below - (1.0 + self.tilt) / 2 * torch.eye(self.order, dtype=torch.float64)
+
+    def rest(self, f: Tensor) -> Tensor:
+        """Return where the memory of a signal that stays at f (B, 1) rests, (B, N): -A⁻¹B f."""
+        if self.tilt == 1.0:
+            return super().rest(f)
+        ratio = (self.tilt - 1.0) / (self.tilt + 1.0)
+        powers = ratio ** torch.arange(self.order, dtype=torch.float64, device=f.device)
+        return f * (powers * 2.0 / (1.0 + self.tilt)).to(f.dtype)
 
     def transition(self, span: Tensor) -> Tensor:
         """Return exp(-s A) (..., N, N) for s = span (...)."""
@@ -57,7 +74,7 @@ class HiPPOLagTCell(HiPPOCell):
         diagonals = [torch.exp(-s), -s * torch.exp(-s)][: self.order]
         for n in range(2, self.order):
             diagonals.append(((2 * n - 2 - s) * diagonals[-1] - (n - 2) * diagonals[-2]) / n)
-        column = torch.stack(diagonals, dim=-1)  # (..., N)
+        column = torch.stack(diagonals, dim=-1) * torch.exp((1.0 - self.tilt) / 2 * s).unsqueeze(-1)  # (..., N)
         index = torch.arange(self.order, device=s.device)
         below = index.unsqueeze(1) - index  # (N, N)
         E: Tensor = column[..., below.clamp(min=0)] * (below >= 0)
@@ -65,4 +82,4 @@ class HiPPOLagTCell(HiPPOCell):
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
-        return f"{super().extra_repr()}, theta={self.theta:g}"
+        return f"{super().extra_repr()}, theta={self.theta:g}, tilt={self.tilt:g}"

@@ -26,10 +26,13 @@ class HiPPOLegSCell(HiPPOCell):
         input_size: D.
         hidden_size: H.
         order: N, the number of coefficients; None is H.
-        discretisation: "exact", or "bilinear" as in the authors' code, with δ = t'/t - 1.
+        discretisation: "exact"; "bilinear" as in the authors' code, with δ = t'/t - 1; or "stamped" as in their code
+            for time stamps: bilinear with δ = 1 - t/t', the first sample a step from 0 with δ = 1.
         memory_first: whether the memory is updated before the hidden state, as in that code.
 
     """
+
+    discretisations = (*HiPPOCell.discretisations, "stamped")
 
     @named_arguments
     def __init__(
@@ -63,6 +66,8 @@ class HiPPOLegSCell(HiPPOCell):
     def transition(self, span: Tensor) -> Tensor:
         """Return r^A (..., N, N) for shares r = span (...)."""
         r = span.double()
+        if self.discretisation == "stamped":
+            return self.bilinear(1.0 - r)
         if self.discretisation == "bilinear":
             E = self.bilinear(1.0 / r.where(r > 0, 1.0) - 1.0)
             return E * (r > 0)[..., None, None]

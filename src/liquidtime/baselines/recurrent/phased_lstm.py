@@ -18,7 +18,8 @@ class PhasedLSTMCell(LSTMCell):
         (h̃, m̃) = LSTM(x, (h, m)) with peepholes;   m' = k·m̃ + (1 - k)·m;   h' = k·h̃ + (1 - k)·h
 
     τ and s are learned for each unit. The leak α is there in training only; without it a closed unit stands still.
-    Time t is the sum of the intervals and is kept in the state, (h, m, t).
+    Time t is the sum of the intervals and is kept in the state, (h, m, t). A peephole is one weight per unit, and the
+    output gate's sees m̃. With `full_peepholes`, as in TensorFlow's cell, all three are matrices on the old memory m.
 
     Args:
         input_size: D.
@@ -26,6 +27,7 @@ class PhasedLSTMCell(LSTMCell):
         periods: the least and the largest period τ at the start, drawn evenly on a logarithmic scale.
         open_ratio: r, the open share of a period.
         leak: α.
+        full_peepholes: whether peepholes are matrices on the old memory.
 
     """
 
@@ -39,6 +41,7 @@ class PhasedLSTMCell(LSTMCell):
         periods: tuple[float, float] = (1.0, 20.0),
         open_ratio: float = 0.05,
         leak: float = 1e-3,
+        full_peepholes: bool = False,
     ) -> None:
         super().__init__(input_size, hidden_size, forget_bias=0.0)
         least, largest = (float(period) for period in periods)
@@ -53,7 +56,8 @@ class PhasedLSTMCell(LSTMCell):
         self.open_ratio, self.leak = float(open_ratio), float(leak)
         self.log_period = nn.Parameter(torch.empty(H).uniform_(math.log(least), math.log(largest)))
         self.shift = nn.Parameter(torch.rand(H) * self.log_period.detach().exp())
-        self.peephole = nn.Parameter(torch.zeros(3, H))
+        self.full_peepholes = bool(full_peepholes)
+        self.peephole = nn.Parameter(torch.zeros(3, H, H) if self.full_peepholes else torch.zeros(3, H))
 
     def openness(self, t: Tensor) -> Tensor:
         """Return k (B, H), how open each unit is at the times t (B, 1)."""
@@ -69,12 +73,16 @@ class PhasedLSTMCell(LSTMCell):
         t = t + dt.unsqueeze(-1)
         candidate, add, forget, out = (projected + self.recurrent_map(h)).to(h.dtype).chunk(4, dim=-1)
         see_add, see_forget, see_out = self.peephole
-        proposed = torch.sigmoid(forget + see_forget * m) * m + torch.sigmoid(add + see_add * m) * torch.tanh(candidate)
-        shown = torch.sigmoid(out + see_out * proposed) * torch.tanh(proposed)
+        if self.full_peepholes:
+            add, forget, out = add + m @ see_add.mT, forget + m @ see_forget.mT, out + m @ see_out.mT
+        else:
+            add, forget = add + see_add * m, forget + see_forget * m
+        proposed = torch.sigmoid(forget) * m + torch.sigmoid(add) * torch.tanh(candidate)
+        shown = torch.sigmoid(out if self.full_peepholes else out + see_out * proposed) * torch.tanh(proposed)
         k = self.openness(t)
         h, m = h + k * (shown - h), m + k * (proposed - m)
         return h, (h, m, t)
 
     def extra_repr(self) -> str:
         """Return the settings that no submodule shows."""
-        return f"open_ratio={self.open_ratio:g}, leak={self.leak:g}"
+        return f"open_ratio={self.open_ratio:g}, leak={self.leak:g}, full_peepholes={self.full_peepholes}"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +32,8 @@ class HiPPOCell(PolynomialMemoryCell):
 
     """
 
+    discretisations: ClassVar[tuple[str, ...]] = ("exact", "bilinear")
+
     def __init__(
         self, input_size: int, hidden_size: int, order: int | None, discretisation: str, memory_first: bool
     ) -> None:
@@ -39,7 +42,7 @@ class HiPPOCell(PolynomialMemoryCell):
         self.order = H if order is None else check_size("order", order)
         self.input_size, self.output_size, self.state_sizes = D, H, (H, self.order)
         self.input_map = nn.Linear(D, 2 * H)
-        check_choice("discretisation", discretisation, ("exact", "bilinear"))
+        check_choice("discretisation", discretisation, self.discretisations)
         self.discretisation, self.memory_first = discretisation, bool(memory_first)
         self.recurrent_map = nn.Linear(self.order if memory_first else H + self.order, 2 * H, bias=False)
         self.signal = nn.Linear(D + H if memory_first else H, 1)

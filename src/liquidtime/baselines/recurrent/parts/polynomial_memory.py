@@ -39,6 +39,10 @@ class PolynomialMemoryCell(HoistedCell):
     def transition(self, span: Tensor) -> Tensor:
         """Return E (..., N, N) in double precision for spans (...)."""
 
+    def rest(self, f: Tensor) -> Tensor:
+        """Return where the memory of a signal that stays at f (B, 1) rests: f·e0 (B, N)."""
+        return torch.cat([f, f.new_zeros(f.shape[0], self.order - 1)], dim=1)
+
     @abstractmethod
     def move(self, projected: Tensor, state: State, dt: Tensor, E: Tensor) -> tuple[Tensor, State]:
         """Take one step with the memory's matrix given: E (B, N, N), or (N, N) for all rows."""
@@ -50,7 +54,7 @@ class PolynomialMemoryCell(HoistedCell):
 
     def remember(self, c: Tensor, f: Tensor, E: Tensor) -> Tensor:
         """Return the coefficients (B, N) after a step in which f (B, 1) is held."""
-        rest = torch.cat([f, f.new_zeros(f.shape[0], self.order - 1)], dim=1)
+        rest = self.rest(f)
         left = c - rest
         moved = left @ E.mT if E.dim() == 2 else (E @ left.unsqueeze(-1)).squeeze(-1)
         return rest + moved.to(c.dtype)
