@@ -22,6 +22,7 @@ from liquidtime.evaluation.hold_out import Rows
 from liquidtime.evaluation.insight import Neighbours
 from liquidtime.evaluation.split import Split, SplitRequest, split_series
 from liquidtime.tasks import Comparison, Task, find_task, infer_task, task_of
+from liquidtime.tasks.comparison import figures_of
 from liquidtime.tasks.per_sample import by_series
 
 _LABELS = {"cfc": "CfC", "ltc": "LTC"}
@@ -166,8 +167,11 @@ class TrainingJob:
         """Test a fitted model and its rivals on some series."""
         comparison = self.task.compare(model, self.name, self._part(train), self._part(test), self.seed)
         groups = self.split.groups
-        if groups is None or self.task.in_time:
+        if groups is None:
             return comparison
+        if comparison.error_series is not None:
+            own = groups[test][comparison.error_series]
+            return replace(comparison, figures=figures_of(comparison.errors, self.seed, own), error_groups=own)
         owners = groups[test] if comparison.clusters is None else groups[test][comparison.clusters]
         figures = self.task.pool([comparison], self.seed, owners).figures
         return replace(comparison, figures=figures, clusters=owners)

@@ -39,6 +39,8 @@ class Comparison:
         coverage: share of targets that the intervals are to hold.
         errors: by metric and model, (S,) the mean over the values of each series, where figures are means of these;
             empty where figures are of all rows together.
+        error_series: (S,) which of the test series each of these is of; None where there are no errors.
+        error_groups: (S,) the number of the group of each; None where series are independent.
     """
 
     target: npt.NDArray[Any]
@@ -50,6 +52,8 @@ class Comparison:
     extras: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     coverage: float = 0.9
     errors: Mapping[str, Mapping[str, npt.NDArray[np.float64]]] = field(default_factory=dict)
+    error_series: npt.NDArray[np.int64] | None = None
+    error_groups: npt.NDArray[np.int64] | None = None
 
     @property
     def name(self) -> str:
@@ -60,7 +64,7 @@ class Comparison:
         """Return the figures and predictions alone, without the series."""
         return Comparison(
             self.target, self.predictions, self.figures, self.classes, None, self.clusters, self.extras, self.coverage,
-            self.errors,
+            self.errors, self.error_series, self.error_groups,
         )  # fmt: skip
 
     def details(self) -> list[dict[str, Any]]:
@@ -117,6 +121,46 @@ def compared(
         inside = ((more["low"] <= target) & (target <= more["high"])).reshape(len(target), -1).mean(axis=1)
         figures[own][f"coverage_{100 * coverage:g}"] = mean_interval(inside, seed=seed, clusters=clusters, share=True)
     return Comparison(target, predictions, figures, np.asarray(classes), series, clusters, more, coverage)
+
+
+def figures_of(errors: Mapping[str, Mapping[str, Any]], seed: int, groups: Any = None) -> Figures:
+    """Return the means of errors of single series, by model and metric, with intervals over series or their groups.
+
+    Args:
+        errors: as in `Comparison`.
+        seed: of the resamples.
+        groups: (S,) of which group each series is; None where they are independent.
+    """
+    figures: dict[str, dict[str, ConfidenceInterval]] = {}
+    for metric, by_model in errors.items():
+        for model, each in by_model.items():
+            figures.setdefault(model, {})[metric] = mean_interval(
+                each, seed=seed, clusters=groups, share=metric.startswith("coverage")
+            )
+    return figures
+
+
+def pooled_errors(parts: Sequence[Comparison], seed: int) -> Comparison:
+    """Return several comparisons whose figures are means over series as one, without the series.
+
+    Args:
+        parts: of the same models, each of other series.
+        seed: of the resamples.
+    """
+    first = parts[0]
+    errors = {
+        metric: {model: np.concatenate([part.errors[metric][model] for part in parts]) for model in by_model}
+        for metric, by_model in first.errors.items()
+    }
+    groups = None if first.error_groups is None else np.concatenate([part.error_groups for part in parts])
+    return Comparison(
+        np.concatenate([part.target for part in parts]),
+        {name: np.concatenate([part.predictions[name] for part in parts]) for name in first.predictions},
+        figures_of(errors, seed, groups),
+        coverage=first.coverage,
+        errors=errors,
+        error_groups=groups,
+    )
 
 
 def pooled(metrics: Sequence[str], parts: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:

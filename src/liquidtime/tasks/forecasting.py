@@ -10,12 +10,11 @@ from liquidtime.data.container import absolute_times, sample_times
 from liquidtime.data.encoding.future_times import last_times
 from liquidtime.estimators import CfCForecaster, StackedForecaster
 from liquidtime.estimators.faces.forecast_test import INTERVAL, ChannelSkill, ForecastTest, forecast_test
-from liquidtime.tasks.comparison import ALONE, Comparison
+from liquidtime.tasks.comparison import ALONE, Comparison, figures_of
 from liquidtime.tasks.prediction_table import Columns
 from liquidtime.tasks.row_times import told_times
 from liquidtime.tasks.series_view import SeriesView, extremes
 from liquidtime.tasks.task import Part, Task
-from liquidtime.training import mean_interval
 
 USUAL = 0.99
 """Share of usual values that intervals hold where each sample is compared with its own forecast."""
@@ -83,21 +82,18 @@ class Forecasting(Task):
         names = {key: _label(key, name) for key in found.forecasts}
         own = {"mse": found.squared, "mae": found.absolute}
         errors = {metric: {names[key]: each for key, each in own[metric].items()} for metric in self.metrics}
-        figures = {
-            label: {metric: mean_interval(errors[metric][label], seed=seed) for metric in self.metrics}
-            for label in names.values()
-        }
         if len(found.covered):
-            figures[name][f"coverage_{100 * found.level:g}"] = mean_interval(found.covered, seed=seed, share=True)
+            errors[f"coverage_{100 * found.level:g}"] = {name: found.covered}
         return ForecastComparison(
             target=found.scaled_truth,
             predictions={names[key]: values for key, values in found.scaled_forecasts.items()},
-            figures=figures,
+            figures=figures_of(errors, seed),
             series=found.past,
             coverage=found.level,
             test=found,
             skills=tuple(found.by_channel()),
             errors=errors,
+            error_series=found.rows,
         )
 
     def predict(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,12 +12,11 @@ from liquidtime.data.container import sample_times
 from liquidtime.estimators import CfCImputer
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.forecast.both_directions import BETWEEN, NEAREST, WHOLE, hidden
-from liquidtime.tasks.comparison import Comparison
+from liquidtime.tasks.comparison import Comparison, figures_of, pooled_errors
 from liquidtime.tasks.prediction_table import Columns
 from liquidtime.tasks.row_times import told_times
 from liquidtime.tasks.series_view import SeriesView, extremes
 from liquidtime.tasks.task import Part, Task
-from liquidtime.training import mean_interval
 
 LEVEL = 0.9
 """Share of the values that tested prediction intervals are to hold."""
@@ -104,18 +104,17 @@ class Imputation(Task):
             "mse": {model_name: means((each - truth) ** 2) for model_name, each in predictions.items()},
             "mae": {model_name: means(np.abs(each - truth)) for model_name, each in predictions.items()},
         }
-        figures = {
-            model_name: {metric: mean_interval(errors[metric][model_name], seed=seed) for metric in self.metrics}
-            for model_name in predictions
-        }
         inside = (said[:, 1] <= measured) & (measured <= said[:, 2])
-        figures[name][f"coverage_{100 * LEVEL:g}"] = mean_interval(
-            means(inside.astype(np.float64)), seed=seed, share=True
-        )
+        errors[f"coverage_{100 * LEVEL:g}"] = {name: means(inside.astype(np.float64))}
         return ImputationComparison(
-            target=truth, predictions=predictions, figures=figures, series=EncodedSeries(model.encoders_, data),
-            coverage=LEVEL, whole=whole, rows=rows, places=places, values=said, errors=errors,
+            target=truth, predictions=predictions, figures=figures_of(errors, seed), coverage=LEVEL, errors=errors,
+            series=EncodedSeries(model.encoders_, data), error_series=np.unique(owner[rows]),
+            whole=whole, rows=rows, places=places, values=said,
         )  # fmt: skip
+
+    def pool(self, comparisons: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:
+        """Return several comparisons as one without series, figures over all series together."""
+        return pooled_errors(comparisons, seed)
 
     def predict(self, model: Any, data: SeriesSet, *, intervals: float = LEVEL, **options: Any) -> Columns:
         """Return one row for each value of the targets that is missing at a sample, with the ends of its interval.

@@ -61,7 +61,8 @@ def forecast_folds(data: SeriesSet, count: int, seed: int, groups: Any = None, o
 
     Series on one clock, as those with time stamps, are held out from earlier ones that had ended by then. Where most of
     them lie beside each other in time, and where there are fewer than ten, the end of each is held out instead. Series
-    that move together are held out together.
+    that move together are held out together. With both groups and an order, later series are held out from earlier ones
+    of other groups.
 
     Args:
         data: the series.
@@ -71,17 +72,18 @@ def forecast_folds(data: SeriesSet, count: int, seed: int, groups: Any = None, o
         order: (S,) when each series was taken, numbers or time stamps; None for none.
 
     Raises:
-        ValueError: both `groups` and `order`, arrays of another length, or a single group.
+        ValueError: arrays of another length, or a single group.
 
     """
-    if groups is not None and order is not None:
-        raise ValueError("`groups` and `order` cannot both be given; choose one of them")
     some = np.flatnonzero(data.lengths >= 2)
-    if groups is not None:
-        return _grouped(data, some, _codes("groups", groups, data), count, seed)
+    owners = None if groups is None else _codes("groups", groups, data)
     if order is not None:
         moments = _codes("order", order, data)
-        return _later(data, some, moments, moments, count) if len(np.unique(moments)) > 1 else _ends(data, count)
+        if len(np.unique(moments)) == 1:
+            return _ends(data, count)
+        return _later(data, some, moments, moments, count, owners)
+    if owners is not None:
+        return _grouped(data, some, owners, count, seed)
     if len(some) < _FEWEST:
         return _ends(data, count)
     clock = common_clock(data)
@@ -122,7 +124,14 @@ def _grouped(data: SeriesSet, some: Rows, codes: Rows, count: int, seed: int) ->
     return [_whole(data, some[train], some[held], codes) for train, held in list(cuts)[:count]]
 
 
-def _later(data: SeriesSet, some: Rows, first: npt.NDArray[Any], last: npt.NDArray[Any], count: int) -> list[Fold]:
+def _later(
+    data: SeriesSet,
+    some: Rows,
+    first: npt.NDArray[Any],
+    last: npt.NDArray[Any],
+    count: int,
+    owners: Rows | None = None,
+) -> list[Fold]:
     """Return folds whose series begin after those to learn from have ended; blocks of the later half, or one fifth."""
     order = some[np.argsort(first[some], kind="stable")]
     begin = len(order) - max(1, round(len(order) / (_HELD if count == 1 else 2)))
@@ -132,7 +141,10 @@ def _later(data: SeriesSet, some: Rows, first: npt.NDArray[Any], last: npt.NDArr
         held = order[low:high]
         if len(held):
             train = some[last[some] < first[held].min()]
-            folds += [_whole(data, train, np.sort(held), first)] if len(train) else []
+            if owners is not None:
+                train = train[~np.isin(owners[train], owners[held])]
+            units = first if owners is None else owners
+            folds += [_whole(data, train, np.sort(held), units)] if len(train) else []
     return folds or _ends(data, count)
 
 

@@ -75,7 +75,8 @@ def _is_rounding(comparison: Comparison, metric: str, values: Sequence[float]) -
 def _units(comparison: Comparison, metric: str, paired: bool) -> int | None:
     """Return how many independent things were tested: series, or groups of them; None where that is not known."""
     if metric in comparison.errors:
-        return len(comparison.errors[metric][comparison.name])
+        groups = comparison.error_groups
+        return len(comparison.errors[metric][comparison.name] if groups is None else np.unique(groups))
     if not paired:
         return None
     clusters = comparison.clusters
@@ -89,7 +90,7 @@ def _difference(comparison: Comparison, metric: str, rival: str, paired: bool) -
     predictions = comparison.predictions
     if metric in comparison.errors:
         errors = comparison.errors[metric]
-        return mean_interval(errors[ours] - errors[rival])
+        return mean_interval(errors[ours] - errors[rival], clusters=comparison.error_groups)
     if paired:
         return difference_interval(
             metric, comparison.target, predictions[ours], predictions[rival], clusters=comparison.clusters
