@@ -3,6 +3,7 @@ import datetime
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 
@@ -83,6 +84,56 @@ class TestElapsed:
         assert lt.elapsed(np.array(["1700", "2200"], "datetime64[ns]"), unit="D").tolist() == [0.0, 182621.0]
         most = np.iinfo(np.int64)
         assert lt.elapsed(np.array([most.min + 1, most.max]), dtype=torch.float64).tolist() == [0.0, 2.0**64]
+
+    @pytest.mark.parametrize(
+        ("kind", "ticks"), [("ns", 1), ("us", 10**3), ("ms", 10**6), ("s", 10**9)], ids=["ns", "us", "ms", "s"]
+    )
+    @pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+    def test_columns_of_pyarrow(self, kind, ticks, zone):
+        column = pa.array([0, 100, 250], pa.timestamp(kind, zone))
+        for times in (column, pa.chunked_array([column]), pd.Series(column, dtype=pd.ArrowDtype(column.type))):
+            assert lt.elapsed(times, unit="ns", dtype=torch.float64).tolist() == [0.0, 100.0 * ticks, 150.0 * ticks]
+
+    def test_dates_and_gaps_of_pyarrow(self):
+        days = [datetime.date(1500, 1, 1), datetime.date(1500, 1, 4)]
+        assert lt.elapsed(pa.array(days), unit="D").tolist() == [0.0, 3.0]
+        with pytest.raises(ValueError, match="The first is NaT in series 0 at position 1"):
+            lt.elapsed(pa.array([days[0], None]))
+        with pytest.raises(ValueError, match="The first is nan in series 0 at position 1"):
+            lt.elapsed(pa.array([1, None]))
+
+    def test_a_list_of_stamps_of_several_resolutions(self):
+        old, new = np.datetime64("1500-01-01"), np.datetime64("2000-01-01T00:00:00", "ns")
+        days = float((datetime.date(2000, 1, 1) - datetime.date(1500, 1, 1)).days)
+        assert lt.elapsed([old, new], unit="D").tolist() == [0.0, days]
+        rows = [np.array([old, old + 3]), np.array([new, new + np.timedelta64(2, "D")])]
+        assert lt.elapsed(rows, unit="D").tolist() == [[0.0, 3.0], [0.0, 2.0]]
+        with pytest.raises(ValueError, match="nanoseconds beside time stamps outside 1678…2262"):
+            lt.elapsed([old, new + np.timedelta64(1, "ns")])
+
+    @pytest.mark.parametrize(
+        "times",
+        [
+            [datetime.timedelta(seconds=3), datetime.timedelta(seconds=8)],
+            pd.Series(pd.to_timedelta([3, 8], unit="s")),
+            [pd.Timedelta(3, "s"), pd.Timedelta(8, "s")],
+            pl.Series([datetime.timedelta(seconds=3), datetime.timedelta(seconds=8)]),
+            np.array([3, 8], "m8[s]"),
+            pa.array([3000, 8000], pa.duration("ms")),
+        ],
+    )
+    def test_durations_since_some_moment(self, times):
+        assert lt.elapsed(times).tolist() == [0.0, 5.0]
+        assert lt.elapsed(times, unit="ms").tolist() == [0.0, 5000.0]
+
+    def test_durations_keep_their_digits_and_their_units(self):
+        assert lt.elapsed([pd.Timedelta(0), pd.Timedelta(7, "ns")], unit="ns").tolist() == [0.0, 7.0]
+        assert lt.elapsed(np.array([0, 3], "m8[15m]"), unit="min").tolist() == [0.0, 45.0]
+        assert lt.elapsed([np.timedelta64(1, "s"), np.timedelta64(1500, "ms")], unit="ms").tolist() == [0.0, 500.0]
+        with pytest.raises(ValueError, match="The first is NaT in series 0 at position 1"):
+            lt.elapsed([datetime.timedelta(0), None])
+        with pytest.raises(TypeError, match="got objects such as"):
+            lt.elapsed([datetime.timedelta(0), 3.0])
 
     def test_a_stamp_that_is_missing_is_named(self):
         stamps = pd.Series(pd.to_datetime([0, 1], unit="s").tz_localize("UTC"))

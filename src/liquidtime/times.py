@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,12 @@ def elapsed(
     numbers and time stamps: in whole numbers, exactly) and only the difference becomes `dtype`.
 
     Args:
-        times: (T,) or (B, T) absolute times: a tensor, array, list, or a pandas or polars column; floats,
-            whole numbers, or time stamps (datetime64). Not decreasing within a series; equal times are legal.
+        times: (T,) or (B, T) absolute times: a tensor, array, list, or a pandas, polars or pyarrow column; floats,
+            whole numbers, time stamps, dates, or durations since some moment. Not decreasing within a series; equal
+            times are legal.
         lengths: (B,) number of samples of each series; what lies behind is padding and becomes 0.
         first: the interval before the first sample.
-        unit: for time stamps, the unit of the result: "ns", "us", "ms", "s" (if None), "min", "h" or "D".
+        unit: for time stamps and durations, the unit of the result: "ns", "us", "ms", "s" (if None), "min", "h" or "D".
             Numbers are already in a unit, so `unit` must be None for them.
         dtype: of the result.
 
@@ -74,7 +76,8 @@ def elapsed(
     dt[:, 1:] = steps
     if stamps:
         resolution, count = np.datetime_data(rows.dtype)
-        dt[:, 1:] *= count * _resolution_seconds(resolution) / SECONDS[unit or "s"]
+        ratio = count * _exact(_resolution_seconds(resolution)) / _exact(SECONDS[unit or "s"])
+        dt[:, 1:] = dt[:, 1:] * ratio.numerator / ratio.denominator
     dt[~valid] = 0.0
     result = torch.from_numpy(dt).to(dtype)
     return result[0] if array.ndim == 1 else result
@@ -109,11 +112,16 @@ def _as_array(times: Any) -> npt.NDArray[Any]:
             raise TypeError(f"`times` must not be {times.dtype}: absolute times need float64 or whole numbers.")
         array: npt.NDArray[Any] = times.detach().cpu().numpy()
     elif hasattr(times, "to_numpy"):
-        array = np.asarray(times.to_numpy())
+        whole = {"zero_copy_only": False} if type(times).__module__.startswith("pyarrow") else {}
+        array = np.asarray(times.to_numpy(**whole))
     else:
         array = np.asarray(times)
+        if array.dtype.kind == "M" and not isinstance(times, np.ndarray):
+            array = _of_several_resolutions(times, array)
     if array.dtype.kind == "O":
         array = _from_objects(array)
+    if array.dtype.kind == "m":  # durations since a moment that is not told, and does not matter
+        array = _from_1970(array)
     if array.dtype == np.float16:
         raise TypeError("`times` must not be float16: absolute times need float64 or whole numbers.")
     if array.dtype.kind not in "fiuM":
@@ -125,6 +133,9 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Time zone aware columns and lists of `datetime` arrive as objects; all of them are brought to UTC."""
     flat = list(array.ravel())
     known = [item for item in flat if not _is_missing(item)]
+    if known and all(isinstance(item, datetime.timedelta | np.timedelta64) for item in known):
+        lengths = [np.timedelta64("NaT") if _is_missing(item) else _duration(item) for item in flat]
+        return np.array(lengths).reshape(array.shape)
     strange = next((item for item in known if not isinstance(item, datetime.date | np.datetime64)), None)
     if strange is not None or not known:
         raise TypeError(f"`times` must be numbers or time stamps; got objects such as {strange!r}")
@@ -143,6 +154,27 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.array(stamps).reshape(array.shape)
 
 
+def _duration(item: Any) -> np.timedelta64:
+    """Return a duration with all its digits."""
+    exact = item.to_timedelta64() if hasattr(item, "to_timedelta64") else item  # pandas, which keeps nanoseconds
+    return exact if isinstance(exact, np.timedelta64) else np.timedelta64(exact, "us")
+
+
+def _from_1970(durations: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return durations as time stamps, counted from 1970."""
+    return durations.view(durations.dtype.str.replace("m8", "M8", 1))
+
+
+def _of_several_resolutions(times: Any, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the time stamps of a list as objects if the resolution that numpy chose does not hold them all."""
+    rows = zip(times, array, strict=True)
+    if all(np.array_equal(stamps.astype(np.asarray(item).dtype), item, equal_nan=True) for item, stamps in rows):
+        return array
+    objects = np.empty(array.size, dtype=object)
+    objects[:] = [stamp for item in times for stamp in np.atleast_1d(np.asarray(item))]
+    return objects.reshape(array.shape)
+
+
 def _is_missing(item: Any) -> bool:
     """Return whether an object stands for no time: None, NaT, pandas' NA."""
     return type(item).__name__ in ("NoneType", "NaTType", "NAType") or (
@@ -151,7 +183,9 @@ def _is_missing(item: Any) -> bool:
 
 
 def as_utc(item: Any) -> np.datetime64:
-    """Return a time stamp or a date in UTC with all its digits: nanoseconds if it has them, else microseconds."""
+    """Return a time stamp, a date, or a duration since 1970 in UTC with all its digits, in nano- or microseconds."""
+    if isinstance(item, datetime.timedelta | np.timedelta64):
+        item = _from_1970(np.array([_duration(item)]))[0]
     if hasattr(item, "to_datetime64"):  # pandas, which keeps nanoseconds and is in UTC already
         item = item.to_datetime64()
     if isinstance(item, np.datetime64):
@@ -201,6 +235,11 @@ def _refuse_decreasing(steps: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) ->
             f"`times` must not decrease within a series; they do so {int(bad.sum())} times, first in series "
             f"{row} at position {step + 1}. Sort each series by time."
         )
+
+
+def _exact(seconds: float) -> Fraction:
+    """Return a length of time as the decimal number that it is written as."""
+    return Fraction(repr(seconds))
 
 
 def _resolution_seconds(resolution: str) -> float:

@@ -99,6 +99,30 @@ def test_nanoseconds_of_a_stream_are_those_of_the_frame(zone):
     np.testing.assert_allclose(x, whole.x, rtol=1e-6)
 
 
+SINCE = [dt.timedelta(0), dt.timedelta(hours=5), dt.timedelta(days=3, microseconds=7)]
+DAYS = [dt.date(2024, 2, 28), dt.date(2024, 3, 1), dt.date(2024, 3, 9)]
+
+
+@pytest.mark.parametrize(
+    ("column", "singles"),
+    [
+        (SINCE, SINCE),
+        (SINCE, pd.to_timedelta(SINCE)),
+        (pd.to_timedelta(SINCE), np.array(SINCE, "m8[us]")),
+        (DAYS, DAYS),
+        (DAYS, np.array(DAYS, "M8[D]")),
+    ],
+)
+def test_durations_and_dates_of_a_stream_are_those_of_the_frame(column, singles):
+    frame = pl.DataFrame({"id": 1, "t": list(column), "a": [1.0, 2.0, 3.0]})
+    data = SeriesSet.from_wide(frame, id="id", time="t", time_unit="h")
+    pairs = SeriesSet.from_arrays([(column, np.array([1.0, 2.0, 3.0]))], time_unit="h")
+    np.testing.assert_array_equal(data.times, pairs.times)
+    encoder = SeriesEncoder().fit(data)
+    _, steps = steps_of(encoder.stream(), [(t, {"a": 1.0}) for t in singles])
+    np.testing.assert_array_equal(steps, encoder.transform(data).dt)
+
+
 @pytest.mark.parametrize("zone", [None, dt.UTC])
 def test_time_stamps_give_the_intervals_of_the_frame(zone):
     stamps = [dt.datetime(2024, 1, 1, 0, 0, 0, micro, tzinfo=zone) for micro in (1, 2, 700)]

@@ -31,6 +31,15 @@ def test_two_dimensions_are_one_channel_at_whole_times():
     assert SeriesSet.from_arrays([(1, 2), (3, 4)]).values.shape == (4, 1)
 
 
+def test_stamps_of_several_resolutions_never_wrap():
+    old, new = np.datetime64("1500-01-01"), np.datetime64("2000-01-01T00:00:05", "ns")
+    for pairs in ([([old, new], [1.0, 2.0])], [(np.array([old]), [1.0]), (np.array([new]), [2.0])]):
+        with pytest.raises(ValueError, match="outside 1678…2262"):
+            SeriesSet.from_arrays([(times, np.array(values)) for times, values in pairs])
+    late = [np.datetime64("1999-12-31"), new]
+    assert SeriesSet.from_arrays([(late, np.zeros(2))], time_unit="s").times.tolist() == [0.0, 86405.0]
+
+
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(1, 3))
 def test_pairs_come_back_as_they_were(lengths, C):
     rng = np.random.default_rng(0)

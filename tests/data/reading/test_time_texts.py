@@ -98,6 +98,15 @@ def test_several_time_zones_are_named_with_rows():
     assert "+01:00 in 1 rows, the first is row 0, +02:00 in 2 rows, the first is row 1" in note
 
 
+@pytest.mark.parametrize("year", ["1500", "1677", "2263", "9999"])
+def test_years_that_nanoseconds_cannot_hold_are_refused_and_never_wrap(year):
+    for fraction in ("", ".000001", ".000000001", ".123456789"):
+        with pytest.raises(ValueError, match="outside 1678…2262, which nanoseconds cannot hold"):
+            hours([f"{year}-01-01T00:00:00{fraction}", "2000-01-01T00:00:00"])
+    with pytest.raises(ValueError, match="outside 1678…2262"):
+        hours([f"01.01.{year} +0200"], time_format="%d.%m.%Y %z")
+
+
 def test_a_format_is_taken_to_the_letter_or_refused():
     assert hours(["1|2|2024 6h", "2|2|2024 6h"], time_format="%d|%m|%Y %Hh").times.tolist() == [0, 24]
     with pytest.raises(ValueError, match=r"1 of 2. The first: '2024-01-02' in row 1"):

@@ -76,7 +76,7 @@ def _kind_and_time(t: Any, unit: str | None, large: bool) -> tuple[str, float | 
     """Return the kind of a time, the time as a float or in whole ticks, and the ticks in a unit of time."""
     if isinstance(t, np.ndarray) and t.ndim == 0:
         t = t[()]
-    if isinstance(t, datetime.datetime | np.datetime64):
+    if isinstance(t, datetime.date | datetime.timedelta | np.datetime64 | np.timedelta64):
         return _stamp(t, unit)
     if isinstance(t, int | np.integer) and (large or abs(int(t)) > EXACT):
         return _LARGE, int(t), 1

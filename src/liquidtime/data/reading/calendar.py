@@ -17,6 +17,8 @@ MONTHS = {
     for place, name in enumerate(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"))
 }
 _DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+_FIRST_DAY, _LAST_DAY = np.datetime64("1677-09-22"), np.datetime64("2262-04-10")
+"""The whole days that nanoseconds hold."""
 _PIVOT = 69
 """Two-digit years from this number on belong to the 1900s, as `%y` is commonly read."""
 
@@ -113,4 +115,9 @@ def stamps_of(
     since_midnight = (clock.nanoseconds - clock.offset * 60 * 10**9) // divisor
     stamps: npt.NDArray[Any] = days.astype(f"datetime64[{unit}]") + since_midnight.astype(f"timedelta64[{unit}]")
     stamps[~known] = np.datetime64("NaT")
+    if clock.fine and ((days < _FIRST_DAY) | (days > _LAST_DAY))[known].any():
+        raise ValueError(
+            "`time` has nanoseconds beside dates outside 1678…2262, which nanoseconds cannot hold. Round them to "
+            "microseconds, or give the times as numbers with `time_unit`."
+        )
     return stamps

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from liquidtime.data.container import Note
 from liquidtime.data.reading.calendar import MONTHS, Clock, full_year, stamps_of, valid_dates
 from liquidtime.data.reading.columns import shown
 from liquidtime.data.reading.missing_words import among_numbers, is_missing
+from liquidtime.times import as_utc
 
 if TYPE_CHECKING:
     import polars
@@ -126,7 +127,7 @@ def _by_format(words: polars.Series, known: npt.NDArray[np.bool_], argument: str
     if bad.any():
         _refuse_rows(f"`{argument}` must be times of `time_format` {time_format!r}", bad, words)
     zoned = any(stamp.tzinfo is not None for stamp in parsed.values())
-    bare = {word: stamp.astimezone(UTC).replace(tzinfo=None) if zoned else stamp for word, stamp in parsed.items()}
+    bare = {word: as_utc(stamp) for word, stamp in parsed.items()}
     stamps = np.array([bare.get(word) for word in words], dtype="datetime64[us]")
     note = Note("kept", f"times read as {time_format}", int(known.sum()), len(known))
     return TimeTexts(stamps, {"time_format": time_format, "time_zone": "UTC" if zoned else "none"}, (note,))
