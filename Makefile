@@ -15,11 +15,11 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: $(READY)
 	$(BIN)/liquidtime demo
 
-# Every check there is. Set-up waits for the network and runs beside the sanitizers; of the rest, what has one thread
+# Every check there is, the documentation included. Set-up waits for the network and runs beside the sanitizers; of the rest, what has one thread
 # runs two at a time.
 test:
 	$(MAKE) --no-print-directory -j 2 $(READY) sanitize
-	$(MAKE) --no-print-directory -j 2 --output-sync=target lint types layers
+	$(MAKE) --no-print-directory -j 2 --output-sync=target lint types layers site
 	$(MAKE) --no-print-directory tests
 
 # The inner loop: everything but the tests that take long or need something that may not be there.
@@ -49,7 +49,6 @@ test-extras: $(READY)
 	$(PIP) schemathesis
 	$(PIP) nbclient nbformat ipykernel
 	$(PIP) jax
-	$(MAKE) --no-print-directory site
 	$(PIP) triton
 	$(PIP) 'ray[client]'
 	$(PIP) 'dask[dataframe,distributed]' pyspark
@@ -84,7 +83,6 @@ build/sanitize/.passed: $(CMAKE) CMakeLists.txt tests/ops/sanitize.cpp $(NATIVE)
 
 # The documentation, in build/site; a warning is an error.
 site: $(READY)
-	$(PIP) mkdocs-material mkdocstrings mkdocstrings-python
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # The figures of README and the docs, from the files in results/.
@@ -130,7 +128,7 @@ $(CMAKE): constraints.txt
 	touch $@
 
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(NATIVE) $(MODULES) | $(CMAKE)
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[dev,docs]'
 	$(PIP) --no-deps aeon  # for its data files only
 	touch $@
 
