@@ -49,7 +49,7 @@ def test_lane_keeping(tmp_path):
         put(tmp_path, "lane-keeping", "no_gate", seed, lane(value), weights=230_828)
     failing = row(SECTIONS["lane-keeping"].markdown(tmp_path), "CfC-noGate")
     assert failing[4].endswith("(median 3.00; 1 of 3 worse than the mean)")
-    assert row(text, "NCP (LTC) (head trained along)")[-1] == "0.50 (0.75)"
+    assert row(text, "NCP (LTC) (head trained too)")[-1] == "0.50 (0.75)"
     assert "has 5.50" in text
     assert "has 0.125" in text
 

@@ -18,6 +18,7 @@ from liquidtime.paper.fitting import (
     Settings,
     Shuffled,
     Task,
+    Training,
     Trial,
     count_weights,
     fit_network,
@@ -25,7 +26,7 @@ from liquidtime.paper.fitting import (
     train_settings,
 )
 from liquidtime.paper.models.network import Discrete, SequenceNetwork
-from liquidtime.training import METRICS, isolated_rng
+from liquidtime.training import METRICS, TrainSettings, isolated_rng
 
 PERFECT_EPOCHS = 5
 """Number of consecutive epochs with perfect validation after which a seed stops."""
@@ -96,17 +97,24 @@ class NetworkModel:
         batches = Shuffled(
             split.train, settings.batch_size, settings.like_lengths or False, settings.growing_epochs or 0
         )
-        options: dict[str, Any] = {
-            "held": held,
-            "folder": trial.folder,
-            "class_weight": settings.class_weight,
-            "complete": network.with_own_loss,
-        }
-        training = fit_network(network, trial, batches, loop, **options)
+
+        def fitted(loop: TrainSettings) -> Training:
+            return fit_network(
+                network,
+                trial,
+                batches,
+                loop,
+                held_out=held,
+                folder=trial.folder,
+                class_weight=settings.class_weight,
+                complete=network.with_own_loss,
+            )
+
+        training = fitted(loop)
         spent = training.stopped == "finished" and loop.epochs < settings.epochs
         if spent and _still_rising(task, training.history[: loop.epochs]):
             loop, spent = dataclasses.replace(loop, epochs=settings.epochs, patience=task.patience), False
-            training = fit_network(network, trial, batches, loop, **options)
+            training = fitted(loop)
         penalty = training.history[-1].get("penalty") if training.history else None
         return network, Outcome(
             prediction=predict(network, task, split.test),
