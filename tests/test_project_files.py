@@ -1,6 +1,8 @@
 """Workflows, hooks and templates are well-formed, and call only targets and files that exist."""
 
+import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -90,3 +92,23 @@ def test_addresses_are_not_made_up():
     for name, address in PROJECT["project"]["urls"].items():
         assert address.startswith("https://"), name
         assert "example" not in address
+
+
+def test_tests_of_the_installed_package_need_the_package_and_a_test_runner_alone():
+    named = re.search(
+        r"^INSTALLED_TESTS := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE
+    ).group(1)
+    paths = [ROOT / name for name in named.replace("\\", " ").split()]
+    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("test_*.py"))]
+    needed = {name for file in files for name in imported(file)}
+    ours = {path.stem for path in (ROOT / "tests").iterdir()}
+    runners = {"pytest", "hypothesis", "scipy", "pandas"}  # as release_check.py and `make test-lowest` install them
+    assert needed - set(sys.stdlib_module_names) - ours <= runners | {"liquidtime", "torch", "numpy", "polars"}
+
+
+def imported(file):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.split(".")[0]

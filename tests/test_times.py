@@ -3,7 +3,6 @@ import datetime
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 import torch
 
@@ -85,23 +84,6 @@ class TestElapsed:
         most = np.iinfo(np.int64)
         assert lt.elapsed(np.array([most.min + 1, most.max]), dtype=torch.float64).tolist() == [0.0, 2.0**64]
 
-    @pytest.mark.parametrize(
-        ("kind", "ticks"), [("ns", 1), ("us", 10**3), ("ms", 10**6), ("s", 10**9)], ids=["ns", "us", "ms", "s"]
-    )
-    @pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
-    def test_columns_of_pyarrow(self, kind, ticks, zone):
-        column = pa.array([0, 100, 250], pa.timestamp(kind, zone))
-        for times in (column, pa.chunked_array([column]), pd.Series(column, dtype=pd.ArrowDtype(column.type))):
-            assert lt.elapsed(times, unit="ns", dtype=torch.float64).tolist() == [0.0, 100.0 * ticks, 150.0 * ticks]
-
-    def test_dates_and_gaps_of_pyarrow(self):
-        days = [datetime.date(1500, 1, 1), datetime.date(1500, 1, 4)]
-        assert lt.elapsed(pa.array(days), unit="D").tolist() == [0.0, 3.0]
-        with pytest.raises(ValueError, match="The first is NaT in series 0 at position 1"):
-            lt.elapsed(pa.array([days[0], None]))
-        with pytest.raises(ValueError, match="The first is nan in series 0 at position 1"):
-            lt.elapsed(pa.array([1, None]))
-
     def test_a_list_of_stamps_of_several_resolutions(self):
         old, new = np.datetime64("1500-01-01"), np.datetime64("2000-01-01T00:00:00", "ns")
         days = float((datetime.date(2000, 1, 1) - datetime.date(1500, 1, 1)).days)
@@ -119,7 +101,6 @@ class TestElapsed:
             [pd.Timedelta(3, "s"), pd.Timedelta(8, "s")],
             pl.Series([datetime.timedelta(seconds=3), datetime.timedelta(seconds=8)]),
             np.array([3, 8], "m8[s]"),
-            pa.array([3000, 8000], pa.duration("ms")),
         ],
     )
     def test_durations_since_some_moment(self, times):
