@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
 import difflib
+import importlib
 import json
 import math
 import os
@@ -49,6 +51,7 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
+OUTPUT, IMPORTED = "output.txt", "imported.json"  # what a run leaves: what it printed, and the names of modules
 SHOWN = 60  # lines of what a failing run printed
 
 
@@ -237,46 +240,98 @@ class Run:
         return next((line for line in self.output.splitlines() if line.startswith(("FAILED", "ERROR"))), "")[:300]
 
 
-def run_tests(copied: Path, tests: str, limits: Limits) -> Run:
-    """Run the tests of a copy; a run that exceeds its limits is ended with everything it started."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *shlex.split(tests)]
-    environment = os.environ | {"PYTHONPATH": str(copied / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+class Runner:
+    """Runs the tests of a copy, each time in a fork of one process.
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if limits.processor < math.inf:
-            most = math.ceil(limits.processor)
-            resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
+    After a run that passed, that process imports what the run imported from outside the copy; no later run needs to.
+    """
 
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    with (
-        tempfile.TemporaryFile("w+", errors="replace") as output,
-        subprocess.Popen(
-            command, cwd=copied, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            start_new_session=True, preexec_fn=limit,
-        ) as process,
-    ):  # fmt: skip
-        try:
-            code = process.wait(None if limits.clock == math.inf else limits.clock)
-            result = {0: SURVIVED, -signal.SIGXCPU: TIMED_OUT}.get(code, KILLED)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            result = TIMED_OUT
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        output.seek(0)
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return Run(result, output.read(), used, time.monotonic() - start)
+    def __init__(self, copied: Path) -> None:
+        self.copied = copied
+        self._process: subprocess.Popen[str] | None = None
+
+    def __call__(self, tests: str, limits: Limits) -> Run:
+        """Run the tests; a run that exceeds its limits is ended with everything it started."""
+        if self._process is None:
+            environment = os.environ | {"PYTHONPATH": str(self.copied / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, "--serve", "."], cwd=self.copied, env=environment, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with tempfile.TemporaryDirectory(prefix="run-") as folder:
+            job = {"tests": shlex.split(tests), "folder": folder} | asdict(limits)
+            print(json.dumps(job), file=self._process.stdin, flush=True)
+            code, processor, clock = json.loads(self._process.stdout.readline())
+            result = {0: SURVIVED, -signal.SIGXCPU: TIMED_OUT, None: TIMED_OUT}.get(code, KILLED)
+            return Run(result, (Path(folder) / OUTPUT).read_text(errors="replace"), processor, clock)
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.communicate()
 
 
-def unchanged_run(copied: Path, tests: str, limits: Limits) -> Run:
+def serve() -> None:
+    """Answer jobs on the standard input: each runs in a fork, ends by its limits, and is told by a line."""
+    for line in sys.stdin:
+        job = json.loads(line)
+        start = time.monotonic()
+        if not (child := os.fork()):
+            code = 1
+            try:
+                code = _run_job(job)
+            finally:
+                os._exit(code)
+        while not (ended := os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)):
+            if time.monotonic() - start > job["clock"]:
+                break
+            time.sleep(0.02)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # also what a run that ended has left behind
+        _, status, usage = os.wait4(child, 0)
+        result = os.waitstatus_to_exitcode(status) if ended else None
+        answer = [result, usage.ru_utime + usage.ru_stime, time.monotonic() - start]
+        if result == 0:
+            for name in json.loads((Path(job["folder"]) / IMPORTED).read_text()):
+                with contextlib.suppress(Exception):
+                    importlib.import_module(name)
+        print(json.dumps(answer), flush=True)
+
+
+def _run_job(job: dict[str, Any]) -> int:
+    """Run the tests in this process, a fork with an output and limits of its own; return the code of pytest."""
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDONLY)
+    output = os.open(Path(job["folder"]) / OUTPUT, os.O_WRONLY | os.O_CREAT)
+    for descriptor, number in ((null, 0), (output, 1), (output, 2)):
+        os.dup2(descriptor, number)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = (open(number, "w", buffering=1, closefd=False) for number in (1, 2))  # noqa: SIM115
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if job["processor"] < math.inf:
+        most = math.ceil(job["processor"])
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
+    import pytest
+
+    plain = ["-q", "-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    code = int(pytest.main([*plain, *job["tests"]]))
+    sys.stdout.flush()
+    files = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    ours = f"{Path.cwd()}{os.sep}"
+    names = [name for name, file in files.items() if file and not file.startswith(ours) and "__main__" not in name]
+    (Path(job["folder"]) / IMPORTED).write_text(json.dumps(names))
+    return code
+
+
+def unchanged_run(run_tests: Callable[[str, Limits], Run], tests: str, limits: Limits) -> Run:
     """Run the tests of sources that are as they were.
 
     Raises:
         SystemExit: they do not pass; the text has the end of what they printed.
 
     """
-    run = run_tests(copied, tests, limits)
+    run = run_tests(tests, limits)
     if run.result != SURVIVED:
         shown = "\n".join(run.output.splitlines()[-SHOWN:])
         raise SystemExit(
@@ -299,21 +354,22 @@ def mutate(
     known = {(record["path"], record["number"], record["diff"], record["tests"]): record for record in records}
     results: list[dict[str, Any]] = []
     limits: dict[str, Limits] = {}
-    with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
+    with tempfile.TemporaryDirectory(prefix="mutate-") as folder, contextlib.ExitStack() as closing:
         copied = Path(folder) / "project"
         shutil.copytree(root, copied, ignore=lambda _, names: LEFT_OUT & set(names))
         (copied / "src" / "sitecustomize.py").write_text(UNHOOK)
+        run_tests = closing.enter_context(contextlib.closing(Runner(copied)))
         for index, mutant in enumerate(drawn):
             chosen = tests_of[mutant.path]
             source, diff = mutated(sources[mutant.path], mutant.number)
             key = (mutant.path, mutant.number, diff, chosen)
             if key not in known:
                 if chosen not in limits:
-                    run = unchanged_run(copied, chosen, Limits(clock=timeout or math.inf))
+                    run = unchanged_run(run_tests, chosen, Limits(clock=timeout or math.inf))
                     limits[chosen] = Limits(clock=timeout) if timeout else run.limits
                     say(f"{chosen}: passed in {run.clock:.0f} s ({run.processor:.0f} s of the processor)")
                 (copied / mutant.path).write_text(source)
-                run = run_tests(copied, chosen, limits[chosen])
+                run = run_tests(chosen, limits[chosen])
                 (copied / mutant.path).write_text(sources[mutant.path])
                 known[key] = asdict(mutant) | {
                     "diff": diff, "tests": chosen, "result": run.result, "failure": run.failure,
@@ -340,6 +396,7 @@ def summary(records: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("paths", nargs="+", help="source files or folders, from the top of the project")
     parser.add_argument("--tests", help="arguments of pytest: the tests of these sources (default: the nearest)")
     parser.add_argument("--count", type=int, default=50, help="number of mutants")
@@ -349,6 +406,9 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, help="JSON file of the results; resumes from it if it exists")
     arguments = parser.parse_args()
+    if arguments.serve:
+        serve()
+        return
     mutate(
         arguments.paths, arguments.tests, count=arguments.count, seed=arguments.seed, timeout=arguments.timeout,
         out=arguments.out,

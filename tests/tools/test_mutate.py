@@ -1,6 +1,7 @@
 """The mutation tester, on a module of a few lines."""
 
 import ast
+import contextlib
 import importlib.util
 import json
 import subprocess
@@ -111,7 +112,7 @@ def test_resumes(project, tmp_path, monkeypatch):
     options = {"seed": 1, "timeout": None, "root": project, "say": lambda line: None}
     first = mutate.mutate(["src/toy.py"], None, count=2, out=out, **options)
     assert json.loads(out.read_text())["mutants"] == first
-    monkeypatch.setattr(mutate, "run_tests", None)  # nothing is run again
+    monkeypatch.setattr(mutate.Runner, "__call__", None)  # nothing is run again
     assert mutate.mutate(["src/toy.py"], None, count=2, out=out, **options) == first
     with pytest.raises(TypeError):  # other tests may give another result
         mutate.mutate(["src/toy.py"], "tests -k clipped", count=2, out=out, **options)
@@ -126,8 +127,11 @@ LOOPS = "def test_it():\n    while True:\n        pass\n"
 )
 def test_ends_what_hangs(project, text, limits):
     (project / "tests" / "test_toy.py").write_text(text)
-    run = mutate.run_tests(project, "tests", limits)
-    assert run.result == mutate.TIMED_OUT
+    with contextlib.closing(mutate.Runner(project)) as run_tests:
+        run = run_tests("tests", limits)
+        assert run.result == mutate.TIMED_OUT
+        (project / "tests" / "test_toy.py").write_text(WEAK)
+        assert run_tests("tests", limits).result == mutate.SURVIVED
     assert mutate.summary([{"result": run.result}]) == (
         "1 of 1 mutants killed (1 by running out of time) (100%), 0 survived"
     )
@@ -152,6 +156,22 @@ def test_limits_grow_with_the_unchanged_run():
     assert short.processor > 10
     assert long.processor > 300
     assert long.clock > 1000 > short.clock
+
+
+def test_runs_are_forks_of_a_process_that_learns_what_is_imported_and_never_the_sources(project):
+    text = "import os, sys\n\nBEFORE = set(sys.modules)\nimport colorsys, toy\n\n\ndef test_it():\n"
+    text += "    print('server', os.getppid(), 'colorsys' in BEFORE, 'toy' in BEFORE)\n    assert toy.clipped(2) == 2\n"
+    (project / "tests" / "test_toy.py").write_text(text)
+    with contextlib.closing(mutate.Runner(project)) as run_tests:
+        outputs = [run_tests("tests -s", mutate.Limits()).output for _ in range(2)]
+        (project / "src" / "toy.py").write_text("def clipped(x):\n    return 1\n")
+        third = run_tests("tests", mutate.Limits())
+    said = [next(line.split()[-3:] for line in output.splitlines() if "server" in line) for output in outputs]
+    assert said[0][1:] == ["False", "False"]
+    assert said[1] == [said[0][0], "True", "False"]
+    assert third.result == mutate.KILLED
+    assert third.failure.startswith("FAILED tests/test_toy.py::test_it")
+    assert 0 < third.processor < 30
 
 
 def test_shows_why_tests_fail_by_themselves(project):

@@ -53,7 +53,7 @@ BAD_FIRST = [
     ({"t": "noon", "values": {"drift": 1.0}}, "`t` must be one number or one time stamp"),
     ({"t": [1.0, 2.0], "values": {"drift": 1.0}}, "`t` must be one number or one time stamp"),
     ({"t": None, "values": {"drift": 1.0}}, "`t` must be a number or a time stamp"),
-    ({"t": dt.date(2024, 1, 1), "values": {"drift": 1.0}}, "`t` must be a number or a time stamp"),
+    ({"t": dt.time(12, 30), "values": {"drift": 1.0}}, "`t` must be a number or a time stamp"),
     ({"t": np.datetime64("NaT"), "values": {"drift": 1.0}}, "NaT"),
     ({"t": pd.NaT, "values": {"drift": 1.0}}, "NaT"),
     ({"t": dt.datetime(1066, 10, 14), "values": {"drift": 1.0}}, "1678"),
