@@ -142,7 +142,7 @@ class TestElapsed:
             ([[0, 1], [3, 2]], {}, ValueError, "in series 1 at position 1. Sort each series"),
             ([[0.0, 1.0], [np.nan, 2.0]], {}, ValueError, "1 of 4 are not. The first is nan in series 1 at position 0"),
             (np.array(["2024-01-01", "NaT"], "M8[s]"), {}, ValueError, "The first is NaT in series 0 at position 1"),
-            ([0.0, 1.0], {"unit": "s"}, ValueError, "`unit` is for time stamps"),
+            ([0.0, 1.0], {"unit": "s"}, ValueError, "`unit` applies only to time stamps"),
             (np.array(["2024-01-01"], "M8[s]"), {"unit": "hours"}, ValueError, "`unit` must be one of"),
             (
                 [pd.Timestamp(5), pd.Timestamp("1500")],

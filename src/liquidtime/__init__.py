@@ -1,9 +1,9 @@
 """Closed-form continuous-time and liquid neural networks for irregularly sampled time series.
 
-Public are the names in `__all__`, here and in the rooms themselves (`lt.layers`, `lt.data`, `lt.times` …). Modules in a
-room are internal and may change without notice.
+The public API consists of the names in `__all__`, here and in the rooms (`lt.layers`, `lt.data`, `lt.times` …). Modules
+inside a room are internal and may change without notice.
 
-Names and rooms are imported when they are first used, so that `import liquidtime` and the command line start at once.
+Names and rooms are imported when they are first used, so that `import liquidtime` and the command line start quickly.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "tuning": ("search",),
     "wirings": (),
 }
-"""Every room, and which of its names stand beside it."""
+"""Every room, with those of its names that are also available here."""
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = sorted([*_HOMES, *_ROOMS])

@@ -1,4 +1,4 @@
-"""The few checks that every layer shares, one error text each."""
+"""Checks that every layer shares, with one error message each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ P = ParamSpec("P")
 
 
 def named_arguments(init: Callable[P, None]) -> Callable[P, None]:
-    """Make a constructor name the nearest argument when it is given one that it does not have."""
+    """Make a constructor name the nearest known argument in the error for an unknown one."""
     known = [name for name in inspect.signature(init).parameters if name != "self"]
 
     @functools.wraps(init)
@@ -58,11 +58,11 @@ def check_rate(argument: str, value: object) -> float:
 
 
 def check_positive(argument: str, value: object) -> float:
-    """Return `value` as a finite number over 0, or refuse it."""
+    """Return `value` as a finite number greater than 0, or refuse it."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"`{argument}` must be a number; got {value!r}")
     if not 0.0 < float(value) < math.inf:
-        raise ValueError(f"`{argument}` must be finite and over 0; got {value!r}")
+        raise ValueError(f"`{argument}` must be finite and greater than 0; got {value!r}")
     return float(value)
 
 
@@ -70,24 +70,24 @@ def check_width(argument: str, tensor: Tensor, width: int, axes: str) -> None:
     """Refuse a tensor whose last axis is not `width`."""
     if tensor.shape[-1] != width:
         needed = [*tensor.shape[:-1], width]
-        raise wrong_shape(argument, axes, needed, tensor.shape, f"The last axis is the network's {width}.")
+        raise wrong_shape(argument, axes, needed, tensor.shape, f"The last axis must have size {width}.")
 
 
 def values_are_known(tensor: Tensor) -> bool:
-    """Return whether the numbers of a tensor can be looked at: not when it is traced, mapped or on `meta`."""
+    """Return whether the numbers of a tensor can be read: not if it is traced, mapped or on `meta`."""
     if tensor.is_meta or torch.compiler.is_compiling():
         return False
     return not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
 class DeferredChecks:
-    """Checks of numbers on another device that wait until the host reads something from there anyway."""
+    """Checks of numbers on another device, deferred until the host reads something from it anyway."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[Tensor, Callable[[], object]]] = []
 
     def add(self, good: Tensor, check: Callable[[], object]) -> None:
-        """Keep () whether all is well, and what raises the error where it is not."""
+        """Keep `good`, a () truth value, and the function that raises the error if it is False."""
         self._waiting.append((good, check))
 
     @property
@@ -96,7 +96,7 @@ class DeferredChecks:
         return [good for good, _ in self._waiting]
 
     def settle(self, flags: Sequence[float]) -> None:
-        """Take `flags` as numbers, and make those checks again that failed: they raise what they would have raised."""
+        """Repeat the checks whose `flags`, read as numbers, are False, so that they raise their errors."""
         waiting, self._waiting = self._waiting, []
         for (_, check), good in zip(waiting, flags, strict=True):
             if not good:
@@ -108,7 +108,7 @@ _DEFERRED: ContextVar[DeferredChecks | None] = ContextVar("deferred checks", def
 
 @contextmanager
 def deferred_checks(deferred: DeferredChecks | None) -> Iterator[None]:
-    """Let checks of numbers on other devices than the CPU wait within the block; None makes them at once."""
+    """Defer checks of numbers on devices other than the CPU inside the block; None runs them at once."""
     token = _DEFERRED.set(deferred)
     try:
         yield
@@ -126,11 +126,11 @@ def _waits(good: Tensor, check: Callable[[], object]) -> bool:
 
 
 def check_dt(dt: Tensor, lengths: Tensor | None = None) -> None:
-    """Refuse a time interval that is negative, NaN or infinite; one reduction where all is well.
+    """Refuse time intervals that are negative, NaN or infinite, with a single reduction if all are valid.
 
     Args:
         dt: (B, T) time since the previous sample.
-        lengths: (B,) samples of each series; what lies behind is not looked at.
+        lengths: (B,) number of samples of each series; intervals past the end are not checked.
 
     """
     if not values_are_known(dt) or dt.numel() == 0:
@@ -164,7 +164,7 @@ def _check_each_dt(dt: Tensor, lengths: Tensor | None) -> None:
 def check_lengths(lengths: object, B: int, T: int, device: torch.device) -> Tensor:
     """Return a copy of `lengths` as a (B,) int64 tensor, or refuse it.
 
-    A copy, because the caller may fill the same buffer again before the gradients are computed.
+    A copy, because the caller may reuse the same buffer before gradients are computed.
 
     Args:
         lengths: (B,) number of samples of each series, a tensor, array or list of whole numbers in 0…T.

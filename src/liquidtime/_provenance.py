@@ -1,4 +1,4 @@
-"""What a number may depend on besides settings: versions, the commit, the machine."""
+"""Circumstances besides settings that a result may depend on: versions, the commit, the machine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 from liquidtime._version import __version__
 
 PACKAGES = ("torch", "numpy", "scikit-learn")
-"""What computes a model's numbers."""
+"""Packages that compute the numbers of a model."""
 
 
 def versions(packages: tuple[str, ...] = PACKAGES) -> dict[str, str]:
-    """Return the versions of this package, of Python and of the packages that are installed, by name."""
+    """Return the versions of this package, of Python and of the installed packages, by name."""
     known = {"liquidtime": __version__, "python": platform.python_version()}
     for package in packages:
         try:
@@ -27,15 +27,15 @@ def versions(packages: tuple[str, ...] = PACKAGES) -> dict[str, str]:
 
 
 def commit(*folders: Path) -> str | None:
-    """Return the commit of the checkout that this package runs from; None where it does not run from one.
+    """Return the commit of the checkout from which this package runs; None if it does not run from one.
 
     Args:
-        *folders: a "+" is added where tracked files under these, or of the package, differ from the commit.
+        *folders: a "+" is added if tracked files of the package or in these folders differ from the commit.
 
     """
     package = Path(__file__).resolve().parent
     if _git(package, "ls-files", "--error-unmatch", "__init__.py") is None:
-        return None  # installed somewhere below a checkout of something else
+        return None  # installed inside the checkout of another project
     head = _git(package, "rev-parse", "HEAD")
     if head is None:
         return None

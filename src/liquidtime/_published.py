@@ -1,4 +1,4 @@
-"""What every model that can be published has: the methods of the Hugging Face hub."""
+"""Methods for the Hugging Face hub, which every model that can be published has."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any, Self
 
 
 class Published:
-    """A model that the Hugging Face hub takes; needs `pip install 'liquidtime[hub]'` when it is used, not before.
+    """A model that can be published on the Hugging Face hub; this needs `pip install 'liquidtime[hub]'` when used.
 
     model.save_pretrained("folder");   model.push_to_hub("me/my-model")
     model = type(model).from_pretrained("folder" or "me/my-model")
     """
 
     def save_pretrained(self, save_directory: str | Path, **options: Any) -> str | None:
-        """Write the model as a folder for the hub: JSON and safetensors, with a model card; never a pickle.
+        """Write the model as a folder for the hub, as JSON and safetensors with a model card; never as a pickle.
 
         Args:
-            save_directory: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
-            **options: of `huggingface_hub.ModelHubMixin.save_pretrained`: `push_to_hub`, `repo_id` and so on.
+            save_directory: the folder; an existing folder with a model is replaced and kept as `<name>.previous`.
+            **options: options of `huggingface_hub.ModelHubMixin.save_pretrained`, such as `push_to_hub` and `repo_id`.
 
         Raises:
-            FileExistsError: the folder holds other files.
+            FileExistsError: the folder contains other files.
 
         """
         saved: str | None = _hub().HubModel(self).save_pretrained(save_directory, **options)
@@ -33,7 +33,7 @@ class Published:
 
         Args:
             repo_id: such as "me/my-model".
-            **options: of `huggingface_hub.ModelHubMixin.push_to_hub`: `private`, `token`, `branch` and so on.
+            **options: options of `huggingface_hub.ModelHubMixin.push_to_hub`, such as `private`, `token` and `branch`.
         """
         address: str = _hub().HubModel(self).push_to_hub(repo_id, **options)
         return address
@@ -43,13 +43,13 @@ class Published:
         """Return a model from a folder, or from the hub.
 
         Args:
-            pretrained_model_name_or_path: the folder, or such as "me/my-model".
-            **options: of `huggingface_hub.ModelHubMixin.from_pretrained`: `revision`, `cache_dir`, `token`,
+            pretrained_model_name_or_path: the folder, or a name such as "me/my-model".
+            **options: options of `huggingface_hub.ModelHubMixin.from_pretrained`: `revision`, `cache_dir`, `token`,
                 `local_files_only`, `force_download`.
 
         Raises:
-            TypeError: it is a model of another kind.
-            ModelFolderError: it is none of this library, or damaged.
+            TypeError: the model is of another class.
+            ModelFolderError: it is not a model of this library, or it is damaged.
 
         """
         model = _hub().HubModel.from_pretrained(pretrained_model_name_or_path, **options).model
@@ -62,5 +62,5 @@ class Published:
 
 
 def _hub() -> Any:
-    """Return the module that needs the hub's package; it stands above every model, and is found when it is called."""
+    """Return the module that needs the hub's package; models must not import it, so it is looked up when called."""
     return importlib.import_module("liquidtime.integrations.hub")

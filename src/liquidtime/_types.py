@@ -1,6 +1,6 @@
 """Type names shared by every layer of the package.
 
-Axes are written B (batch), T (time), D (input), H (hidden), U (backbone) everywhere.
+Axes are written as B (batch), T (time), D (input), H (hidden) and U (backbone) everywhere.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TypeAlias
 from torch import Tensor
 
 State: TypeAlias = tuple[Tensor, ...]
-"""What a cell carries from one sample to the next: one (B, ·) tensor for each of its `state_sizes`."""
+"""The state that a cell carries from one sample to the next: one (B, ·) tensor for each of its `state_sizes`."""
 
 HiddenState: TypeAlias = Tensor | tuple[Tensor, ...]
-"""What a layer takes and returns: (L, B, H), or a tuple of such tensors where a cell has several parts."""
+"""The state of a layer: (L, B, H), or a tuple of such tensors if a cell has several parts."""
 
 Drive: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]
 """The right-hand side of dx/dt = push(x) - rate(x)·x: maps x (B, H) to (rate, push), each (B, H)."""

@@ -1,3 +1,3 @@
-"""The version, where everything in the package can read it."""
+"""The version, in one place for the whole package."""
 
 __version__ = "0.2.0"

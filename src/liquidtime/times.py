@@ -1,4 +1,4 @@
-"""From the times at which samples were taken to the intervals between them."""
+"""Converts the times at which samples were taken to the intervals between them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from liquidtime._checks import check_choice, check_lengths, check_size
 __all__ = ["SECONDS", "elapsed", "equidistant"]
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "D": 86400.0}
-"""Seconds of each unit of time."""
+"""Length of each unit of time in seconds."""
 
 
 def elapsed(
@@ -27,29 +27,29 @@ def elapsed(
     unit: str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
-    """Return the time since the previous sample of each series, differenced before any cast.
+    """Return the time since the previous sample of each series, computed before any conversion to lower precision.
 
         dt[..., 0] = first,   dt[..., k] = times[..., k] - times[..., k - 1]
 
-    Epoch seconds in float32 lose everything under two minutes, so the difference is taken in float64 (whole
-    numbers and time stamps: in whole numbers, exactly) and only the difference becomes `dtype`.
+    Epoch seconds in float32 lose everything below two minutes, so differences are computed in float64 (for whole
+    numbers and time stamps: exactly, in whole numbers) and only the differences are converted to `dtype`.
 
     Args:
-        times: (T,) or (B, T) absolute times: a tensor, array, list, or a pandas, polars or pyarrow column; floats,
-            whole numbers, time stamps, dates, or durations since some moment. Not decreasing within a series; equal
-            times are legal.
-        lengths: (B,) number of samples of each series; what lies behind is padding and becomes 0.
+        times: (T,) or (B, T) absolute times: a tensor, array, list, or a pandas, polars or pyarrow column of floats,
+            whole numbers, time stamps, dates, or durations since some moment. They must not decrease within a series;
+            equal times are allowed.
+        lengths: (B,) number of samples of each series; what follows is padding and becomes 0.
         first: the interval before the first sample.
-        unit: for time stamps and durations, the unit of the result: "ns", "us", "ms", "s" (if None), "min", "h" or "D".
-            Numbers are already in a unit, so `unit` must be None for them.
-        dtype: of the result.
+        unit: unit of the result for time stamps and durations: "ns", "us", "ms", "s" (if None), "min", "h" or "D".
+            Numbers already have a unit, so `unit` must be None for them.
+        dtype: type of the result.
 
     Returns:
         (T,) or (B, T) intervals, at least 0.
 
     Raises:
-        TypeError: times that are not numbers or time stamps; half precision floats.
-        ValueError: NaN, NaT or infinite times, or decreasing ones; the text names the series and the position.
+        TypeError: times are not numbers or time stamps, or are half precision floats.
+        ValueError: times are NaN, NaT, infinite or decreasing; the message names the series and the position.
 
     """
     array = _as_array(times)
@@ -66,7 +66,8 @@ def elapsed(
         check_choice("unit", unit, SECONDS)
         if not stamps:
             raise ValueError(
-                f"`unit` is for time stamps; the times are {rows.dtype} numbers, already in a unit. Leave it out."
+                f"`unit` applies only to time stamps; the times are {rows.dtype} numbers, which already have a unit. "
+                "Leave it out."
             )
     _refuse_unknown(rows, valid)
     steps = _steps(rows)  # (B, T - 1), float64 or whole numbers
@@ -84,16 +85,16 @@ def elapsed(
 
 
 def equidistant(T: int, a: float, b: float, *, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Return T equidistant times between a and b: the paper's time for data whose time does not matter.
+    """Return T equidistant times between a and b, used by the paper for data without meaningful times.
 
-    The paper samples "t … with equidistant intervals within two hyperparameters a and b"; what it calls t is what
-    a network takes as `dt`.
+    The paper samples "t … with equidistant intervals within two hyperparameters a and b"; its t corresponds to the
+    argument `dt` of a network.
 
     Args:
         T: number of samples.
         a: the first time, at least 0.
         b: the last time, at least 0.
-        dtype: of the result.
+        dtype: type of the result.
 
     Returns:
         (T,) times.
@@ -120,7 +121,7 @@ def _as_array(times: Any) -> npt.NDArray[Any]:
             array = _of_several_resolutions(times, array)
     if array.dtype.kind == "O":
         array = _from_objects(array)
-    if array.dtype.kind == "m":  # durations since a moment that is not told, and does not matter
+    if array.dtype.kind == "m":  # durations since an unknown moment, which does not matter
         array = _from_1970(array)
     if array.dtype == np.float16:
         raise TypeError("`times` must not be float16: absolute times need float64 or whole numbers.")
@@ -130,7 +131,7 @@ def _as_array(times: Any) -> npt.NDArray[Any]:
 
 
 def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Time zone aware columns and lists of `datetime` arrive as objects; all of them are brought to UTC."""
+    """Convert columns with time zones and lists of `datetime`, which arrive as objects, to UTC."""
     flat = list(array.ravel())
     known = [item for item in flat if not _is_missing(item)]
     if known and all(isinstance(item, datetime.timedelta | np.timedelta64) for item in known):
@@ -155,7 +156,7 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _duration(item: Any) -> np.timedelta64:
-    """Return a duration with all its digits."""
+    """Return a duration in full precision."""
     exact = item.to_timedelta64() if hasattr(item, "to_timedelta64") else item  # pandas, which keeps nanoseconds
     return exact if isinstance(exact, np.timedelta64) else np.timedelta64(exact, "us")
 
@@ -166,7 +167,7 @@ def _from_1970(durations: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _of_several_resolutions(times: Any, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the time stamps of a list as objects if the resolution that numpy chose does not hold them all."""
+    """Return the time stamps of a list as objects if the resolution chosen by numpy cannot represent all of them."""
     rows = zip(times, array, strict=True)
     if all(np.array_equal(stamps.astype(np.asarray(item).dtype), item, equal_nan=True) for item, stamps in rows):
         return array
@@ -176,14 +177,14 @@ def _of_several_resolutions(times: Any, array: npt.NDArray[Any]) -> npt.NDArray[
 
 
 def _is_missing(item: Any) -> bool:
-    """Return whether an object stands for no time: None, NaT, pandas' NA."""
+    """Return whether an object represents a missing time: None, NaT, pandas' NA."""
     return type(item).__name__ in ("NoneType", "NaTType", "NAType") or (
         isinstance(item, np.datetime64) and bool(np.isnat(item))
     )
 
 
 def as_utc(item: Any) -> np.datetime64:
-    """Return a time stamp, a date, or a duration since 1970 in UTC with all its digits, in nano- or microseconds."""
+    """Return a time stamp, date, or duration since 1970 in UTC in full precision, in nanoseconds or microseconds."""
     if isinstance(item, datetime.timedelta | np.timedelta64):
         item = _from_1970(np.array([_duration(item)]))[0]
     if hasattr(item, "to_datetime64"):  # pandas, which keeps nanoseconds and is in UTC already
@@ -215,15 +216,15 @@ def _refuse_unknown(rows: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) -> Non
 
 
 def _steps(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the (B, T - 1) differences; whole numbers are subtracted as such, so that unsigned ones cannot wrap."""
+    """Return the (B, T - 1) differences; whole numbers are subtracted as such, so that unsigned ones do not wrap."""
     if rows.dtype.kind == "M":
         rows = rows.view(np.int64)
     if rows.dtype.kind in "iu":
         later, earlier = rows[:, 1:], rows[:, :-1]
         high, low = np.maximum(later, earlier).astype(np.uint64), np.minimum(later, earlier).astype(np.uint64)
-        size = (high - low).astype(np.float64)  # modulo 2**64, where the true difference fits
+        size = (high - low).astype(np.float64)  # modulo 2**64, which can represent the true difference
         return np.asarray(np.where(later >= earlier, size, -size))
-    with np.errstate(invalid="ignore"):  # padding may hold anything
+    with np.errstate(invalid="ignore"):  # padding may contain anything
         return np.diff(rows.astype(np.float64), axis=1)
 
 
@@ -232,13 +233,13 @@ def _refuse_decreasing(steps: npt.NDArray[Any], valid: npt.NDArray[np.bool_]) ->
     if bad.any():
         row, step = (int(index) for index in np.argwhere(bad)[0])
         raise ValueError(
-            f"`times` must not decrease within a series; they do so {int(bad.sum())} times, first in series "
-            f"{row} at position {step + 1}. Sort each series by time."
+            f"`times` must not decrease within a series; they do so {int(bad.sum())} times, first in "
+            f"series {row} at position {step + 1}. Sort each series by time."
         )
 
 
 def _exact(seconds: float) -> Fraction:
-    """Return a length of time as the decimal number that it is written as."""
+    """Return a length of time as the decimal number in which it is written."""
     return Fraction(repr(seconds))
 
 

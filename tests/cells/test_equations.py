@@ -79,7 +79,7 @@ def test_gates_start_as_switches_spread_over_time(kind):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"switch_times": (1.0, 5.0), "gate_bias": False}, "`switch_times` needs the gate's head c"),
+        ({"switch_times": (1.0, 5.0), "gate_bias": False}, "`switch_times` needs the head c of the gate"),
         ({"switch_times": (5.0, 1.0)}, "the smaller one first; got \\(5.0, 1.0\\)"),
         ({"switch_times": (-1.0, 1.0)}, "two times of at least 0"),
     ],

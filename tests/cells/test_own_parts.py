@@ -112,7 +112,10 @@ def test_saved_and_loaded_weights(tmp_path):
         ({"backbone": lambda width: 3}, "`backbone` must make an nn.Module; got int"),
         ({"backbone": lambda width: nn.LSTM(width, 4)}, "a module that returns a tensor; got tuple"),
         ({"backbone": lambda width: nn.Unflatten(1, (width, 1))}, r"`backbone` must have shape \(B, F\)"),
-        ({"backbone": lambda width: nn.Linear(width, 4), "backbone_layers": 2}, "`backbone_layers` is for the dense"),
+        (
+            {"backbone": lambda width: nn.Linear(width, 4), "backbone_layers": 2},
+            "`backbone_layers` applies to the dense",
+        ),
         ({"head": lambda width, H: nn.Linear(width, H + 1)}, r"outputs \(B, H\) = \(B, 5\); got \(B, 6\)"),
         ({"head": lambda width, H: SHARED}, "a new module in each of its 4 calls"),
         ({"head": head, "switch_times": (1.0, 3.0)}, "`switch_times` sets the biases of the linear heads"),

@@ -182,8 +182,8 @@ def test_same_report_at_every_call_and_no_random_numbers_taken():
     ("kwargs", "text"),
     [
         ({"method": "midpiont"}, r"`method` must be one of 'paper', 'hold', 'midpoint'; got 'midpiont'; did you mean"),
-        ({"method": "hold", "repaired": True}, r"`repaired` is for method \"paper\"; got True with method 'hold'"),
-        ({"method": "midpoint", "repaired": False}, r"got False with method 'midpoint'. Leave it out."),
+        ({"method": "hold", "repaired": True}, r"`repaired` applies only to method \"paper\"; got True with 'hold'"),
+        ({"method": "midpoint", "repaired": False}, r"got False with 'midpoint'. Leave it out."),
         ({"dt": 1.0}, r"`dt` belongs to the samples in `x`, but there is no `x`"),
         ({"lengths": [1]}, r"`lengths` belongs to the samples in `x`"),
         ({"h0": torch.zeros(1, 8, H)}, r"`h0` belongs to the samples in `x`"),

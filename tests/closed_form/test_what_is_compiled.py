@@ -178,7 +178,7 @@ REFUSED = {
     "ModuleList": (lambda: nn.ModuleList([cells.LTCCell(D, H)]), r"got ModuleList. Its liquid cells are in no lt.Rec"),
     "ncps": (lambda: ncps.torch.LTC(D, H), r"got LTC. (Pass the|Its liquid cells)"),
     "a-series-model": (lambda: baselines.Transformer(D, 4), r"got Transformer. Make one"),
-    "Deaf": (lambda: lt.Recurrent(lambda d: Deaf(d, H), D), r"Deaf has a forward of its own that does not ask it"),
+    "Deaf": (lambda: lt.Recurrent(lambda d: Deaf(d, H), D), r"Deaf has a forward of its own that does not call it"),
     "MembraneCell": (lambda: lt.Recurrent(membrane, D), r"MembraneCell has a forward of its own"),
     "Twice": (lambda: lt.Recurrent(Twice, D), r"its LTCCell was called 8 times for 4 samples"),
     "Silent": (lambda: lt.Recurrent(Silent, D), r"its LTCCell was called 0 times for 4 samples"),

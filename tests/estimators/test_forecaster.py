@@ -255,7 +255,7 @@ def test_the_horizon_bounds_what_training_asks_for():
     near, far = (lt.CfCForecaster(**settings | {"horizon": horizon}).fit(data) for horizon in (20.0, 200.0))
     assert near.results_[0].history[0]["loss"] < 1e-6  # what lies near is the last value
     assert far.results_[0].history[0]["loss"] > 0.1
-    with pytest.raises(ValueError, match="`horizon` must be finite and over 0"):
+    with pytest.raises(ValueError, match="`horizon` must be finite and greater than 0"):
         lt.CfCForecaster(horizon=-1.0).fit(data)
 
 

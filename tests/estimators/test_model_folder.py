@@ -178,7 +178,7 @@ def test_tensors_that_do_not_fit_are_refused(folder, change, text):
         (lambda c: c["params"].update(hiden_size=3), "other `params`"),
         (lambda c: c["params"].update(network="__import__('os')"), "`network` must be one of"),
         (lambda c: c["encoders"][0].update(channels=[1, 2, 3]), "`channels` are not a list of different texts"),
-        (lambda c: c["encoders"][1].update(time_scale=-1.0), "time scale over 0"),
+        (lambda c: c["encoders"][1].update(time_scale=-1.0), "time scale greater than 0"),
         (lambda c: c["learned"].update(classes=["a", "a", "b"]), "must be different"),
         (lambda c: c["learned"].update(classes_dtype="<M8[ns]"), "plain type"),
         (lambda c: c["learned"].update(classes_dtype="<f999999999"), "plain type"),

@@ -90,7 +90,7 @@ def test_auto_cuts_long_series_only(monkeypatch):
 @pytest.mark.parametrize(
     ("make", "options", "text"),
     [
-        (lambda: CfC(3, 4, bidirectional=True), {}, "forward only"),
+        (lambda: CfC(3, 4, bidirectional=True), {}, "only runs forward"),
         (lambda: CfC(3, 4, num_layers=2, dropout=0.5), {}, "call `eval"),
         (lambda: CfC(3, 4, backbone_dropout=0.5), {}, "call `eval"),
         (lambda: CfC(3, 4), {"chunks": 0}, '`chunks` must be "auto" or'),
@@ -99,7 +99,7 @@ def test_auto_cuts_long_series_only(monkeypatch):
         (lambda: CfC(3, 4), {"tolerance": -1.0}, "`tolerance` must be"),
         (lambda: CfC(3, 4), {"tolerance": float("nan")}, "`tolerance` must be"),
         (lambda: CfC(3, 4), {"dt": -1.0}, "`dt`"),
-        (lambda: CfC(3, 4), {"h0": torch.zeros(1, 2, 4), "chunks": 2}, "`h0` must be"),
+        (lambda: CfC(3, 4), {"h0": torch.zeros(1, 2, 4), "chunks": 2}, "`h0` must have"),
         (lambda: CfC(3, 4), {"x": torch.zeros(600, 3)}, r"\(B, T, D\) to run in chunks"),
     ],
 )

@@ -93,12 +93,15 @@ def test_lengths_where_there_is_no_batch_or_a_packed_one(rnn, x):
 
 
 def test_a_state_of_another_layer(rnn, x):
-    text = "`h0` must have shape (layers·directions, B, H) = (1, 4, 5); got (2, 4, 5). Pass what the layer returned."
+    text = (
+        "`h0` must have shape (layers·directions, B, H) = (1, 4, 5); got (2, 4, 5). "
+        "Pass the state that the layer returned."
+    )
     refused(ValueError, text, rnn, x, torch.zeros(2, B, H))
     refused(ValueError, "= (1, 4, 5); got (4, 5).", rnn, x, torch.zeros(B, H))
     refused(
         ValueError,
-        "`h0` must be a tensor, as this layer returns it; got 2 part(s).",
+        "`h0` must be a tensor, as returned by this layer; got 2 part(s).",
         rnn,
         x,
         (torch.zeros(1, B, H),) * 2,
@@ -120,11 +123,11 @@ def test_a_state_of_another_layer(rnn, x):
         ({"backbone_units": 1.5}, TypeError, "`backbone_units` must be a whole number; got 1.5"),
         ({"backbone_dropout": 1.0}, ValueError, "`backbone_dropout` must be at least 0 and less than 1; got 1.0"),
         ({"mixed_memory": "both"}, ValueError, "`mixed_memory` must be one of 'False', 'True', 'hidden', 'input'"),
-        ({"forget_bias": 2.0}, ValueError, "`forget_bias` is for the mixed memory"),
+        ({"forget_bias": 2.0}, ValueError, "`forget_bias` applies only to a mixed memory"),
         ({"num_layers": 0}, ValueError, "`num_layers` must be at least 1; got 0"),
         ({"dropout": 0.5}, ValueError, "`dropout` acts between layers, and there is only one"),
         ({"dropout_placement": "first"}, ValueError, "`dropout_placement` must be one of"),
-        ({"wiring": NCP}, ValueError, "`hidden_size` must be the wiring's number of neurons, 12, or None; got 5"),
+        ({"wiring": NCP}, ValueError, "`hidden_size` must be the number of neurons of the wiring, 12, or None; got 5"),
         ({"wiring": 12}, TypeError, "`wiring` must be a Wiring of liquidtime.wirings; got int"),
         ({"variant": "cf_s", "head_activation": "tanh"}, TypeError, "`head_activation` is not an argument of CfSCell"),
         ({"variant": "cfc", "amplitude": "free"}, TypeError, "`amplitude` is not an argument of CfCCell"),
@@ -154,7 +157,7 @@ def test_a_wiring_with_other_inputs():
 
 def test_step_of_both_directions(x):
     both = lt.CfC(D, H, bidirectional=True)
-    refused(ValueError, "`step` needs a layer that runs forward only", both.step, x[:, 0])
+    refused(ValueError, "`step` needs a layer that only runs forward", both.step, x[:, 0])
 
 
 def test_mixed_memory_by_hand():

@@ -170,7 +170,7 @@ class TestMasks:
     def test_a_network_that_needs_them_is_refused_without(self):
         with pytest.raises(ValueError, match="`network` 'rnn_impute' needs inputs that say which values were observed"):
             recurrent_layer("rnn_impute", 4, 5)
-        with pytest.raises(ValueError, match="`masks` must name the column"):
+        with pytest.raises(ValueError, match="`masks` must contain the mask column"):
             NETWORKS["rnn_impute"].cell(4, 5)
 
     def test_a_second_layer_of_it_is_refused(self):

@@ -47,7 +47,7 @@ def test_asking_for_a_missing_kernel_says_how_to_build_it(monkeypatch):
     try:
         set_backend("auto")
         assert live_backend() == "reference"
-        with pytest.raises(library.NativeMissingError, match=r"not built: there is no absent\.so.*pip install"):
+        with pytest.raises(library.NativeMissingError, match=r"not built: the package has no absent\.so.*pip install"):
             set_backend("native")
         assert backend() == "auto"
     finally:

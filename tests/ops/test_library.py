@@ -49,20 +49,20 @@ def reopened(monkeypatch, **changes) -> str | None:
 def test_a_library_of_another_version_is_not_taken(monkeypatch):
     assert library.load().lt_version().decode() == liquidtime.__version__
     why = reopened(monkeypatch, version=(library, "__version__", "99.0"))
-    assert re.search(rf"are of version \S+, interface {NUMBER}, and the package of version 99.0", why)
+    assert re.search(rf"have version \S+ and interface {NUMBER}, but the package has version 99.0", why)
     with pytest.raises(library.NativeMissingError, match="Install a C"):
         library.load()
 
 
 @needs_kernel
 def test_a_library_of_another_interface_is_not_taken(monkeypatch):
-    assert f"interface {NUMBER}, and the package" in reopened(monkeypatch, abi=(library, "ABI", NUMBER + 1))
+    assert f"interface {NUMBER}, but the package" in reopened(monkeypatch, abi=(library, "ABI", NUMBER + 1))
 
 
 def test_what_is_no_library_is_not_taken(monkeypatch, tmp_path):
     (tmp_path / library.FILE_NAME).write_text("not a library")
     monkeypatch.setattr(library, "__file__", str(tmp_path / "library.py"))
-    assert "do not load" in reopened(monkeypatch)
+    assert "cannot be loaded" in reopened(monkeypatch)
 
 
 @pytest.mark.parametrize("platform", ["win32", "darwin"])
@@ -82,4 +82,4 @@ app(["info"])
     _, out, err = processes.run("-c", code, env={"LIQUIDTIME_BACKEND": None})
     assert out.startswith("reference (2, 4, 5)"), err
     suffix = {"win32": "dll", "darwin": "dylib"}[platform]
-    assert f"not built: there is no libliquidtime_native.{suffix} in the package" in out
+    assert f"not built: the package has no libliquidtime_native.{suffix}" in out

@@ -24,7 +24,7 @@ VARIANTS: dict[str, type[HeadedCell]] = {
     "cf_s": CfSCell,
     "cf_s_paper": CfSPaperCell,
 }
-"""The forms of a CfC, by the name that `variant` takes."""
+"""The variants of a CfC, by name."""
 
 __all__ = [
     "VARIANTS",
@@ -46,7 +46,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return a comparison cell under its old address; their home is `liquidtime.baselines.recurrent`."""
+    """Return a comparison cell by its former name here; these cells are now in `liquidtime.baselines.recurrent`."""
     home = importlib.import_module("liquidtime.baselines.recurrent")
     if name in home.__all__:
         return getattr(home, name)

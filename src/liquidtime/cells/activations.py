@@ -1,4 +1,4 @@
-"""The activations that a backbone and its heads can have."""
+"""Activations of a backbone and its heads."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ class Backbone(nn.Module):
 
     Args:
         in_features: the width of z.
-        units: U, the width of every layer.
-        layers: how many; with 0 the backbone is the identity.
+        units: U, the width of each layer.
+        layers: number of layers; with 0 the backbone is the identity.
         activation: "relu", "silu", "gelu", "tanh" or "lecun_tanh".
-        dropout: the share of units that are dropped in training.
+        dropout: fraction of the units that are dropped in training.
         dropout_placement: "every" drops after every layer, "after_first" only from the second layer on, so that a
             backbone of one layer has none (the paper's TensorFlow code does the first, its PyTorch code the second).
-        gain: of the Xavier-uniform initial weights; the biases start at 0.
+        gain: gain of the Xavier-uniform initial weights; biases start at 0.
         products: "full", in the type of the weights, or "bf16", see `HeadedCell`.
 
     """

@@ -1,4 +1,4 @@
-"""What a cell is: one time step of a network, and the plain loop that runs it over a sequence."""
+"""The interface of a cell, which is one time step of a network, and the plain loop that runs it over a sequence."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Cell(nn.Module, ABC):
 
         y_k, state_k = cell(x_k, state_{k-1}, dt_k)
 
-    The state is a tuple of (B, ·) tensors, as wide as `state_sizes` says; its first part is the hidden state h.
-    Rows of a batch never mix. `uses_dt` says whether the time since the previous sample changes anything.
+    The state is a tuple of (B, ·) tensors with the widths `state_sizes`; its first part is the hidden state h. Rows of
+    a batch never mix. `uses_dt` says whether the time since the previous sample has any effect.
     """
 
     uses_dt: ClassVar[bool] = True
@@ -43,7 +43,7 @@ class Cell(nn.Module, ABC):
 
         Args:
             x: (B, D) the sample.
-            state: a tuple of (B, ·) tensors, as `initial_state` gives it.
+            state: a tuple of (B, ·) tensors, as returned by `initial_state`.
             dt: (B,) time since the previous sample, at least 0.
 
         Returns:
@@ -62,8 +62,8 @@ class Cell(nn.Module, ABC):
             x: (B, T, D) the samples.
             state: a tuple of (B, ·) tensors.
             dt: (B, T) time since the previous sample, at least 0.
-            lengths: (B,) number of samples of each row. Behind them the state stands still and the output is 0;
-                whatever stands there, NaN too, changes nothing.
+            lengths: (B,) number of samples of each row. Past the end of a row the state does not change and the output
+                is 0, whatever values are there, including NaN.
 
         Returns:
             (B, T, output_size) the outputs, and the state after each row's last sample.
@@ -76,7 +76,7 @@ class Cell(nn.Module, ABC):
         """Refuse arguments of `scan`, parameters and buffers whose memory was freed, before anything reads them.
 
         Raises:
-            ValueError: with the name of the first.
+            ValueError: the memory of a tensor was freed; the message names the first such tensor.
 
         """
         check_inputs_stored(x=x, state=state, dt=dt, lengths=lengths)
@@ -91,11 +91,11 @@ class Cell(nn.Module, ABC):
         dt: Tensor,
         lengths: Tensor | None,
     ) -> tuple[Tensor, State]:
-        """Run over a sequence: `project` all samples at once, then `advance` one after another; see `scan`.
+        """Run over a sequence: `project` all samples at once, then `advance` one by one; see `scan`.
 
         Args:
-            project: maps x (B, T, D) and dt (B, T) to what a step takes of them, (B, T, ·).
-            advance: one step: (B, ·), the state and dt (B,) to the output and the new state.
+            project: maps x (B, T, D) and dt (B, T) to the inputs of the steps, (B, T, ·).
+            advance: one step, which maps (B, ·), the state and dt (B,) to the output and the new state.
             x: (B, T, D).
             state: a tuple of (B, ·) tensors.
             dt: (B, T).

@@ -18,7 +18,7 @@ class CfSCell(HeadedCell):
     Args:
         input_size: D.
         hidden_size: H.
-        **options: the backbone and the head, see `HeadedCell`.
+        **options: options of the backbone and the head, see `HeadedCell`.
 
     """
 

@@ -17,17 +17,17 @@ class CfSPaperCell(HeadedCell):
 
         h' = B·exp(-(wτ + f(h, x))·dt)·f(-h, -x) + A,   f = σ(W backbone([x ; h]) + c) in (0, 1)
 
-    wτ is kept positive by softplus, as the lemma needs. The same network is evaluated twice, the second time with
-    its arguments negated. Both passes of a training step draw their own backbone dropout.
+    wτ is kept positive by softplus, as the lemma requires. The same network is evaluated twice, the second time with
+    negated arguments. In training, each of the two passes draws its own backbone dropout.
 
-    Both sigmoids are flat, a quarter of their argument at most, so that what a sample leaves in the state fades within
-    a few samples. Where it must last, start with larger weights: `init_gain=3`.
+    Both sigmoids are flat, with a slope of at most a quarter, so the effect of a sample on the state fades within a few
+    samples. If it has to last longer, start with larger weights: `init_gain=3`.
 
     Args:
         input_size: D.
         hidden_size: H.
-        amplitude: what B is: "free", a vector that is learned, or "state", h - A as in the theorem.
-        **options: the backbone and the head, see `HeadedCell`.
+        amplitude: B: "free", a learned vector, or "state", h - A as in the theorem.
+        **options: options of the backbone and the head, see `HeadedCell`.
 
     """
 
@@ -50,9 +50,9 @@ class CfSPaperCell(HeadedCell):
         return B * decay * torch.sigmoid(f_negated) + self.A
 
     def form_options(self) -> dict[str, Any]:
-        """Return the number of heads, and what B is."""
+        """Return the number of heads and the choice of B."""
         return {"heads": 1, "state_amplitude": self.B is None}
 
     def form_vectors(self) -> list[Tensor]:
-        """Return A, softplus(wτ) and, where it is learned, B."""
+        """Return A, softplus(wτ) and, if it is learned, B."""
         return [self.A, F.softplus(self.w_tau)] + ([] if self.B is None else [self.B])

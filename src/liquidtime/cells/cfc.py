@@ -19,7 +19,7 @@ class CfCCell(HeadedCell):
     with b = backbone([x ; h]) and G1, G2, A, C affine heads, stored in this order. With `gate_bias=False` there is
     no head C and the gate is the paper's literal equation, s = σ(-a·dt), in which g2 is its g and g1 its h.
 
-    Initially, a gate is almost constant in time, so tasks in which neighbouring intervals mean different things are
+    Initially, a gate is almost constant in time, so tasks in which neighbouring intervals have different meanings are
     learned late. With `switch_times` = (first, last), the biases of A and C are initialised so that the gates switch at
     times τ spread evenly over that range: s = σ(k·(dt - τ) + weighted inputs), k = 2H / (last - first).
 
@@ -28,8 +28,8 @@ class CfCCell(HeadedCell):
         hidden_size: H.
         gate_bias: whether the gate has the fourth head c.
         switch_times: first and last time at which gates initially switch, in the unit of dt; None for constant gates.
-        head_activation: "tanh" or "lecun_tanh", instead of the tanh of g1 and g2.
-        **options: the backbone and the heads, see `HeadedCell`.
+        head_activation: activation of g1 and g2, "tanh" or "lecun_tanh".
+        **options: options of the backbone and the heads, see `HeadedCell`.
 
     """
 
@@ -55,7 +55,7 @@ class CfCCell(HeadedCell):
     def _spread_switches(self, times: tuple[float, float]) -> None:
         """Start the gate of unit j as a switch at τ_j = first + (last - first)·(j + ½) / H."""
         if not self.gate_bias:
-            raise ValueError("`switch_times` needs the gate's head c; leave `gate_bias` True")
+            raise ValueError("`switch_times` needs the head c of the gate, but `gate_bias` is False; leave it True")
         if self.own_heads is not None:
             raise ValueError("`switch_times` sets the biases of the linear heads, so it has no effect with `head`")
         first, last = (float(time) for time in times)
@@ -80,5 +80,5 @@ class CfCCell(HeadedCell):
         return (1 - s) * g1 + s * g2
 
     def form_options(self) -> dict[str, Any]:
-        """Return the number of heads, and what g1 and g2 pass."""
+        """Return the number of heads and the activation of g1 and g2."""
         return {"heads": 4 if self.gate_bias else 3, "head_activation": self.head_activation}

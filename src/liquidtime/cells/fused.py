@@ -1,4 +1,4 @@
-"""From a cell to the one operation that runs it over a whole sequence, where there is one."""
+"""Conversion of a cell to the single operation that runs it over a whole sequence, if there is one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from liquidtime.ops.cfc_scan import Form
 
 @dataclasses.dataclass
 class Fused:
-    """A cell as a scan: its equations, its weights as `cfc_scan` takes them, and the dropout of its backbone."""
+    """A cell as a scan: its equations, its weights in the order of `cfc_scan`, and the dropout of its backbone."""
 
     form: Form
     weights: list[Tensor]
@@ -25,7 +25,7 @@ class Fused:
     recompute: bool = False
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None) -> tuple[Tensor, State] | None:
-        """Return what the cell's plain loop gives, or None where no backend takes these tensors."""
+        """Return the result of the cell's plain loop, or None if no backend accepts these tensors."""
         draw: Callable[[], Tensor] | None = None
         if any(self.form.masked):
 
@@ -38,10 +38,10 @@ class Fused:
 
 
 def is_linear(module: nn.Module, products: str) -> bool:
-    """Return whether a module is an affine map with these products; its weight may be a parametrization's."""
+    """Return whether a module is an affine map with these products; its weight may have a parametrization."""
     return type(module).forward is LINEAR[products].forward and isinstance(module, nn.Linear)
 
 
 def joined(left: nn.Linear, right: nn.Linear) -> Tensor:
-    """Return the weights of two maps of x and h as those of one map of [x ; h]."""
+    """Return the weights of two maps, of x and of h, as those of one map of [x ; h]."""
     return torch.cat([left.weight, right.weight], dim=1)

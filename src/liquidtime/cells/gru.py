@@ -11,7 +11,7 @@ from liquidtime.cells.hoisted import HoistedCell
 
 
 class GRUCell(HoistedCell):
-    """The gated recurrent unit, which does not look at time.
+    """The gated recurrent unit, which ignores time.
 
         r, z = σ(W x + b + R h);   n = tanh(W_n x + b_n + r·(R_n h + c_n));   h' = (1 - z)·n + z·h
 
@@ -36,12 +36,12 @@ class GRUCell(HoistedCell):
         nn.init.orthogonal_(self.recurrent_map.weight)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the gates, (..., 3H)."""
+        """Return the part of the gates that depends on the input, (..., 3H)."""
         projected: Tensor = self.input_map(x)
         return projected
 
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: projected (B, 3H), state ((B, H),); dt changes nothing."""
+        """Take one step: projected (B, 3H), state ((B, H),); dt is ignored."""
         (h,) = state
         from_x = projected.to(h.dtype).chunk(3, dim=-1)
         from_h = self.recurrent_map(h).to(h.dtype).chunk(3, dim=-1)

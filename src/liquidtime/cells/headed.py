@@ -1,4 +1,4 @@
-"""What the cells of the CfC family share: a backbone over [x ; h] and linear heads on top of it."""
+"""The base of the cells of the CfC family: a backbone over [x ; h] with linear heads."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ _DEFINITIONS: dict[str, type[HeadedCell]] = {}  # the first class of each kind
 
 
 class HeadedCell(Cell):
-    """A cell whose new state is made of linear heads of a shared backbone, h' = combine(heads(backbone([x ; h])), dt).
+    """A cell whose new state comes from linear heads of a shared backbone, h' = combine(heads(backbone([x ; h])), dt).
 
-    The heads are stored as the rows of one linear map, (heads·H, F), in the order that the subclass states.
+    The heads are stored as the rows of one linear map, (heads·H, F), in the order that the subclass documents.
 
     Args:
         input_size: D.
         hidden_size: H.
-        heads: how many heads.
+        heads: number of heads.
         backbone_units: U.
-        backbone_layers: 0…n.
+        backbone_layers: number of layers of the backbone, 0…n.
         backbone_activation: "relu", "silu", "gelu", "tanh" or "lecun_tanh".
-        backbone_dropout: the share of backbone units dropped in training.
+        backbone_dropout: fraction of the backbone units that are dropped in training.
         dropout_placement: "every" or "after_first", see `Backbone`.
-        init_gain: of the Xavier-uniform initial weights.
-        polarity: (H, D + H) the synapses, on all heads: 0 where there is none, else +1 or -1, which the weight is
-            multiplied by. Only for a cell without a backbone. The weights then start positive, so that each
-            synapse starts with its polarity's sign.
-        products: "full", in the type of the weights, or "bf16": weights, [x ; h] and what the layers give are rounded
-            to bf16 where they are multiplied, forward and backward; sums, biases, gates and the state stay float32.
-            Faster where the processor has an instruction for it (`liquidtime info` says), else slower.
-        backbone: a function from the width of [x ; h] to a module, in place of the dense backbone: any network from
-            (B, D + H) to (B, F). Such a cell runs by the plain loop.
-        head: a function from (F, H) to a module from (B, F) to (B, H), called once per head, in place of the linear
-            ones; likewise.
+        init_gain: gain of the Xavier-uniform initial weights.
+        polarity: (H, D + H) the synapses, for all heads: 0 where there is none, otherwise +1 or -1, by which the weight
+            is multiplied. Only for a cell without a backbone. The weights then start positive, so that each synapse
+            starts with the sign of its polarity.
+        products: "full", in the type of the weights, or "bf16": weights, [x ; h] and the outputs of layers are rounded
+            to bf16 before they are multiplied, forward and backward; sums, biases, gates and the state stay float32.
+            This is faster if the processor has an instruction for it (see `liquidtime info`), and slower otherwise.
+        backbone: a function from the width of [x ; h] to a module that replaces the dense backbone: any network from
+            (B, D + H) to (B, F). Such a cell runs in the plain loop.
+        head: a function from (F, H) to a module from (B, F) to (B, H) that replaces a linear head; it is called once
+            per head. Such a cell runs in the plain loop.
 
     """
 
-    kind: ClassVar[str]  # of the scan that runs this very class; a subclass has none that does not state its own, or
-    # that replaces a method of the first class of that kind
-    recompute: bool = False  # whether a scan keeps the state every √T steps only and runs the rest again
+    kind: ClassVar[str]  # of the scan that runs this very class; a subclass has no scan unless it states its own kind,
+    # or if it replaces a method of the first class of that kind
+    recompute: bool = False  # whether a scan keeps the state only every √T steps and recomputes the rest
     mask: Tensor | None
 
     def __init_subclass__(cls) -> None:
@@ -84,7 +84,7 @@ class HeadedCell(Cell):
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
         self.input_size, self.output_size, self.state_sizes = D, H, (H,)
         if polarity is not None and (backbone is not None or head is not None):
-            raise ValueError("`polarity` is for the linear heads; leave out `backbone` and `head`")
+            raise ValueError("`polarity` applies to the linear heads; leave out `backbone` and `head`")
         self.backbone: nn.Module
         if backbone is None:
             dense = Backbone(
@@ -113,7 +113,7 @@ class HeadedCell(Cell):
         nn.init.zeros_(self.heads.bias)
         if polarity is not None:
             if backbone_layers != 0:
-                raise ValueError(f"`polarity` needs a cell with `backbone_layers` 0; got {backbone_layers}")
+                raise ValueError(f"`polarity` requires `backbone_layers` 0; got {backbone_layers}")
             if polarity.shape != (H, D + H):
                 raise wrong_shape("polarity", "(H, D + H)", [H, D + H], polarity.shape)
             self.heads.weight.data.abs_()
@@ -121,7 +121,7 @@ class HeadedCell(Cell):
         self.register_buffer("mask", mask)
 
     def head_values(self, x: Tensor, h: Tensor) -> tuple[Tensor, ...]:
-        """Return the heads of backbone([x ; h]), each (B, H), in the type of h, so that autocast keeps the state's."""
+        """Return the heads of backbone([x ; h]), each (B, H), in the type of h, so that autocast keeps that type."""
         b = self.backbone(torch.cat([x, h], dim=-1))
         if self.own_heads is not None:
             return tuple(head(b).to(h.dtype) for head in self.own_heads)
@@ -139,18 +139,18 @@ class HeadedCell(Cell):
         """Return the new hidden state (B, H) from x (B, D), h (B, H) and dt (B, 1)."""
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        """Run the cell over a sequence, in one operation if there is one; see `Cell.scan`."""
         self.check_stored(x, state, dt, lengths)
         fused = self.fused()
         done = None if fused is None else fused.scan(x, state, dt, lengths)
         return super().scan(x, state, dt, lengths) if done is None else done
 
     def fused(self) -> Fused | None:
-        """Return the cell as one operation over a sequence, or None where it is none."""
+        """Return the cell as one operation over a sequence, or None if there is no such operation."""
         return self.fused_if_plain() if is_plain(self) else None
 
     def fused_if_plain(self) -> Fused | None:
-        """Return the same for a cell of which `is_plain` is known to be true, as that of a part of a plain cell is."""
+        """Return the same for a cell that is known to satisfy `is_plain`, such as a part of a plain cell."""
         kind = type(self)
         if "kind" not in kind.__dict__ or not is_as_defined(kind, _DEFINITIONS[kind.kind]):
             return None
@@ -189,5 +189,5 @@ class HeadedCell(Cell):
         return {"heads": 1}
 
     def form_vectors(self) -> list[Tensor]:
-        """Return the vectors (H,) that this kind of cell has behind its heads."""
+        """Return the vectors (H,) that follow the heads of this kind of cell."""
         return []

@@ -1,4 +1,4 @@
-"""A cell whose product with the input is taken for all samples at once."""
+"""A cell whose product with the input is computed for all samples at once."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ class HoistedCell(Cell):
 
         y_k, state_k = advance(project(x_k, dt_k), state_{k-1}, dt_k)
 
-    `scan` calls `project` once for the whole sequence. A cell with hooks, or one whose `forward` is its own, takes the
+    `scan` calls `project` once for the whole sequence. A cell with hooks, or with a `forward` of its own, runs in the
     plain loop.
     """
 
     @abstractmethod
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return what a step takes of the samples x (..., D) and the intervals dt (...), as (..., ·)."""
+        """Return the inputs of the steps, (..., ·), from samples x (..., D) and intervals dt (...)."""
 
     @abstractmethod
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: projected (B, ·), state a tuple of (B, ·) tensors, dt (B,)."""
 
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: x (B, D), state as `initial_state` gives it, dt (B,)."""
+        """Take one step: x (B, D), state as returned by `initial_state`, dt (B,)."""
         return self.advance(self.project(x, dt), state, dt)
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """Run the cell over a sequence, its input's product taken once; see `Cell.scan`."""
+        """Run the cell over a sequence, with one product for all inputs; see `Cell.scan`."""
         self.check_stored(x, state, dt, lengths)
         own = type(self).forward is HoistedCell.forward and is_as_defined(HoistedCell)
         if not own or not is_plain(self):

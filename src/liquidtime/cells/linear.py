@@ -1,4 +1,4 @@
-"""Linear maps, and how their products are taken."""
+"""Linear maps by the precision of their products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from liquidtime.ops.products import linear_bf16
 
 
 class Bf16Linear(nn.Linear):
-    """A linear map whose products have operands in bf16, and sums in float32; see `linear_bf16`."""
+    """A linear map whose products have bf16 operands and float32 sums; see `linear_bf16`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Map (..., in_features) to (..., out_features)."""

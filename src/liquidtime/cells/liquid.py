@@ -13,21 +13,21 @@ from liquidtime.solvers import ALL_SOLVERS, Solver, solver_of
 
 
 class LiquidCell(Cell):
-    """The liquid time-constant equation with any network f, as the paper prints it (its equation 1).
+    """The liquid time-constant equation with any network f, as in the paper (its equation 1).
 
         dx/dt = -[w_τ + f(x, I)]·x + A·f(x, I)
 
-    The input I is held over the interval, which is solved in `unfolds` steps; dt = 0 leaves the state as it is. w_τ is
-    kept positive by softplus. By default f is a dense network with a sigmoid at its end, so that 0 < f < 1 and the
-    state stays between 0 and A. `LTCCell` is the form in which liquid networks are trained: neurons with conductances,
-    f a sum over their synapses.
+    The input I is held over the interval, which is solved in `unfolds` steps; with dt = 0 the state does not change.
+    w_τ is kept positive by softplus. By default f is a dense network that ends in a sigmoid, so that 0 < f < 1 and the
+    state stays between 0 and A. `LTCCell` is the form in which liquid networks are usually trained: neurons with
+    conductances, where f is a sum over their synapses.
 
     Args:
         input_size: D.
         hidden_size: H.
         network: a function from the width of [I ; x], D + H, to a module from (B, D + H) to (B, H), whose output is f.
-            Keep its values above -w_τ: below, the equation is unstable. None is the dense network.
-        units: U, of the dense network's hidden layer.
+            Keep its values above -w_τ: below, the equation is unstable. None for the dense network.
+        units: U, the width of the hidden layer of the dense network.
         solver: "semi_implicit", "euler", "heun", "rk4", "hold", "midpoint" or "dopri5", or a `Solver`.
         unfolds: solver steps per sample.
 

@@ -12,17 +12,17 @@ from liquidtime.cells.linear import LINEAR
 
 
 class LSTMCell(HoistedCell):
-    """The long short-term memory, which does not look at time.
+    """The long short-term memory, which ignores time.
 
         i, a, f, o = W x + b + R h;   m' = σ(f + forget_bias)·m + σ(a)·tanh(i);   h' = σ(o)·tanh(m')
 
-    Gates in the order candidate, input, forget, output, from one affine map with one bias vector, no peepholes.
-    The state is (h, m).
+    The gates are in the order candidate, input, forget, output, from one affine map with one bias vector, without
+    peepholes. The state is (h, m).
 
     Args:
         input_size: D.
         hidden_size: H.
-        forget_bias: what is added to the forget gate's argument.
+        forget_bias: constant that is added to the argument of the forget gate.
         products: "full" or "bf16", see `HeadedCell`.
 
     """
@@ -43,12 +43,12 @@ class LSTMCell(HoistedCell):
         nn.init.orthogonal_(self.recurrent_map.weight)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the gates, (..., 4H)."""
+        """Return the part of the gates that depends on the input, (..., 4H)."""
         projected: Tensor = self.input_map(x)
         return projected
 
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: projected (B, 4H), state ((B, H), (B, H)); dt changes nothing."""
+        """Take one step: projected (B, 4H), state ((B, H), (B, H)); dt is ignored."""
         h, m = state
         candidate, add, forget, out = (projected + self.recurrent_map(h)).to(h.dtype).chunk(4, dim=-1)
         m = torch.sigmoid(forget + self.forget_bias) * m + torch.sigmoid(add) * torch.tanh(candidate)

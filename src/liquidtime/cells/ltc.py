@@ -25,14 +25,14 @@ class LTCCell(Cell):
 
         cm·dv/dt = gl·(vl - v) + Σ w·s·(E - v),   s = σ(γ·(v_pre - μ)) over the sensory and the recurrent synapses
 
-    The input is held over the interval dt and the equation is solved in `unfolds` steps. cm, gl and w are kept
-    positive by softplus. Inputs and outputs pass an affine map each; the outputs are the wiring's motor neurons,
-    the first `output_size` ones. dt = 0 leaves the state as it is.
+    The input is held over the interval dt and the equation is solved in `unfolds` steps. cm, gl and w are kept positive
+    by softplus. Inputs and outputs each pass through an affine map; the outputs are the motor neurons of the wiring,
+    which are the first `output_size` neurons. With dt = 0 the state does not change.
 
     Args:
         input_size: D.
-        hidden_size: H, the number of neurons; None takes the wiring's.
-        wiring: which neurons have synapses; None connects all.
+        hidden_size: H, the number of neurons; None for that of the wiring.
+        wiring: which neurons have synapses; None connects all of them.
         solver: "semi_implicit", "euler", "rk4", "hold" or "midpoint", or a `Solver`.
         unfolds: number of solver steps per sample.
 
@@ -70,7 +70,7 @@ class LTCCell(Cell):
         self.output_bias = nn.Parameter(torch.zeros(self.output_size))
 
     def positive(self, parameter: Tensor) -> Tensor:
-        """Return the conductance or capacitance that a parameter stands for."""
+        """Return the conductance or capacitance of a parameter, which is stored unconstrained."""
         return F.softplus(parameter)
 
     def drive(self, x: Tensor) -> LTCDrive:
@@ -88,13 +88,13 @@ class LTCCell(Cell):
         return self.read_out(v), (v,)
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        """Run the cell over a sequence, in one operation if there is one; see `Cell.scan`."""
         self.check_stored(x, state, dt, lengths)
         done = self._scan_at_once(x, state, dt, lengths) if self._is_fused() else None
         return super().scan(x, state, dt, lengths) if done is None else done
 
     def _is_fused(self) -> bool:
-        """Return whether the cell's equations are those of `ltc_scan`."""
+        """Return whether the equations of the cell are those of `ltc_scan`."""
         solver, synapses = self.solver, (self.sensory, self.recurrent)
         if type(solver) not in _SOLVERS or solver.__dict__ or not is_as_defined(type(solver)):
             return False
@@ -129,11 +129,11 @@ class LTCDrive:
 
         rate = (gl + Σ w·s) / cm;   push = (gl·vl + Σ w·s·E) / cm
 
-    What does not depend on v is computed once.
+    The terms that do not depend on v are computed once.
 
     Args:
-        cell: whose neurons.
-        x: (B, D) the input, before the cell's affine map; `inputs` is what the map gives.
+        cell: the cell with the neurons.
+        x: (B, D) the input before the affine map of the cell; `inputs` is the result of the map.
 
     """
 

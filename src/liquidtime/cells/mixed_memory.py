@@ -19,20 +19,20 @@ CHOICES: dict[bool | str, str | None] = {False: None, True: "hidden", "hidden": 
 
 
 class MixedMemory(Cell):
-    """Any cell beside the memory of an LSTM, which keeps gradients alive over long sequences.
+    """Any cell together with the memory of an LSTM, which preserves gradients over long sequences.
 
         (o, m') = LSTM(x, (h, m))
-        "hidden":  h' = cell(x, o, dt)        the LSTM's output takes the place of the cell's hidden state
-        "input":   h' = cell(o, h, dt)        the LSTM's output takes the place of the cell's input
+        "hidden":  h' = cell(x, o, dt)        the output of the LSTM replaces the hidden state of the cell
+        "input":   h' = cell(o, h, dt)        the output of the LSTM replaces the input of the cell
 
-    The state is the cell's own, followed by the memory m. The LSTM's products are as the cell's, "full" or "bf16" (see
-    `HeadedCell`).
+    The state is that of the cell, followed by the memory m. The LSTM has the same products as the cell, "full" or
+    "bf16" (see `HeadedCell`).
 
     Args:
-        cell: the cell that is wrapped. With "input" its inputs are as many as its hidden units.
+        cell: the wrapped cell. With "input" it must have as many inputs as hidden units.
         structure: "hidden" or "input".
-        input_size: D, with "input" only: how wide the LSTM's input is. With "hidden" it is the cell's.
-        forget_bias: of the LSTM.
+        input_size: D, the width of the LSTM's input; only with "input". With "hidden" it is that of the cell.
+        forget_bias: forget bias of the LSTM.
 
     """
 
@@ -51,7 +51,7 @@ class MixedMemory(Cell):
         if structure == "input":
             if input_size is None:
                 raise ValueError(
-                    '`input_size` must be given with structure "input"; the cell sees the memory\'s output'
+                    '`input_size` must be given with structure "input", since the cell reads the output of the memory'
                 )
             if cell.input_size != H:
                 raise ValueError(
@@ -62,7 +62,7 @@ class MixedMemory(Cell):
         else:
             if input_size not in (None, cell.input_size):
                 raise ValueError(
-                    f'`input_size` is the cell\'s {cell.input_size} with structure "hidden"; got {input_size}'
+                    f'`input_size` is that of the cell, {cell.input_size}, with structure "hidden"; got {input_size}'
                 )
             self.input_size = cell.input_size
         self.structure = structure
@@ -84,14 +84,14 @@ class MixedMemory(Cell):
         return y, (*after, m)
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """Run the cell over a sequence, in one operation where there is one; see `Cell.scan`."""
+        """Run the cell over a sequence, in one operation if there is one; see `Cell.scan`."""
         self.check_stored(x, state, dt, lengths)
         fused = self.fused()
         done = None if fused is None else fused.scan(x, state, dt, lengths)
         return super().scan(x, state, dt, lengths) if done is None else done
 
     def fused(self) -> Fused | None:
-        """Return the cell and its memory as one operation over a sequence, or None where they are none."""
+        """Return the cell and its memory as one operation over a sequence, or None if there is no such operation."""
         if type(self) is not MixedMemory or type(self.lstm) is not LSTMCell or not is_plain(self):
             return None
         inner = self.cell.fused_if_plain() if isinstance(self.cell, HeadedCell) else None
@@ -112,20 +112,20 @@ class MixedMemory(Cell):
 def remembering(
     make_cell: Callable[[int], Cell], hidden_size: int, mixed_memory: bool | str, forget_bias: float | None
 ) -> Callable[[int], Cell]:
-    """Return what makes the cell, given its number of inputs, with the mixed memory that was asked for.
+    """Return a function that makes the cell from its number of inputs, with a mixed memory if requested.
 
     Args:
-        make_cell: makes the plain cell from the number of its inputs.
+        make_cell: function that makes the plain cell from its number of inputs.
         hidden_size: H.
         mixed_memory: False, True (= "hidden"), "hidden" or "input".
-        forget_bias: of the memory; None is 1.
+        forget_bias: forget bias of the memory; None for 1.
 
     """
     check_choice("mixed_memory", mixed_memory, CHOICES)
     structure = CHOICES[mixed_memory]
     if structure is None:
         if forget_bias is not None:
-            raise ValueError(f"`forget_bias` is for the mixed memory; got {forget_bias} with mixed_memory=False")
+            raise ValueError(f"`forget_bias` applies only to a mixed memory; got {forget_bias} with mixed_memory=False")
         return make_cell
     bias = 1.0 if forget_bias is None else forget_bias
 

@@ -1,4 +1,4 @@
-"""Backbones and heads of a CfC that a user brings: the paper leaves the networks f, g and h open."""
+"""Custom backbones and heads of a CfC, since the paper leaves the networks f, g and h open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MakeHead: TypeAlias = Callable[[int, int], nn.Module]
 
 
 def own_backbone(make: MakeBackbone, width: int, argument: str = "backbone") -> tuple[nn.Module, int]:
-    """Return the module that `make` gives for (B, width), and the width F of its output.
+    """Return the module that `make` returns for (B, width), and the width F of its output.
 
     Raises:
         TypeError: `make` is not a function, or does not return a module.
@@ -57,7 +57,7 @@ def own_heads(make: MakeHead, width: int, hidden_size: int, count: int) -> nn.Mo
 
 
 def _out_features(argument: str, module: object, width: int) -> int:
-    """Return the width of a module's output, which a batch of two rows of 0 shows; the module stays as it was."""
+    """Return the width of a module's output for a batch of two rows of 0, without changing the module."""
     if not isinstance(module, nn.Module):
         raise TypeError(f"`{argument}` must make an nn.Module; got {type(module).__name__}")
     parameter = next(module.parameters(), torch.empty(0))

@@ -1,4 +1,4 @@
-"""Whether modules do what their classes say, so that something else may compute the same in their place."""
+"""Checks that modules do exactly what their classes define, so that a faster computation may replace them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from torch.nn.modules import module as module_hooks
 from torch.nn.utils import parametrize
 
 _OF_MODULES = ("__call__", "_call_impl", "__getattr__")
-_HARMLESS = frozenset(  # change no number
+_HARMLESS = frozenset(  # they have no effect on results
     {"extra_repr", "__repr__", "__init_subclass__", "save_pretrained", "push_to_hub", "from_pretrained"}
 )
 _METHOD = (property, classmethod, staticmethod)
 
 
 class Methods(NamedTuple):
-    """The methods of a class as defined: names that an instance must not have, and those that must not change."""
+    """The methods of a class at its definition: names that instances must not have, and methods that must stay."""
 
     callables: frozenset[str]
     names: list[str]
@@ -28,8 +28,8 @@ class Methods(NamedTuple):
     originals: Any
 
     def are_those_of(self, kind: type) -> bool:
-        """Return whether a class, this one or one made from it, has these very methods."""
-        if torch.compiler.is_compiling():  # which replaces those of all modules itself
+        """Return whether a class, this one or a subclass, has exactly these methods."""
+        if torch.compiler.is_compiling():  # the compiler itself replaces methods of all modules
             pairs = zip(self.names, self.originals, strict=True)
             return all(getattr(kind, name) == method for name, method in pairs if name not in _OF_MODULES)
         return bool(self.read(kind) == self.originals)
@@ -41,11 +41,11 @@ _tables_as_defined: list[dict[str, Any]] = []
 
 
 def note_methods(kind: type, free: Iterable[str] = ()) -> None:
-    """Keep the methods of a class, as they are when it is defined.
+    """Record the methods of a class at its definition.
 
     Args:
         kind: the class.
-        free: names of methods that may be others, because nothing that is computed in their place stands on them.
+        free: names of methods that may be replaced, because no faster computation depends on them.
 
     """
     harmless = {*_HARMLESS, *free}
@@ -66,36 +66,37 @@ def note_methods(kind: type, free: Iterable[str] = ()) -> None:
 
 
 def note_table(table: dict[str, Any]) -> None:
-    """Keep what a table holds when it is defined."""
+    """Record the contents of a table at its definition."""
     _tables.append(table)
     _tables_as_defined.append(dict(table))
 
 
 def methods_of(kind: type) -> Methods:
-    """Return the methods that were kept of a class, or else of the nearest class that it is made from."""
+    """Return the recorded methods of a class, or else of its nearest base class with recorded methods."""
     for base in kind.__mro__:
         methods = _METHODS.get(base)
         if methods is not None:
             return methods
-    raise TypeError(f"{kind.__name__} is no module")
+    raise TypeError(f"{kind.__name__} is not a module")
 
 
 def is_as_defined(kind: type, like: type | None = None) -> bool:
-    """Return whether the methods of a class are those that it, or `like`, was defined with, and all tables too."""
+    """Return whether a class has the recorded methods of itself, or of `like`, and all tables are unchanged."""
     return tables_hold() and methods_of(like or kind).are_those_of(kind)
 
 
 def tables() -> list[dict[str, Any]]:
-    """Return all tables that were kept."""
+    """Return all recorded tables."""
     return _tables
 
 
 def tables_hold() -> bool:
-    """Return whether all tables hold what they were defined with."""
+    """Return whether all tables are unchanged since they were recorded."""
     return _tables == _tables_as_defined
 
 
-# A compiler takes the answer for granted; what `torch.compiler.assume_constant_result` does, without loading it.
+# A compiler treats the answer as constant; this does what `torch.compiler.assume_constant_result` does, but does not
+# load it.
 is_as_defined._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 for _kind in (nn.Module, nn.Linear, nn.Dropout):
@@ -104,10 +105,10 @@ note_methods(nn.ModuleList, ("append", "extend", "insert", "pop", "__setitem__",
 
 
 def is_plain(module: nn.Module) -> bool:
-    """Return whether a module and all inside do what their classes were defined to do, at every step anew or once.
+    """Return whether a module and all its parts do what their classes define, whether called at every step or once.
 
-    There are no hooks, which must see every step; no method, of an instance or of a class, that was replaced and may
-    compute anything; and no parametrization in training, which may give another weight at every step, unless
+    There are no hooks, which would have to run at every step; no replaced methods, of an instance or of a class, which
+    could compute anything; and no parametrization in training, which could return a new weight at every step, unless
     `torch.nn.utils.parametrize.cached` evaluates it once.
     """
     if has_global_hooks():

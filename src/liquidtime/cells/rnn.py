@@ -11,7 +11,7 @@ from liquidtime.cells.hoisted import HoistedCell
 
 
 class RNNCell(HoistedCell):
-    """The plain recurrent network, which does not look at time.
+    """The plain recurrent network, which ignores time.
 
         h' = tanh(W x + b + R h)
 
@@ -35,11 +35,11 @@ class RNNCell(HoistedCell):
         nn.init.orthogonal_(self.recurrent_map.weight)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the state, (..., H)."""
+        """Return the part of the state that depends on the input, (..., H)."""
         projected: Tensor = self.input_map(x)
         return projected
 
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: projected (B, H), state ((B, H),); dt changes nothing."""
+        """Take one step: projected (B, H), state ((B, H),); dt is ignored."""
         h = torch.tanh((projected + self.recurrent_map(state[0])).to(state[0].dtype))
         return h, (h,)

@@ -22,8 +22,9 @@ class Synapses(nn.Module):
 
         s_ij = σ(γ_ij·(v_i - μ_ij));   conductance_j = Σ_i w_ij·s_ij;   current_j = Σ_i w_ij·s_ij·E_ij
 
-    w is kept positive by softplus. The reversal potentials E start at the wiring's polarity and are learned.
-    Weights of synapses that the wiring does not have are stored, as in the paper's counts, and multiplied by 0.
+    w is kept positive by softplus. The reversal potentials E are initialised with the polarity of the wiring and
+    learned. Weights of synapses that the wiring does not have are stored, as in the parameter counts of the paper, and
+    multiplied by 0.
 
     Args:
         polarity: (n_pre, n_post) +1, -1, or 0 where there is no synapse.
@@ -31,7 +32,7 @@ class Synapses(nn.Module):
     """
 
     mask: Tensor
-    listed_mask: Tensor  # as it was when the synapses were listed
+    listed_mask: Tensor  # the mask from which the synapses were listed
     pre: Tensor
     post: Tensor
     first: Tensor
@@ -53,18 +54,18 @@ class Synapses(nn.Module):
         self.register_load_state_dict_post_hook(_list_again)  # type: ignore[no-untyped-call]
 
     def graph(self) -> Graph:
-        """Return which synapses there are, sorted by the neuron they end on."""
+        """Return the synapses, sorted by the neuron they end on."""
         return Graph(self.pre, self.post, self.first)
 
     def is_listed(self) -> bool:
-        """Return whether the synapses in `graph` are those of the mask, whose numbers somebody may have changed."""
+        """Return whether the synapses in `graph` are still those of the mask, whose values may have been changed."""
         if not values_are_known(self.mask) or torch.equal(self.mask, self.listed_mask):
             return True
         listed = self.mask[self.pre, self.post]
         return int(self.mask.count_nonzero()) == len(listed) == int(listed.count_nonzero())
 
     def listed(self, positive: Callable[[Tensor], Tensor] = F.softplus) -> list[Tensor]:
-        """Return w as `conductances` gives it, γ, μ and E of the synapses in `graph`, each (n,)."""
+        """Return w from `conductances`, γ, μ and E of the synapses in `graph`, each (n,)."""
         values = torch.stack([self.conductances(positive), self.gamma, self.mu, self.E])  # one operation for all four
         if len(self.pre) == self.mask.numel():  # all of them, in the order of `graph`
             return [*values.transpose(1, 2).reshape(4, -1).unbind()]
@@ -75,7 +76,7 @@ class Synapses(nn.Module):
         return torch.sigmoid(self.gamma * (v.unsqueeze(-1) - self.mu))
 
     def conductances(self, positive: Callable[[Tensor], Tensor] = F.softplus) -> Tensor:
-        """Return w (n_pre, n_post), made `positive`, 0 where there is no synapse."""
+        """Return w (n_pre, n_post), made positive by `positive`; 0 where there is no synapse."""
         return positive(self.w) * self.mask
 
     def forward(self, v: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
@@ -83,7 +84,7 @@ class Synapses(nn.Module):
 
         Args:
             v: (B, n_pre) presynaptic potentials.
-            w: what `conductances` gives, computed once a sample rather than once a step of the solver.
+            w: the result of `conductances`, computed once per sample rather than once per solver step.
 
         """
         open_ = self.activity(v) * w
@@ -95,7 +96,7 @@ class Synapses(nn.Module):
 
 
 def _list_again(synapses: nn.Module, incompatible: object) -> None:
-    """A state dict brings its own mask."""
+    """Update the list of synapses, since a state dict contains its own mask."""
     assert isinstance(synapses, Synapses)
     if not synapses.mask.is_meta:
         synapses.pre, synapses.post, synapses.first = graph_of(synapses.mask)

@@ -18,25 +18,25 @@ from liquidtime.wirings import Adjacency, Wiring
 
 
 class WiredCfCCell(Cell):
-    """A CfC whose connections are a wiring's: one small CfC without backbone for each layer of neurons.
+    """A CfC with the connections of a wiring: one small CfC without backbone for each layer of neurons.
 
-    The layers are stepped in the order in which signals flow. A neuron reads the sensors and the neurons of
-    earlier layers (their new state), the neurons of its own and of later layers (their old state), each only where
-    the wiring has a synapse, and its own old state, which an LTC neuron keeps in its membrane without a synapse.
-    The masks, with the synapses' polarity, are on all heads. The state is in the order of neuron ids, as in
+    The layers are stepped in the order in which signals flow. A neuron reads the sensory neurons and the neurons of
+    earlier layers (their new state) and the neurons of its own and of later layers (their old state), each only if the
+    wiring has a synapse, and its own old state even without a synapse, as an LTC neuron keeps it in its membrane. The
+    masks, with the polarity of the synapses, apply to all heads. The state is in the order of neuron ids, as in
     `LTCCell`, and the outputs are its first `output_size` neurons.
 
     Args:
         input_size: D.
         wiring: which neurons have synapses.
         kind: the cell of each layer: `CfCCell`, `CfCNoGateCell`, `CfSCell` or `CfSPaperCell`.
-        **options: of `kind`, except those of the backbone.
+        **options: options of `kind`, except those of the backbone.
 
     """
 
     order: Tensor
     place: Tensor
-    recompute: bool = False  # whether a scan keeps the state every √T steps only and runs the rest again
+    recompute: bool = False  # whether a scan keeps the state only every √T steps and recomputes the rest
 
     def __init__(self, input_size: int, wiring: Wiring, kind: type[HeadedCell] = CfCCell, **options: Any) -> None:
         super().__init__()
@@ -74,11 +74,11 @@ class WiredCfCCell(Cell):
         return h[:, : self.output_size], (h,)
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """Run the cell over a sequence, in one operation for each layer of neurons where that is possible.
+        """Run the cell over a sequence, in one operation for each layer of neurons if possible.
 
-        Where no layer reads a later one, as in every NCP, all that a layer reads besides itself is known once the
-        earlier layers have run over the whole sequence. A wiring that feeds a later layer back to an earlier one
-        has no such order and takes the plain loop; see `Cell.scan`.
+        If no layer reads a later one, as in every NCP, all other inputs of a layer are known once the earlier layers
+        have run over the whole sequence. If a wiring feeds a later layer back to an earlier one, there is no such order
+        and the plain loop runs; see `Cell.scan`.
         """
         self.check_stored(x, state, dt, lengths)
         done = self._scan_by_layer(x, state, dt, lengths)
@@ -87,7 +87,7 @@ class WiredCfCCell(Cell):
     def _scan_by_layer(
         self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None
     ) -> tuple[Tensor, State] | None:
-        """Run one layer of neurons after another over the sequence, or return None where that is not possible."""
+        """Run one layer of neurons after another over the sequence, or return None if that is not possible."""
         scans = self.fused()
         if scans is None:
             return None
@@ -107,7 +107,7 @@ class WiredCfCCell(Cell):
         return y[..., : len(columns)] if columns == [*range(len(columns))] else y[..., columns], (h,)
 
     def fused(self) -> list[Fused] | None:
-        """Return each layer of neurons as one operation over a sequence, or None where they are none."""
+        """Return each layer of neurons as one operation over a sequence, or None if there is no such operation."""
         if type(self) is not WiredCfCCell or not is_plain(self) or len(self.motor_columns) != self.output_size:
             return None
         if any(source > index for index, sources in enumerate(self.sources) for source in sources):
@@ -130,7 +130,7 @@ def _joined(parts: list[Tensor]) -> Tensor:
 
 
 def _sources(graph: Adjacency, index: int) -> list[int]:
-    """Return what layer `index` reads besides itself: SENSORS, or other layers, where there is a synapse at all."""
+    """Return what layer `index` reads besides itself: SENSORS, or other layers with at least one synapse onto it."""
     layer = graph.layers[index]
     others = [SENSORS] + [other for other in range(len(graph.layers)) if other != index]
     connected = [source for source in others if _block(graph, source, layer).any()]
@@ -144,7 +144,7 @@ def _block(graph: Adjacency, source: int, layer: tuple[int, ...]) -> npt.NDArray
 
 
 def _own(graph: Adjacency, layer: tuple[int, ...]) -> npt.NDArray[np.int8]:
-    """Return the synapses inside a layer, and +1 for a neuron that has none onto itself."""
+    """Return the synapses inside a layer, with +1 for each neuron that has none onto itself."""
     block = graph.adjacency[np.ix_(layer, layer)].copy()
     missing = np.flatnonzero(block.diagonal() == 0)
     block[missing, missing] = 1

@@ -1,4 +1,4 @@
-"""The compiler of liquid networks into closed form, and, under the same address, the numpy `theory` behind it."""
+"""The compiler of liquid networks into closed form, which also exports the numpy `theory` behind it."""
 
 from liquidtime.closed_form.algorithm_one import AlgorithmOne, algorithm_one
 from liquidtime.closed_form.compile import compile_ltc

@@ -17,13 +17,13 @@ from liquidtime.solvers import Solver
 
 
 class AlgorithmOne(Solver):
-    """Algorithm 1 in the place of a solver: x0 is the neuron's own last state and t the time since then.
+    """Algorithm 1 used as a solver: x0 is the last state of the neuron itself and t the time since then.
 
-    As a step it has order 0. At h = 0 it returns A + (x0 - A)·φ and not x0, so shorter steps do not bring it
-    nearer to the equation's solution; see `as_printed` and `as_repaired`.
+    As a step it has order 0. At h = 0 it returns A + (x0 - A)·φ and not x0, so shorter steps do not bring it closer to
+    the solution of the equation; see `as_printed` and `as_repaired`.
 
     Args:
-        repaired: conductance-weighted (`as_repaired`), or as the paper prints it (`as_printed`).
+        repaired: whether sums are weighted by conductance (`as_repaired`) or as printed in the paper (`as_printed`).
 
     """
 
@@ -34,7 +34,7 @@ class AlgorithmOne(Solver):
         self.repaired = repaired
 
     def step(self, drive: Drive, x: Tensor, h: Tensor) -> Tensor:
-        """Return x after one step of h (B, 1); `drive` must be a liquid cell's."""
+        """Return x after one step of h (B, 1); `drive` must be that of a liquid cell."""
         if not isinstance(drive, LTCDrive):
             raise TypeError(
                 f"`drive` must be the result of LTCCell.drive; got {type(drive).__name__}, without synapses. "
@@ -56,27 +56,26 @@ class AlgorithmOne(Solver):
 def algorithm_one(
     cell: LTCCell, x: Tensor, recorded: Tensor, t: Tensor, x0: Tensor, *, repaired: bool = True
 ) -> Tensor:
-    """Return the activity that Algorithm 1 gives from recorded activity; there is no recursion.
+    """Return the activity that Algorithm 1 computes from recorded activity, without recursion.
 
-    Every neuron's x̂(t) is written from the inputs and the recorded activity of its presynaptic neurons at t, the
+    The x̂(t) of every neuron is computed from the inputs and the recorded activity of its presynaptic neurons at t, the
     time t since the start and the state at the start. `as_printed` and `as_repaired` are the two formulas.
 
     Args:
-        cell: an `LTCCell`; a layer's is `layer.cells[0]`.
+        cell: an `LTCCell`; that of a layer is `layer.cells[0]`.
         x: (B, T, D) inputs.
         recorded: (B, T, H) activity of all neurons at the times t.
         t: (B, T) time since the start, at least 0; `dt.cumsum(1)` for a series that starts one interval before
             its first sample.
         x0: (B, H) or (H,) activity at the start.
-        repaired: which formula.
+        repaired: which of the two formulas.
 
     Returns:
         (B, T, H) the closed-form activity.
 
     Raises:
-        TypeError: a cell that is not liquid, or one whose `drive` is not made of synapses; something that is not a
-            tensor.
-        ValueError: a shape that does not fit, a time that is negative, NaN or infinite.
+        TypeError: the cell is not liquid, its `drive` does not consist of synapses, or an argument is not a tensor.
+        ValueError: a shape does not fit, or a time is negative, NaN or infinite.
 
     """
     _check_cell(cell)
@@ -106,7 +105,7 @@ def algorithm_one(
     drive = cell.drive(x.reshape(B * T, -1))
     if not isinstance(drive, LTCDrive):
         raise TypeError(
-            f"`cell` must have the equation of an LTCCell; the `drive` of {type(cell).__name__} returns "
+            f"`cell` must have the equation of an LTCCell, but the `drive` of {type(cell).__name__} returns "
             f"{type(drive).__name__}, which has no synapses to sum over."
         )
     return formula(drive, recorded.reshape(B * T, H), start, t.reshape(B * T, 1)).reshape(B, T, H)
@@ -124,16 +123,16 @@ def _check_cell(cell: object) -> None:
 
 
 def as_printed(drive: LTCDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
-    """Return Algorithm 1 as the paper prints it: a sum over the synapses j into each neuron i.
+    """Return Algorithm 1 as printed in the paper: a sum over the synapses j into each neuron i.
 
         x̂_i = Σ_j (x0_i - A_ij)·exp(-t·(1/τ_i + s_ij))·(1 - s_ij) + A_ij,   s_ij = σ(γ_ij·(v_j - μ_ij))
 
-    with A the reversal potentials and 1/τ = gl/cm. Every synapse adds its own A and its own x0, so a neuron with n
-    synapses is of the size of n potentials. The weights w and the resting potential do not occur. A neuron
+    where A are the reversal potentials and 1/τ = gl/cm. Every synapse adds its own A and its own x0, so the value of a
+    neuron with n synapses is as large as n potentials. The weights w and the resting potential do not occur. A neuron
     without synapses is 0, the empty sum.
 
     Args:
-        drive: the cell's, with the inputs of each row.
+        drive: drive of the cell, with the inputs of each row.
         v: (B, H) presynaptic activity.
         x0: (B, H) the state at the start.
         t: (B, 1) time since the start.
@@ -149,20 +148,20 @@ def as_printed(drive: LTCDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
 
 
 def as_repaired(drive: LTCDrive, v: Tensor, x0: Tensor, t: Tensor) -> Tensor:
-    """Return Algorithm 1 with its sums weighted by conductance: one decay and one target per neuron.
+    """Return Algorithm 1 with sums weighted by conductance: one decay and one target per neuron.
 
         x̂_i = A_i + (x0_i - A_i)·exp(-t·(1/τ_i + f_i))·φ_i
         f_i = Σ_j w_ij·s_ij / cm_i,   A_i = (gl·vl + Σ_j w_ij·s_ij·E_ij) / (gl + Σ_j w_ij·s_ij)
         φ_i = Σ_j w_ij·(1 - s_ij) / Σ_j w_ij
 
-    The liquid equation is cm·dx/dt = gl·(vl - x) + Σ w·s·(E - x): conductances add up, so its rate is 1/τ + f and the
-    potential that it tends to is A, a weighted mean of rest and reversal potentials. φ is the lemma's factor f(-I),
-    1 - s of one synapse, averaged over the synapses. With φ = 1 this is `solvers.Hold`, the exact solution while
-    the presynaptic activity is held; with φ < 1, t → 0 gives A + (x0 - A)·φ and not x0. A neuron without synapses
-    has φ = 1 and relaxes to rest, as its equation does.
+    The liquid equation is cm·dx/dt = gl·(vl - x) + Σ w·s·(E - x): conductances add up, so its rate is 1/τ + f, and the
+    potential to which it tends is A, a weighted mean of resting and reversal potentials. φ is the lemma's factor f(-I),
+    which is 1 - s for one synapse, averaged over the synapses. With φ = 1 this is `solvers.Hold`, the exact solution
+    while the presynaptic activity is held; with φ < 1, the limit for t → 0 is A + (x0 - A)·φ and not x0. A neuron
+    without synapses has φ = 1 and relaxes to rest, as in its equation.
 
     Args:
-        drive: the cell's, with the inputs of each row.
+        drive: drive of the cell, with the inputs of each row.
         v: (B, H) presynaptic activity.
         x0: (B, H) the state at the start.
         t: (B, 1) time since the start.

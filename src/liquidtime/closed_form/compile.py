@@ -1,4 +1,4 @@
-"""Compiles a trained liquid network into one that needs no solver of differential equations."""
+"""The compiler from a trained liquid network to one that needs no solver of differential equations."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ def compile_ltc(
 ) -> Layer:
     """Return a liquid network in closed form: the same parameters, one evaluation per sample instead of a solver.
 
-    With the presynaptic activity and the input held over an interval, every neuron's equation is linear,
-    dx/dt = rate·(x∞ - x), and
+    With the presynaptic activity and the input held over an interval, the equation of every neuron is linear,
+    dx/dt = rate·(x∞ - x), and `method` is one of
 
         "hold":      x(dt) = x∞ + (x - x∞)·exp(-dt·rate), its exact solution; order 1
-        "midpoint":  the same with rate and x∞ taken half way along the held solution; order 2, two evaluations
-        "paper":     Algorithm 1; repaired, x(dt) = x∞ + (x - x∞)·exp(-dt·rate)·φ, see `algorithm_one`; order 0
+        "midpoint":  the same with rate and x∞ at the midpoint of the held solution; order 2, two evaluations
+        "paper":     Algorithm 1; if repaired, x(dt) = x∞ + (x - x∞)·exp(-dt·rate)·φ, see `algorithm_one`; order 0
 
-    The result is a new layer of the same type, trainable, with the same state_dict keys; `ltc` is not changed.
-    Every liquid cell is compiled: of stacked layers, of both directions, inside a mixed memory. Cells of another kind
-    beside them stay as they are.
-    Its `report` is an `ErrorReport`, measured against RK4 on `x` with the parameters as they are now, see `measure`.
+    The result is a new, trainable layer of the same type with the same state_dict keys; `ltc` is not changed. Every
+    liquid cell is compiled, in stacked layers, in both directions and inside a mixed memory; cells of other kinds are
+    left as they are. The attribute `report` of the result is an `ErrorReport`, measured against RK4 on `x` with the
+    current parameters; see `measure`.
 
     Args:
-        ltc: an `lt.LTC` layer, or another `lt.Recurrent` with cells of the kind `LTCCell`.
+        ltc: an `lt.LTC` layer, or another `lt.Recurrent` with cells of the type `LTCCell`.
         method: "paper", "hold" or "midpoint".
-        repaired: of "paper": conductance-weighted (True, also if None), or as the paper prints it.
-        x: (B, T, D), or as the layer takes it: samples to measure the error on. None takes 8 series of 16 samples
-            of a standard normal signal with intervals uniform in 0…2, the same at every call.
-        dt: with x, as the layer takes it: the intervals; None is 1.
-        lengths: with x, (B,) samples in each series.
-        h0: with x, the state to start from; None is 0.
+        repaired: for "paper": whether sums are weighted by conductance (True, also if None) or as printed in the paper.
+        x: samples on which to measure the error: (B, T, D), or in the form that the layer accepts. None for 8 series of
+            16 samples of a standard normal signal with intervals uniform in 0…2, the same in every call.
+        dt: intervals that belong to x, in the form that the layer accepts; None for 1.
+        lengths: (B,) number of samples in each series of x.
+        h0: initial state for x; None for zeros.
 
     Raises:
-        TypeError: something that is not a layer with liquid cells, or cells that do not take their steps with `solver`.
-        ValueError: an unknown method, `repaired` with another one than "paper", `dt`, `lengths` or `h0` without
-            `x`, intervals so long, in time constants, that no fine solution can be computed.
+        TypeError: `ltc` is not a layer with liquid cells, or its cells do not use `solver` for their steps.
+        ValueError: the method is unknown, `repaired` is set with a method other than "paper", `dt`, `lengths` or `h0`
+            are set without `x`, or intervals are so many time constants long that no fine solution can be computed.
 
     """
     check_choice("method", method, METHODS)
     if repaired is not None and method != "paper":
-        raise ValueError(f'`repaired` is for method "paper"; got {repaired!r} with method {method!r}. Leave it out.')
+        raise ValueError(f'`repaired` applies only to method "paper"; got {repaired!r} with {method!r}. Leave it out.')
     check_liquid_layer(ltc)
     signal = _signal(ltc, x, dt, lengths, h0)
     solver, name = _solver(method, repaired is not False)
@@ -78,7 +78,7 @@ def _solver(method: str, repaired: bool) -> tuple[Solver, str]:
 
 
 def _signal(ltc: Recurrent, x: Any, dt: Any, lengths: Any, h0: Any) -> tuple[Tensor, Any, Any, Any]:
-    """Return what to measure on, in the order x, h0, dt, lengths."""
+    """Return the samples to measure on, in the order x, h0, dt, lengths."""
     if x is not None:
         if not isinstance(x, Tensor):
             kind = type(x).__name__

@@ -1,4 +1,4 @@
-"""How far a compiled network is from its differential equation, and how much faster."""
+"""The error of a compiled network relative to its differential equation, and its speed-up."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ErrorReport:
-    """The measured error of a compiled network against a fine solution of its equation.
+    """The measured error of a compiled network relative to a fine solution of its equation.
 
-    Both start from the same state and run over the same samples; errors therefore build up over a series as they
-    do in use. only `mse_step` is the error of single steps, each from the fine solution's own state.
+    Both start from the same state and run over the same samples, so errors build up over a series as they do in use.
+    Only `mse_step` is the error of single steps, each starting from the state of the fine solution.
 
     Attributes:
         method: "paper", "paper as printed", "hold" or "midpoint".
-        mse: mean squared error of the neurons' potentials over all samples.
-        mse_per_neuron: the same for every neuron, one tuple per cell.
+        mse: mean squared error of the potentials of neurons over all samples.
+        mse_per_neuron: the same for each neuron, one tuple per cell.
         mse_step: mean squared error of one step.
-        mse_output: mean squared error of the layer's outputs.
+        mse_output: mean squared error of the outputs of the layer.
         max_error: the largest error of any potential.
-        state_variance: variance of the potentials over samples, the mean over neurons; what to compare `mse` with.
+        state_variance: variance of the potentials over samples, averaged over neurons, for comparison with `mse`.
         reference: the fine solver, with its steps per sample after halving.
-        reference_unfolds: those steps.
-        reference_change: what the last halving changed in any potential or output.
-        reference_settled: whether that is little enough not to matter, see `measure`.
+        reference_unfolds: number of these steps.
+        reference_change: largest change of a potential or output by the last halving.
+        reference_settled: whether this change is too small to matter, see `measure`.
         own_solver: the solver of the layer before it was compiled, and its steps per sample.
         seconds: time of one run of the compiled layer, the best of several.
-        speedup: over the layer with its own solver, timed in turn with the compiled one, both on the plain loop.
-        speedup_fine: over the fine solver.
+        speedup: speed-up over the layer with its own solver, timed alternately with the compiled one, both in the plain
+            loop.
+        speedup_fine: speed-up over the fine solver.
         series: number of series.
-        samples: number of samples in all of them, padding left out.
+        samples: number of samples in all series, without padding.
         dt_range: the shortest and the longest interval.
 
     """
@@ -55,7 +56,7 @@ class ErrorReport:
     dt_range: tuple[float, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields in values that JSON has."""
+        """Return the fields as values for JSON."""
         plain = asdict(self)
         plain["mse_per_neuron"] = [list(cell) for cell in self.mse_per_neuron]
         plain["dt_range"] = list(self.dt_range)
@@ -63,7 +64,7 @@ class ErrorReport:
 
     def __str__(self) -> str:
         shortest, longest = self.dt_range
-        settled = "" if self.reference_settled else ", not settled: errors of that size mean nothing"
+        settled = "" if self.reference_settled else ", not settled: errors of that size are meaningless"
         rows = [
             ("method", self.method),
             ("against", f"{self.reference}, last halving changed {self.reference_change:.1e}{settled}"),

@@ -1,4 +1,4 @@
-"""Which layers can be compiled: those whose cells are liquid."""
+"""Which layers can be compiled: those with liquid cells."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ COMPILED = "an LTCCell, or a MixedMemory of one"
 
 
 def liquid_cells(module: nn.Module) -> list[LTCCell]:
-    """Return every liquid cell inside a module, in the order in which a layer holds them."""
+    """Return every liquid cell in a module, in the order in which a layer holds them."""
     return [part for part in module.modules() if isinstance(part, LTCCell)]
 
 
 def check_liquid_layer(layer: object) -> None:
-    """Refuse whatever is not a layer with liquid cells, and say what can be passed in its place."""
+    """Refuse anything that is not a layer with liquid cells; the message says what to pass instead."""
     if isinstance(layer, Recurrent) and liquid_cells(layer):
         return
     got = type(layer).__name__

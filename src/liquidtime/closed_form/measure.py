@@ -1,4 +1,4 @@
-"""Measures a compiled network against the differential equation that it was compiled from."""
+"""Measures the error of a compiled network relative to the differential equation from which it was compiled."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from liquidtime.ops import using_backend
 from liquidtime.solvers import RK4
 
 MATTERS = 0.01
-"""A halving of the fine solver's step matters while it changes a state by more than this share of the error."""
+"""Halving the step of the fine solver matters if it changes a state by more than this fraction of the error, …"""
 ROUNDING = 1e-9
-"""… or by more than this share of the size of the states, where the error itself is smaller still."""
+"""… or by more than this fraction of the size of the states, if the error itself is even smaller."""
 MOST_UNFOLDS = 4096
 NO_SAMPLES = "`x` must have at least one sample to measure the error on; got none. Leave it out."
 REPEATS, LONG = 5, 0.25
-"""How often a run is timed; one of more than this many seconds is steady enough to be timed once."""
+"""How often a run is timed; a run of more than this many seconds is timed only once."""
 
 
 def measure(
@@ -39,22 +39,22 @@ def measure(
     dt: Any = None,
     lengths: Tensor | Sequence[int] | None = None,
 ) -> ErrorReport:
-    """Return the error of `compiled` against the differential equation of `original`, and the speed-up.
+    """Return the error of `compiled` relative to the differential equation of `original`, and the speed-up.
 
-    The equation is solved in float64 by RK4. The first number of steps is what its stability needs, from the rates met
-    on the way; it is doubled until that moves no potential and no output by more than 1 % of the compiled
-    layer's root mean square error (at most that of the potentials themselves), or by 1e-9 of the potentials' root mean
-    square where that is more.
-    If 4096 steps per sample do not settle it, the report says so. Dropout is off.
+    The equation is solved in float64 by RK4. The initial number of steps is that required for stability with the rates
+    that occur; it is doubled until this changes no potential and no output by more than 1 % of the root mean square
+    error of the compiled layer (at most that of the potentials themselves), or by more than 1e-9 of the root mean
+    square of the potentials if that is larger. If 4096 steps per sample are not enough, the report says so. Dropout is
+    off.
 
     Args:
-        original: the layer before, unchanged by this.
-        compiled: the layer after, unchanged by this.
+        original: the layer before compilation; it is not changed.
+        compiled: the layer after compilation; it is not changed.
         method: its name in the report.
-        x: (B, T, D), or as the layer takes it; a state, intervals and lengths likewise.
-        h0: the state to start from.
+        x: (B, T, D), or in the form that the layer accepts, as are the state, intervals and lengths.
+        h0: the initial state.
         dt: the intervals.
-        lengths: (B,) samples in each series.
+        lengths: (B,) number of samples in each series.
 
     """
     compiled = copy.deepcopy(compiled).eval()
@@ -80,7 +80,7 @@ def measure(
         fine = with_solver(original, RK4(), unfolds).eval()
         times = _best_times([compiled, own, fine], x, h0, dt, lengths)
     potentials = torch.cat([part[inside] for part in exact.states], dim=1)
-    output_error = (fast.output.double() - exact.output).square().sum()  # 0 in the padding, which does not count
+    output_error = (fast.output.double() - exact.output).square().sum()  # 0 in the padding
     cell = liquid_cells(original)[0]
     return ErrorReport(
         method=method,
@@ -107,7 +107,7 @@ def measure(
 def _fine(
     original: Recurrent, fast: Recording, inside: Tensor, x: Tensor, h0: Any, dt: Any, lengths: Any
 ) -> tuple[Recording, int, float, bool]:
-    """Return the fine solution, its steps per sample, what the last halving changed, and whether it settled."""
+    """Return the fine solution, its steps per sample, the change by the last halving, and whether it settled."""
     original = copy.deepcopy(original).double().eval()
     x, h0 = x.double(), _double(h0)
     unfolds = _stable_unfolds(original, fast, inside)
@@ -119,7 +119,7 @@ def _fine(
             change = max(float((a - b).abs().max()) for a, b in pairs)
             errors = [(a.double() - b)[inside] for a, b in zip(fast.states, finer.states, strict=True)]
             size = math.sqrt(_mean_square([part[inside] for part in finer.states]))
-            # An error beyond the size of the states, or NaN, must not excuse a coarse solution: hence this order.
+            # An error larger than the states, or NaN, must not justify a coarse solution: hence this order.
             if change <= max(ROUNDING * size, MATTERS * min(size, math.sqrt(_mean_square(errors)))):
                 return finer, unfolds, change, True
         solution = finer
@@ -128,9 +128,9 @@ def _fine(
 
 
 def _stable_unfolds(original: Recurrent, fast: Recording, inside: Tensor) -> int:
-    """Return the steps with which h·rate is at most 1 for every neuron at every sample of a run.
+    """Return the number of steps with which h·rate is at most 1 for every neuron at every sample of a run.
 
-    RK4 is stable up to 2.78; the rest is for rates that the fast run did not meet, and the halving finds what is left.
+    RK4 is stable up to 2.78; the margin is for rates that did not occur in the fast run, and halving finds the rest.
     """
     needed = 1.0
     for cell, inputs, state in zip(liquid_cells(original), fast.inputs, fast.states, strict=True):
@@ -139,22 +139,22 @@ def _stable_unfolds(original: Recurrent, fast: Recording, inside: Tensor) -> int
         needed = max(needed, float(spans[inside.flatten()].max()))
     if needed > MOST_UNFOLDS / 2:
         raise ValueError(
-            f"`dt` spans up to {needed:.3g} time constants of a neuron, and a fine solution of that needs more than "
+            f"`dt` spans up to {needed:.3g} time constants of a neuron, and its fine solution needs more than "
             f"{MOST_UNFOLDS} steps per sample. Pass `x` and `dt` with shorter intervals to measure the error on."
         )
     return 1 << math.ceil(math.log2(needed))
 
 
 def _one_step(cell: LTCCell, inputs: Tensor, before: Tensor, dt: Tensor) -> Tensor:
-    """Return the states (T, B, H) that a cell gives at every sample from the states before it, all at once."""
+    """Return the states (T, B, H) that a cell computes for all samples from the states before them."""
     _, (after,) = cell(inputs.flatten(0, 1), (before.flatten(0, 1),), dt.flatten())
     return cast(Tensor, after.unflatten(0, dt.shape))
 
 
 def _best_times(layers: list[Recurrent], x: Tensor, h0: Any, dt: Any, lengths: Any) -> list[float]:
-    """Return the best of several times of each layer's run, taken in turn so that all meet the same machine.
+    """Return the best of several run times of each layer, measured alternately so that conditions are the same for all.
 
-    All run on the plain loop: the methods are compared, not the one that has a kernel with those that have none.
+    All layers run in the plain loop, so that methods are compared and not kernels with plain loops.
     """
     best = [math.inf] * len(layers)
     layers[0](x, h0, dt=dt, lengths=lengths)

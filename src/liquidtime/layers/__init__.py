@@ -1,4 +1,4 @@
-"""Networks over sequences: any cell, stacked, in both directions, with time."""
+"""Networks over sequences: any cell, stacked, in one or both directions, with time."""
 
 from liquidtime.layers.cfc import CfC
 from liquidtime.layers.ltc import LTC

@@ -1,4 +1,4 @@
-"""A layer that knows what it was made with, so that one like it can be made again."""
+"""Layers that keep their constructor arguments, so that an identical layer can be constructed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ P = ParamSpec("P")
 
 
 def remembered(init: Callable[P, None]) -> Callable[P, None]:
-    """Make a constructor keep its arguments in `constructor_arguments`, those that were given, by name."""
+    """Make a constructor keep the arguments passed to it, by name, in `constructor_arguments`."""
     signature = inspect.signature(init)
 
     @functools.wraps(init)
@@ -19,7 +19,7 @@ def remembered(init: Callable[P, None]) -> Callable[P, None]:
         init(*args, **kwargs)
         owner: Any
         owner, *_ = args
-        given = signature.bind(*args, **kwargs).arguments
-        owner.constructor_arguments = {name: value for name, value in given.items() if name != "self"}
+        arguments = signature.bind(*args, **kwargs).arguments
+        owner.constructor_arguments = {name: value for name, value in arguments.items() if name != "self"}
 
     return remembering

@@ -33,7 +33,7 @@ class CfC(Recurrent):
         backbone_units: U, the width of the backbone.
         backbone_layers: number of layers of the backbone, 0 or more.
         backbone_activation: "relu", "silu", "gelu", "tanh" or "lecun_tanh".
-        backbone_dropout: share of the backbone units that are dropped in training.
+        backbone_dropout: fraction of the backbone units that are dropped in training.
         mixed_memory: False, True (= "hidden") or "input": add the memory of an LSTM; see `MixedMemory`.
         num_layers: number of layers, each reading the outputs of the one below.
         bidirectional: whether each layer also runs backwards in time.
@@ -91,7 +91,7 @@ class CfC(Recurrent):
     ) -> None:
         check_choice("variant", variant, VARIANTS)
         options: dict[str, Any] = {"init_gain": init_gain, "products": products}
-        given = {
+        specific = {
             "gate_bias": gate_bias,
             "switch_times": switch_times,
             "head_activation": head_activation,
@@ -99,7 +99,7 @@ class CfC(Recurrent):
             "backbone": backbone,
             "head": head,
         }
-        options |= {name: value for name, value in given.items() if value is not None}
+        options |= {name: value for name, value in specific.items() if value is not None}
         dense: dict[str, Any] = {
             "backbone_units": backbone_units,
             "backbone_layers": backbone_layers,
@@ -112,7 +112,7 @@ class CfC(Recurrent):
             for name, value in dense.items():
                 if backbone is not None and value != _BACKBONE[name]:
                     raise ValueError(
-                        f"`{name}` is for the dense backbone and has no effect with `backbone`; got {value!r}"
+                        f"`{name}` applies to the dense backbone and has no effect with `backbone`; got {value!r}"
                     )
             options |= dense
         else:

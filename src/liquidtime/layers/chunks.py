@@ -1,4 +1,4 @@
-"""One long series in chunks of time side by side, for networks that forget: nearly the same numbers, in less time."""
+"""A long series as chunks of time side by side, for networks that forget: nearly the same result in less time."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from liquidtime.layers.time import Interval, intervals
 if TYPE_CHECKING:
     from liquidtime.layers.recurrent import Recurrent
 
-FIRST = 64  # steps after which two paths are first compared
-ROWS = 8  # rows for each thread of a batch that "auto" aims at: beyond them a scan gains little
-SHORTEST = 256  # steps of a chunk that "auto" makes
-PART = 4  # a chunk's paths must meet within its length divided by this
+FIRST = 64  # steps before two paths are first compared
+ROWS = 8  # rows per thread that "auto" aims at: more rows make a scan hardly faster
+SHORTEST = 256  # smallest number of steps in a chunk that "auto" makes
+PART = 4  # the paths of a chunk must meet within its length divided by this
 
 
 class ChunkedRun(NamedTuple):
-    """What a run in chunks gives.
+    """Result of a run in chunks.
 
     Attributes:
         y: (B, T, output_size) the outputs.
         h: the last state, as the layer returns it.
-        gap: the largest difference of any number of a state where a chunk was taken to have met the true path; of a run
-            that fell back, the one that was too large; 0 without chunks.
-        chunks: how many there were; 1 is the plain run, also where it was fallen back to.
-        steps: of the layer that were computed per series, T without chunks.
+        gap: the largest difference of any number in the state where a chunk was considered to have met the true path;
+            after falling back to a plain run, the difference that was too large; 0 without chunks.
+        chunks: number of chunks; 1 means a plain run, including one after falling back.
+        steps: number of steps of the layer that were computed per series; T without chunks.
 
     """
 
@@ -48,12 +48,12 @@ def run_in_chunks(
     chunks: int | Literal["auto"] = "auto",
     tolerance: float = 1e-6,
 ) -> ChunkedRun:
-    """Run over long series without gradients, pieces of time as rows of one batch; see `Recurrent.run_in_chunks`."""
+    """Run over long series without gradients, with pieces of time as rows of a batch; see `Recurrent.run_in_chunks`."""
     if not isinstance(x, Tensor) or x.dim() != 3:
         got = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
         raise ValueError(f"`x` must have shape (B, T, D) to run in chunks; got {got}.")
     if layer.bidirectional:
-        raise ValueError("a run in chunks needs a layer that runs forward only; this one is bidirectional.")
+        raise ValueError("a run in chunks needs a layer that only runs forward; this one is bidirectional.")
     if any(isinstance(part, nn.Dropout) and part.training and part.p for part in layer.modules()):
         raise ValueError("a run in chunks is for inference; call `eval()` first, as this layer has dropout.")
     if chunks != "auto" and (isinstance(chunks, bool) or not isinstance(chunks, int) or chunks < 1):
@@ -76,7 +76,7 @@ def run_in_chunks(
 
 
 def _forward(layer: Recurrent, x: Tensor, h: HiddenState | None, dt: Tensor) -> tuple[Tensor, HiddenState]:
-    """Run the layer over (B, T, D) however its axes are ordered."""
+    """Run the layer over (B, T, D) in either order of axes."""
     if layer.batch_first:
         y, after = layer(x, h, dt)
         return y, after
@@ -85,11 +85,11 @@ def _forward(layer: Recurrent, x: Tensor, h: HiddenState | None, dt: Tensor) -> 
 
 
 class _Run:
-    """All chunks once from a state of their own; then, from the end of the chunk before, until the paths meet.
+    """Runs all chunks once from separate initial states, then from the end of the previous chunk until the paths meet.
 
-    Every chunk but the first starts from the layer's initial state. A network that forgets comes to the true path all
-    the same: after some steps the path from the true state is nowhere further from it than `tolerance`, and what
-    follows is as good as the same. Where the paths of one chunk do not meet in time, `result` is None.
+    Every chunk except the first starts from the initial state of the layer. A network that forgets still reaches the
+    true path: after some steps the state differs from that of the true path by at most `tolerance`, and so do the later
+    steps, nearly. If the paths of one chunk do not meet in time, `result` is None.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class _Run:
         states = [cell.initial_state(self.rows) for cell in layer._cells()]
         self.states = [torch.stack(part) for part in zip(*states, strict=True)]
         if h0 is not None:
-            given = _parts(h0)
+            parts = _parts(h0)
             needed = [part[:, :B].shape for part in self.states]
-            if [part.shape for part in given] != needed:
-                raise ValueError(f"`h0` must be as this layer returns it, {[*map(tuple, needed)]}.")
-            for part, own in zip(self.states, given, strict=True):
+            if [part.shape for part in parts] != needed:
+                raise ValueError(f"`h0` must have the shapes that this layer returns, {[*map(tuple, needed)]}.")
+            for part, own in zip(self.states, parts, strict=True):
                 part[:, self.first] = own
         self.gap, self.steps = 0.0, 0
 
@@ -130,7 +130,7 @@ class _Run:
             y[active, begin:end], states = self._advance(active, states, begin, end)
             pairs = zip(states, before, strict=True)
             gaps = torch.stack([(new - old[:, active]).abs().amax(dim=(0, 2)) for new, old in pairs]).amax(dim=0)
-            met = gaps <= self.tolerance  # not where they are NaN
+            met = gaps <= self.tolerance  # False where they are NaN
             if bool(met.any()):
                 self.gap = max(self.gap, float(gaps[met].max()))
             active, states = active[~met], [part[:, ~met] for part in states]
@@ -147,7 +147,7 @@ class _Run:
         return y, _parts(after)
 
     def _joined(self, y: Tensor, ends: list[Tensor]) -> ChunkedRun:
-        """Return all chunks of a series one after another, and the samples that are left over after the last."""
+        """Return all chunks of a series one after another, followed by the samples left over after the last."""
         B, T, _ = self.x.shape
         done = self.count * self.length
         whole, last = y.reshape(B, done, -1), tuple(part[:, self.first + self.count - 1] for part in ends)

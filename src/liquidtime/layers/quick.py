@@ -1,4 +1,4 @@
-"""The calls of a layer that need little: one cell over whole sequences, and single samples."""
+"""Fast paths for the calls of a layer that need little checking: one cell over whole sequences, and single samples."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _KNOWN = (Backbone, LSTMCell, nn.Dropout, nn.ModuleList, *LINEAR.values())
 
 
 class Snapshot:
-    """All that decides what modules compute, apart from the numbers in their tensors: settings, parts, hooks, methods.
+    """Everything that decides what modules compute, except their tensors' numbers: settings, parts, hooks, methods.
 
-    Of hooks and of methods that were replaced it matters whether there are any, not which.
+    For hooks and replaced methods it only records whether there are any, not which.
     """
 
     def __init__(self, modules: Sequence[nn.Module]) -> None:
@@ -49,7 +49,7 @@ class Snapshot:
         self._places = [(owner, name) for owner in owners for name in owner]
         self._parts = [owner[name] for owner, name in self._places]
         self._growing = [settings["_modules"] for settings in self._settings]
-        self._sizes = [*map(len, self._growing)]  # a parameter more changes nothing, a module more in a list does
+        self._sizes = [*map(len, self._growing)]  # a new parameter changes nothing, but a new module in a list does
         self._hooks = [s[name] for s in self._settings for name in _HOOKS]
         self._hooked = any(self._hooks)
         methods = {kind: methods_of(kind) for kind in self._kinds}
@@ -67,12 +67,12 @@ class Snapshot:
         return [read(kind) for read, kind in self._reads] == self._originals and tables_hold()
 
     def holds(self) -> bool:
-        """Return whether nothing of it has changed."""
+        """Return whether nothing in it has changed."""
         if self._watch is not None and self._watch.holds():
             return True
         if not self._is_equal():
             return False
-        self._watch = self._start_watch()  # what is another now does not matter
+        self._watch = self._start_watch()  # the present differences do not matter
         return True
 
     def _is_equal(self) -> bool:
@@ -86,21 +86,21 @@ class Snapshot:
                 and self._are_as_defined() is self._as_defined
                 and not has_global_hooks()
             )
-        except Exception:  # a part that is gone, or a setting that cannot be compared
+        except Exception:  # a part was removed, or a setting cannot be compared
             return False
 
 
 class _Plan:
-    """What a layer's cells are to the kernels, as long as a snapshot holds; it never changes itself."""
+    """The cells of a layer in the form that kernels take, valid as long as a snapshot holds; it never changes."""
 
     def __init__(self, layer: Any) -> None:
         cells = layer.cells
         modules = list(cells.modules())
-        check_module_stored(layer)  # before weights are made of them
+        check_module_stored(layer)  # before weights are computed from them
         self.layer, self.snapshot = layer, Snapshot([layer, layer.dropout, *modules])
         self.tensors = [*cells.parameters(), *cells.buffers()]
         self.scans = scans_of(layer)
-        self.own_scan: Fused | None = None  # of the only cell, where its weights are its parameters themselves
+        self.own_scan: Fused | None = None  # for a single cell whose weights are its parameters themselves
         if self.scans:
             first = self.scans[0]
             known = {id(tensor) for tensor in self.tensors}
@@ -115,7 +115,7 @@ class _Plan:
 
 
 def scans_of(layer: Any) -> list[Fused]:
-    """Return the cells of a layer as scans of one form, or nothing where they are not."""
+    """Return the cells of a layer as scans of one form, or an empty list if that is not possible."""
     cells, dropout, modules = layer.cells, layer.dropout, layer.cells.modules()
     if type(cells) is not nn.ModuleList or len(cells) != layer.num_layers or type(dropout) is not nn.Dropout:
         return []
@@ -135,11 +135,11 @@ def scans_of(layer: Any) -> list[Fused]:
 
 
 class Quick:
-    """Calls the kernels for a layer with little ado. What it knows of the layer is looked at anew with every call.
+    """Calls the kernels for a layer with little overhead. It checks with every call whether the layer has changed.
 
-    Settings, parts and hooks are compared with those that the plan was made from, and for single samples, which have a
-    packed copy of the weights, these byte by byte, so that a change is seen however it was made. Copies of a layer
-    start with an empty one.
+    Settings, parts and hooks are compared with those from which the plan was made. For single samples, which use a
+    packed copy of the weights, the weights are also compared byte by byte, so that every change is noticed, however it
+    was made. Copies of a layer start without a plan.
     """
 
     def __init__(self) -> None:
@@ -159,12 +159,12 @@ class Quick:
         return plan if plan.scans else None
 
     def scan(self, layer: nn.Module, x: object, h0: object, dt: object) -> tuple[Tensor, HiddenState] | None:
-        """Run over whole sequences, or return None where this needs more ado.
+        """Run over whole sequences, or return None if this needs the full checks.
 
         Args:
             layer: a `Recurrent`.
             x: (B, T, D).
-            h0: as `Recurrent.forward` takes it.
+            h0: argument of `Recurrent.forward`.
             dt: (B, T).
 
         """
@@ -185,13 +185,13 @@ class Quick:
         return None if done is None else (done[0], done[1][0].unsqueeze(0))
 
     def step(self, layer: nn.Module, x: object, h: HiddenState | None, dt: object) -> tuple[Tensor, HiddenState] | None:
-        """Take one sample without gradients, or return None where this needs more ado.
+        """Process one sample without gradients, or return None if this needs the full checks.
 
         Args:
             layer: a `Recurrent`.
             x: (B, D).
-            h: as `Recurrent.step` takes it.
-            dt: as `Recurrent.step` takes it.
+            h: argument of `Recurrent.step`.
+            dt: argument of `Recurrent.step`.
 
         """
         if not runs_unwatched() or type(x) is not Tensor or x.dim() != 2:
@@ -204,7 +204,7 @@ class Quick:
             done = _step(plan, stepper, x, h, dt)
             if done is not None:
                 return done
-            plan = self._plan = _Plan(layer)  # other numbers, of which it may hold what was made of them
+            plan = self._plan = _Plan(layer)  # the numbers changed, and the plan may hold values computed from them
         made = (
             cfc_stepper(plan.scans[0].form, [scan.weights for scan in plan.scans], plan.tensors) if plan.scans else None
         )
@@ -231,7 +231,7 @@ def _step(plan: _Plan, stepper: Stepper, x: Tensor, h: Any, dt: Any) -> tuple[Te
         if dt.dtype is not plan.dtype:
             dt = _interval(dt, plan.dtype)
     elif type(dt) is not float:
-        if isinstance(dt, bool) or not isinstance(dt, Real):  # a tensor of another class is none
+        if isinstance(dt, bool) or not isinstance(dt, Real):  # excludes tensors of other classes
             return None
         dt = float(dt)
     done = stepper.step(x, h, m, dt)
@@ -242,6 +242,6 @@ def _step(plan: _Plan, stepper: Stepper, x: Tensor, h: Any, dt: Any) -> tuple[Te
 
 
 def _interval(dt: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return dt in another type, unless it is nothing that `Recurrent.step` takes."""
+    """Return dt in another type, unless `Recurrent.step` would not accept it."""
     check_stored("dt", dt)
     return dt if dt.is_complex() or dt.dtype is torch.bool else dt.to(dtype)

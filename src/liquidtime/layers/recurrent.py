@@ -145,11 +145,11 @@ class Recurrent(Published, nn.Module):
     def step(
         self, x: Tensor, h: HiddenState | None = None, dt: Tensor | float | None = None
     ) -> tuple[Tensor, HiddenState]:
-        """Take one sample at a time; the same numbers as one run over the whole sequence.
+        """Process one sample, with the same result as one run over the whole sequence.
 
         Args:
             x: (B, D) the sample, or (D,) for one series.
-            h: the state, as this method and `forward` return it; None starts at 0.
+            h: the state, in the form that this method and `forward` return; None for zeros.
             dt: (B,) time since the previous sample, a number, or None (= 1).
 
         Returns:
@@ -161,10 +161,10 @@ class Recurrent(Published, nn.Module):
             if done is not None:
                 return done
         check_inputs_stored(x=x, h=h, dt=dt)
-        if torch.is_grad_enabled():  # else scans look at the cells, whose parts they are
+        if torch.is_grad_enabled():  # otherwise scans check the cells, which have these parts
             check_module_stored(self)
         if self.bidirectional:
-            raise ValueError("`step` needs a layer that runs forward only; this one is bidirectional.")
+            raise ValueError("`step` needs a layer that only runs forward; this one is bidirectional.")
         if not isinstance(x, Tensor) or x.dim() not in (1, 2):
             got = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
             raise ValueError(f"`x` must have shape (B, D), or (D,) for one series; got {got}.")
@@ -183,10 +183,10 @@ class Recurrent(Published, nn.Module):
         return self._guarded(self._project(y), _join(states), x, h, dt)
 
     def stepper(self, batch_size: int = 1) -> Stepper:
-        """Return what takes single samples with the weights as they are now, faster than `step`; see `Stepper`.
+        """Return a function for single samples with a copy of the current weights, faster than `step`; see `Stepper`.
 
         Args:
-            batch_size: B, how many series go side by side.
+            batch_size: B, the number of series that are processed side by side.
 
         """
         return Stepper(self, batch_size)
@@ -200,28 +200,29 @@ class Recurrent(Published, nn.Module):
         chunks: int | Literal["auto"] = "auto",
         tolerance: float = 1e-6,
     ) -> ChunkedRun:
-        """Run over long series without gradients, pieces of time side by side: nearly the numbers of `forward`, sooner.
+        """Run over long series without gradients, with pieces of time side by side: nearly as accurate, but faster.
 
-        A scan over one series has one row to work on. Here the series is cut into chunks, the rows of one batch. Each
-        but the first starts from the initial state, and its beginning is run again from the end of the chunk before
-        until the two paths have met, within a quarter of the chunk. A network that has a longer memory than that is
-        run as `forward` runs it. Nothing that must have the bits of `forward` calls this.
+        A scan over one series has only one row to work on. This method cuts the series into chunks, which become the
+        rows of a batch. Each chunk except the first starts from the initial state; its beginning is then run again from
+        the end of the previous chunk, until the two paths meet, which must happen within a quarter of the chunk. If it
+        does not, because the network has a longer memory, the whole run is repeated as in `forward`. The library never
+        calls this method itself where results must equal those of `forward` exactly.
 
         Args:
             x: (B, T, D), or (T, B, D) with `batch_first=False`.
-            h0: the state to start from; None starts at 0.
-            dt: as `forward` takes it.
-            chunks: how many per series; "auto" makes eight rows per thread, of 256 steps or more, or none.
-            tolerance: the largest difference of a number of the state at which two paths have met. At 0 they must be
-                the same in every bit, and so is all that follows; above, a network that magnifies small differences
-                may make more of it later.
+            h0: initial state; None for zeros.
+            dt: as in `forward`.
+            chunks: number of chunks per series; "auto" makes eight rows per thread, of 256 steps or more, or none.
+            tolerance: the largest difference of any number in the state at which two paths are considered to have met.
+                With 0 all bits must be the same, and so are all later results; otherwise, a network that magnifies
+                small differences may enlarge them later.
 
         Returns:
-            y, h as `forward` returns them, the largest `gap` at which paths were taken to have met, and how many
-            `chunks` and `steps` there were.
+            y, h as `forward` returns them, the largest `gap` at which paths were considered to have met, and the
+            numbers of `chunks` and `steps`.
 
         Raises:
-            ValueError: as `forward` does; or a layer that is bidirectional or drops units out.
+            ValueError: as in `forward`; or the layer is bidirectional or has active dropout.
 
         """
         return run_in_chunks(self, x, h0, dt, chunks=chunks, tolerance=tolerance)
@@ -250,10 +251,10 @@ class Recurrent(Published, nn.Module):
     def _guarded(
         self, y: Tensor, state: HiddenState, *inputs: Tensor | HiddenState | None
     ) -> tuple[Tensor, HiddenState]:
-        """Return y and the state, whose gradients look for freed memory first, as PyTorch's own operations do not."""
+        """Return y and the state, with gradients that check for freed memory first, unlike PyTorch's own operations."""
         if torch.is_grad_enabled():
-            given = [part for one in inputs if one is not None for part in _parts(one)]
-            check_stored_before_gradients((y, *_parts(state)), self, given)
+            tensors = [part for one in inputs if one is not None for part in _parts(one)]
+            check_stored_before_gradients((y, *_parts(state)), self, tensors)
         return y, state
 
     def _packed(
@@ -287,12 +288,12 @@ class Recurrent(Published, nn.Module):
         parts = (h,) if isinstance(h, Tensor) else tuple(h)
         if len(parts) != len(sizes):
             kind = "a tensor" if len(sizes) == 1 else f"a tuple of {len(sizes)} tensors"
-            raise ValueError(f"`h0` must be {kind}, as this layer returns it; got {len(parts)} part(s).")
+            raise ValueError(f"`h0` must be {kind}, as returned by this layer; got {len(parts)} part(s).")
         for part, size in zip(parts, sizes, strict=True):
             needed = [len(cells), x.shape[0], size]
             if list(part.shape) != needed:
                 raise wrong_shape(
-                    "h0", "(layers·directions, B, H)", needed, part.shape, "Pass what the layer returned."
+                    "h0", "(layers·directions, B, H)", needed, part.shape, "Pass the state that the layer returned."
                 )
         return [tuple(part[index] for part in parts) for index in range(len(cells))]
 
@@ -315,15 +316,15 @@ class Recurrent(Published, nn.Module):
         return f"{self.input_size} -> {self.output_size}, batch_first={self.batch_first}"
 
 
-note_methods(Recurrent, free=("forward", "step", "stepper", "run_in_chunks"))  # which call the short way themselves
+note_methods(Recurrent, free=("forward", "step", "stepper", "run_in_chunks"))  # these call the fast path themselves
 
 
-def _numbers(given: object) -> object:
-    return given.data if isinstance(given, PackedSequence) else given
+def _numbers(value: object) -> object:
+    return value.data if isinstance(value, PackedSequence) else value
 
 
 def _one_sample(cell: Cell, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-    """Take one step of a cell; without gradients as a scan of one sample, which may be one call of a kernel."""
+    """Take one step of a cell; without gradients, as a scan of one sample, which may be a single call of a kernel."""
     if torch.is_grad_enabled():
         y, after = cell(x, state, dt)
         return y, after

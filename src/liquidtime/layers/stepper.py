@@ -1,4 +1,4 @@
-"""A layer as it is at one moment, for single samples where every microsecond counts."""
+"""A frozen copy of a layer, for single samples when every microsecond counts."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ _PLAIN = (Tensor, Parameter)
 
 
 class Stepper:
-    """Takes one sample after another with the weights and settings that a layer has when this is made.
+    """Processes one sample after another with the weights and settings that a layer has when this is created.
 
-    It is frozen: whatever is done to the layer afterwards changes nothing here, and nothing is looked at again. It
-    holds the state of its series, 0 at first, and gives no gradients. What it returns is its own memory, which the next
-    sample overwrites: clone what is to be kept. One object is for one thread.
+    It is frozen: later changes of the layer have no effect here, and nothing is checked again. It holds the state of
+    its series, initially 0, and gives no gradients. The output it returns is its own memory, which the next sample
+    overwrites: clone it to keep it. Use each object in only one thread.
 
     Args:
-        layer: a `Recurrent` that runs forward only.
-        batch_size: B, how many series go side by side.
+        layer: a `Recurrent` that only runs forward.
+        batch_size: B, the number of series that are processed side by side.
 
     """
 
     def __init__(self, layer: Any, batch_size: int = 1) -> None:
         self._rows, self._width = check_size("batch_size", batch_size), layer.input_size
         if layer.bidirectional:
-            raise ValueError("a stepper needs a layer that runs forward only; this one is bidirectional.")
+            raise ValueError("a stepper needs a layer that only runs forward; this one is bidirectional.")
         with torch.no_grad():
             scans = scans_of(layer)
             weights = [scan.weights for scan in scans]
             self._native = cfc_frozen_stepper(scans[0].form, weights, self._rows) if scans else None
-        self._layer = copy.deepcopy(layer)  # which says what a state is, and runs what no kernel has
+        self._layer = copy.deepcopy(layer)  # it defines the form of the state, and runs cells without a kernel
         self._like = next(self._layer.parameters()).detach()
         self._state: HiddenState | None = None
 
     @property
     def state(self) -> HiddenState:
-        """A copy of the state, as `Recurrent.step` takes and returns it."""
+        """A copy of the state, in the form of `Recurrent.step`."""
         native = self._native
         if native is not None:
             return native.h.clone() if native.m is None else (native.h.clone(), native.m.clone())
@@ -55,32 +55,32 @@ class Stepper:
         return copy.deepcopy(self._state)
 
     def reset(self, state: HiddenState | None = None) -> None:
-        """Start again from a state as `state` or `Recurrent.step` gives it; None is 0.
+        """Start again from a state in the form of `state` or `Recurrent.step`; None for zeros.
 
         Raises:
-            ValueError: another shape, or another number of parts.
+            ValueError: wrong shape or number of parts.
 
         """
         zero = self._zero()
         if state is None:
             state = zero
-        given, needed = _parts(state), _parts(zero)
-        if len(given) != len(needed):
-            raise ValueError(f"`state` must have {len(needed)} part(s), as this layer returns it; got {len(given)}.")
-        for part, like in zip(given, needed, strict=True):
+        parts, needed = _parts(state), _parts(zero)
+        if len(parts) != len(needed):
+            raise ValueError(f"`state` must have {len(needed)} part(s), as returned by this layer; got {len(parts)}.")
+        for part, like in zip(parts, needed, strict=True):
             if part.shape != like.shape:
                 raise wrong_shape("state", "(layers, B, H)", list(like.shape), part.shape)
         if self._native is None:
-            copies = tuple(part.detach().to(self._like).clone() for part in given)
+            copies = tuple(part.detach().to(self._like).clone() for part in parts)
             self._state = copies[0] if isinstance(state, Tensor) else copies
             return
         with torch.no_grad():
-            self._native.h.copy_(given[0])
+            self._native.h.copy_(parts[0])
             if self._native.m is not None:
-                self._native.m.copy_(given[1])
+                self._native.m.copy_(parts[1])
 
     def __call__(self, x: Tensor, dt: Tensor | float | None = None) -> Tensor:
-        """Take one sample.
+        """Process one sample.
 
         Args:
             x: (B, D), of any strides, in the type of the weights.
@@ -90,8 +90,8 @@ class Stepper:
             (B, output_size), valid until the next sample.
 
         Raises:
-            ValueError: another shape, or an interval that is negative, NaN or infinite.
-            TypeError: another type or device.
+            ValueError: wrong shape, or an interval that is negative, NaN or infinite.
+            TypeError: wrong type or device.
 
         """
         if type(x) not in _PLAIN:
@@ -111,15 +111,15 @@ class Stepper:
         if native is None:
             self._state = state
             return y  # type: ignore[no-any-return]
-        self.reset(state)  # a kind of tensor that kernels do not read
+        self.reset(state)  # kernels cannot read this kind of tensor
         return native.y.copy_(y)
 
-    def _check(self, name: str, given: Tensor, shape: list[int], axes: str) -> None:
-        if given.dtype is not self._like.dtype or given.device != self._like.device:
+    def _check(self, name: str, tensor: Tensor, shape: list[int], axes: str) -> None:
+        if tensor.dtype is not self._like.dtype or tensor.device != self._like.device:
             kind = f"{self._like.dtype} on {self._like.device}"
-            raise TypeError(f"`{name}` must be {kind}, as the weights are; got {given.dtype} on {given.device}")
-        if list(given.shape) != shape:
-            raise wrong_shape(name, axes, shape, given.shape)
+            raise TypeError(f"`{name}` must be {kind}, as the weights are; got {tensor.dtype} on {tensor.device}")
+        if list(tensor.shape) != shape:
+            raise wrong_shape(name, axes, shape, tensor.shape)
 
     def _zero(self) -> HiddenState:
         x = self._like.new_zeros(self._rows, self._width)

@@ -1,4 +1,4 @@
-"""The forms in which a caller may give the time between samples, brought to one."""
+"""Convert the forms in which a caller may pass the time between samples into one."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def intervals(dt: Interval, x: Tensor, lengths: Tensor | None = None, *, batch_f
         dt: None (= 1), a number, or a tensor of shape (), (T,), (B, T) or (B, T, 1); with `batch_first=False`
             (T, B) or (T, B, 1).
         x: (B, T, D) the samples, batch first already.
-        lengths: (B,) samples of each series; the intervals behind are not checked.
-        batch_first: how a `dt` with two axes or more is laid out.
+        lengths: (B,) number of samples of each series; intervals past the end are not checked.
+        batch_first: order of the axes of a `dt` with two axes or more.
 
     """
     B, T = x.shape[0], x.shape[1]
@@ -33,20 +33,20 @@ def intervals(dt: Interval, x: Tensor, lengths: Tensor | None = None, *, batch_f
         return x.new_ones(B, T)
     if isinstance(dt, PackedSequence):
         raise TypeError("`dt` is a PackedSequence, but the samples are not. Pack both or neither.")
-    given = _as_tensor(dt, x)
-    if given.dim() == 0:
-        full = given.reshape(1, 1).expand(B, T)
-    elif given.dim() == 1:
-        if given.shape[0] != T:
-            raise wrong_shape("dt", "(B, T)", [B, T], given.shape, _HINT)
-        full = given.unsqueeze(0).expand(B, T)
+    tensor = _as_tensor(dt, x)
+    if tensor.dim() == 0:
+        full = tensor.reshape(1, 1).expand(B, T)
+    elif tensor.dim() == 1:
+        if tensor.shape[0] != T:
+            raise wrong_shape("dt", "(B, T)", [B, T], tensor.shape, _HINT)
+        full = tensor.unsqueeze(0).expand(B, T)
     else:
-        if given.dim() == 3 and given.shape[-1] == 1:
-            given = given.squeeze(-1)
+        if tensor.dim() == 3 and tensor.shape[-1] == 1:
+            tensor = tensor.squeeze(-1)
         axes, needed = ("(B, T)", [B, T]) if batch_first else ("(T, B)", [T, B])
-        if list(given.shape) != needed:
-            raise wrong_shape("dt", axes, needed, given.shape, _HINT)
-        full = given if batch_first else given.transpose(0, 1)
+        if list(tensor.shape) != needed:
+            raise wrong_shape("dt", axes, needed, tensor.shape, _HINT)
+        full = tensor if batch_first else tensor.transpose(0, 1)
     full = full.to(x.dtype)
     check_dt(full, lengths)
     return full
@@ -57,32 +57,32 @@ def interval(dt: Tensor | float | int | None, x: Tensor) -> Tensor:
     B = x.shape[0]
     if dt is None:
         return x.new_ones(B)
-    given = _as_tensor(dt, x)
-    if given.dim() == 0:
-        given = given.expand(B)
-    elif given.dim() == 2 and given.shape[-1] == 1:
-        given = given.squeeze(-1)
-    if given.shape != (B,):
-        raise wrong_shape("dt", "(B,)", [B], given.shape, _HINT)
-    given = given.to(x.dtype)
-    check_dt(given.unsqueeze(1))
-    return given
+    tensor = _as_tensor(dt, x)
+    if tensor.dim() == 0:
+        tensor = tensor.expand(B)
+    elif tensor.dim() == 2 and tensor.shape[-1] == 1:
+        tensor = tensor.squeeze(-1)
+    if tensor.shape != (B,):
+        raise wrong_shape("dt", "(B,)", [B], tensor.shape, _HINT)
+    tensor = tensor.to(x.dtype)
+    check_dt(tensor.unsqueeze(1))
+    return tensor
 
 
 def _as_tensor(dt: object, x: Tensor) -> Tensor:
     if isinstance(dt, Tensor):
-        given = dt.to(x.device)
+        tensor = dt.to(x.device)
     elif not isinstance(dt, bool) and isinstance(dt, Real):
-        given = torch.tensor(float(dt), dtype=torch.float64, device=x.device)
+        tensor = torch.tensor(float(dt), dtype=torch.float64, device=x.device)
     else:
         raise TypeError(f"`dt` must be a tensor, a number or None; got {type(dt).__name__}. {_HINT}")
-    if given.is_complex() or given.dtype is torch.bool:
-        raise TypeError(f"`dt` must be real numbers; got {given.dtype}")
-    return given
+    if tensor.is_complex() or tensor.dtype is torch.bool:
+        raise TypeError(f"`dt` must be real numbers; got {tensor.dtype}")
+    return tensor
 
 
 def reverse(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """Return the samples of each row in reverse order, padding left where it is: x (B, T, ...)."""
+    """Return the samples of each row in reverse order, with padding left in place: x (B, T, ...)."""
     B, T = x.shape[0], x.shape[1]
     index = _mirrored(B, T, lengths, x.device, 0)
     return x.gather(1, index.reshape(B, T, *[1] * (x.dim() - 2)).expand_as(x))
@@ -91,8 +91,8 @@ def reverse(x: Tensor, lengths: Tensor | None) -> Tensor:
 def reverse_intervals(dt: Tensor, lengths: Tensor | None) -> Tensor:
     """Return the intervals (B, T) that belong to the samples in reverse order.
 
-    Between two samples lies the same time in both directions, so the interval before sample k belongs to the
-    sample before it when time is walked backwards. What stood before the first sample stands before the first again:
+    The time between two samples is the same in both directions, so in reverse the interval before sample k is that
+    before the sample that follows it. The interval before the first sample stays in first position:
 
         reversed[0] = dt[0],   reversed[k] = dt[L - k]
     """

@@ -1,4 +1,4 @@
-"""The one table of networks by name: how each is built and what it needs. Everything that takes a name reads it."""
+"""The table of networks by name, with constructors and requirements; it is used wherever a name is accepted."""
 
 from liquidtime.networks.entry import Entry, recurrent, whole_series
 from liquidtime.networks.layer import Network, check_network, reads_whole_series, recurrent_layer

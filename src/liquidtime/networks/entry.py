@@ -1,4 +1,4 @@
-"""What the table says of one network: how it is built, what it needs, and how small it can be."""
+"""One network of the table: its constructor, its requirements, and its smallest possible size."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Masks: TypeAlias = Literal["none", "optional", "required"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One network of the table; made by `recurrent` or `whole_series`.
+    """One network of the table, created by `recurrent` or `whole_series`.
 
     Attributes:
-        make: maps (input_size, hidden_size, **options) to a `Cell`, or to a `SequenceModel`.
-        reads_series: whether it reads whole series (a `SequenceModel`) and takes no single steps.
-        backbone: whether it takes `backbone_units`.
-        masks: "none": the network does not tell observed values from missing ones. "optional": it does where the inputs
-            have masks, and elsewhere every value counts as observed. "required": without masks it does not exist.
+        make: function from (input_size, hidden_size, **options) to a `Cell` or a `SequenceModel`.
+        reads_series: whether it reads whole series (a `SequenceModel`) and cannot run step by step.
+        backbone: whether it accepts `backbone_units`.
+        masks: "none": the network does not distinguish observed values from missing ones. "optional": it does if the
+            inputs have masks; otherwise every value counts as observed. "required": the network needs masks.
         stackable: whether there can be several layers.
-        causal: whether an output depends on the samples up to it alone.
+        causal: whether an output depends only on the samples up to it.
 
     """
 
@@ -44,18 +44,18 @@ class Entry:
         masks: Sequence[int] = (),
         **options: Any,
     ) -> Cell:
-        """Return a cell of a network that takes one step after another.
+        """Return a cell of a network that runs step by step.
 
         Args:
             input_size: D.
             hidden_size: H.
             backbone_units: U, ignored by networks without a backbone; None for the cell's default.
-            masks: (K,) for each of the first K inputs the column that says whether it was observed; ignored by networks
-                that cannot read it. Empty if there are none.
+            masks: (K,) for each of the first K inputs, the column that says whether it was observed; ignored by
+                networks that cannot read masks. Empty if there are none.
             **options: further arguments of the constructor.
 
         Raises:
-            ValueError: sizes or masks that the cell cannot take, such as none where they are required.
+            ValueError: the cell does not accept the sizes or masks, for example no masks if they are required.
 
         """
         if self.backbone and backbone_units is not None:
@@ -74,7 +74,7 @@ class Entry:
         Args:
             input_size: D.
             hidden_size: H.
-            num_layers: layers of a stackable model, ignored by the others; None for the model's default.
+            num_layers: number of layers of a stackable model, ignored by the others; None for the default of the model.
             mask: whether the inputs are [values ; mask]; ignored by models that cannot read masks.
             **options: further arguments of the constructor.
 
@@ -88,7 +88,7 @@ class Entry:
         return model
 
     def least_weights(self, input_size: int, hidden_size: int, backbone_units: int, num_layers: int) -> int:
-        """Return a number of weights below which there is no such network; it is computed without building one."""
+        """Return a lower bound on the number of weights of such a network, computed without building one."""
         D, H = input_size, hidden_size
         if self.reads_series:
             return num_layers * H * H
@@ -96,17 +96,17 @@ class Entry:
         return U * (D + H) + (num_layers - 1) * U * 2 * H
 
     def least_tensors(self, num_layers: int) -> int:
-        """Return a number of tensors below which there is no such network: a layer has a matrix and a bias."""
+        """Return a lower bound on the number of tensors of such a network: each layer has a matrix and a bias."""
         return 2 * num_layers
 
 
 def recurrent(make: Callable[..., Cell], *, backbone: bool = False, masks: Masks = "none") -> Entry:
-    """Return the entry of a cell, which layers stack unless it needs masks: a second layer's inputs have none."""
+    """Return the entry of a cell; it is stackable unless it requires masks, as second layers have no masks."""
     return Entry(make, reads_series=False, backbone=backbone, masks=masks, stackable=masks != "required", causal=True)
 
 
 def whole_series(make: Callable[..., SequenceModel]) -> Entry:
-    """Return the entry of a model of whole series; all is read from its class and the signature of `make`."""
+    """Return the entry of a model of whole series; its properties come from its class and the signature of `make`."""
     kind: Any = make
     while isinstance(kind, functools.partial):
         kind = kind.func

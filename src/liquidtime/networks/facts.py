@@ -1,4 +1,4 @@
-"""What every model of the package is, counted from the model itself: the table of the page about them."""
+"""Properties of every model of the package, measured on the model itself: the table in the docs on models."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ BEGIN, END = "<!-- made by `liquidtime paper models` -->", "<!-- end -->"
 
 @dataclass(frozen=True)
 class Facts:
-    """One line.
+    """One row of the table.
 
     Attributes:
-        name: as `network=` takes it.
+        name: the name, for `network=`.
         kind: the class.
-        uses_dt: whether time changes anything inside; else it may still be an input.
-        reads_masks: whether it tells observed values from missing ones by itself.
-        causal: whether an output depends on the samples up to it alone.
-        products: multiply-adds of its matrix products per sample.
-        pointwise: numbers that are computed one by one per sample.
-        weights: that are learned.
+        uses_dt: whether time has an effect inside; if not, it may still be an input.
+        reads_masks: whether it distinguishes observed values from missing ones by itself.
+        causal: whether an output depends only on the samples up to it.
+        products: multiply-adds in its matrix products, per sample.
+        pointwise: numbers computed by pointwise operations, per sample.
+        weights: number of learned weights.
 
     """
 
@@ -49,7 +49,7 @@ class Facts:
 
 @functools.cache
 def facts() -> tuple[Facts, ...]:
-    """Return the facts of every network of the table, in its order."""
+    """Return the facts about every network of the table, in its order."""
     rows = []
     for name, entry in NETWORKS.items():
         with torch.random.fork_rng():
@@ -72,14 +72,14 @@ def markdown() -> str:
 
 
 def renewed(page: str) -> str:
-    """Return a page with the table between its two marks made anew.
+    """Return a page with the table between its two markers regenerated.
 
     Raises:
-        ValueError: the page does not have the marks, once each and in order.
+        ValueError: the page does not have each of the markers once, in order.
 
     """
     if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise ValueError(f"`page` must have one line {BEGIN} and after it one line {END}; the table goes between.")
+        raise ValueError(f"`page` must have one line {BEGIN} and, after it, one line {END}, which enclose the table.")
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{markdown()}{END}{rest.split(END)[1]}"
 
@@ -109,10 +109,9 @@ def _weights(model: nn.Module) -> int:
 
 
 def _counted(run: Any) -> tuple[float, float]:
-    """Return multiply-adds of products, and results of pointwise operations, per sample.
+    """Return the multiply-adds of products and the results of pointwise operations, per sample.
 
-    Everything is run from torch's plain operations, which is where the counts are; in double precision it has no others
-    for an LSTM.
+    The model runs in plain torch operations, which are counted; in double precision, an LSTM runs in no others.
     """
     with using_backend("reference"), sdpa_kernel(SDPBackend.MATH), torch.no_grad():
         flops = FlopCounterMode(display=False)
@@ -125,7 +124,7 @@ def _counted(run: Any) -> tuple[float, float]:
 
 
 class _Pointwise(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts the numbers that pointwise operations give."""
+    """Counts the results of pointwise operations."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -139,7 +138,7 @@ class _Pointwise(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _short(count: float) -> str:
-    """Return a count with two digits that matter."""
+    """Return a count rounded to two significant digits."""
     if count < 1000:
         return f"{float(f'{count:.2g}'):.0f}"
     return f"{float(f'{count / 1000:.2g}'):g}k" if count < 999_500 else f"{float(f'{count / 1e6:.2g}'):g}M"

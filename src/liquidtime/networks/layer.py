@@ -1,4 +1,4 @@
-"""From what an estimator's `network=` takes to a recurrent layer."""
+"""Builds a recurrent layer from the argument `network=` of an estimator."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Network: TypeAlias = str | Callable[[int], Cell]
 
 
 def reads_whole_series(network: object) -> TypeGuard[str]:
-    """Return whether `network` is the name of a model without single steps.
+    """Return whether `network` is the name of a model that cannot run step by step.
 
     Raises:
-        ValueError: a name that is not in the table.
+        ValueError: the name is not in the table.
 
     """
     return isinstance(network, str) and entry_of(network).reads_series
 
 
 def check_network(network: object, num_layers: int = 1) -> None:
-    """Refuse what is neither a network of the table nor a function, and layers that cannot be stacked.
+    """Refuse anything but a network of the table or a function, and layers that cannot be stacked.
 
     Raises:
-        ValueError: a name that is not in the table, or too many layers.
+        ValueError: the name is not in the table, or there are too many layers.
         TypeError: neither a name nor a function.
 
     """
@@ -54,23 +54,23 @@ def recurrent_layer(
     bidirectional: bool = False,
     **options: Any,
 ) -> Recurrent:
-    """Return a layer of a network that takes one step after another.
+    """Return a layer of a network that runs step by step.
 
     Args:
         network: a name in the table, or a function from the number of inputs to a `Cell`.
         input_size: D.
         hidden_size: H.
-        backbone_units: U, read by networks with a backbone; None for the cell's default.
-        num_layers: layers on top of each other.
-        masks: (K,) for each of the first K inputs the column that says whether it was observed; empty if there are
-            none. They are the first layer's: later ones read outputs, all observed.
+        backbone_units: U, used by networks with a backbone; None for the cell's default.
+        num_layers: number of stacked layers.
+        masks: (K,) for each of the first K inputs, the column that says whether it was observed; empty if there are
+            none. Only the first layer uses them: later layers read outputs, which are all observed.
         bidirectional: whether each layer also runs backwards in time; then no layer reads masks.
         **options: further arguments of the constructor of a cell of the table.
 
     Raises:
-        ValueError: a name that is not in the table or reads whole series, layers that cannot be stacked, or masks that
-            are required and missing.
-        TypeError: neither a name nor a function, or a function that returns no `Cell`.
+        ValueError: the name is not in the table or reads whole series, layers cannot be stacked, or masks are required
+            and missing.
+        TypeError: neither a name nor a function, or the function does not return a `Cell`.
 
     """
     check_network(network, num_layers)
@@ -83,7 +83,7 @@ def recurrent_layer(
     if entry.masks == "required" and not masks:
         raise ValueError(
             f"`network` {network!r} needs inputs that say which values were observed, and these have none. "
-            "Encode the series with the blocks 'values' and 'mask', or take a network without masks such as 'gru'."
+            "Encode the series with the blocks 'values' and 'mask', or use a network without masks such as 'gru'."
         )
     first = iter([() if bidirectional else masks])
     return Recurrent(

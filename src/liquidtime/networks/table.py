@@ -1,4 +1,4 @@
-"""The one table of networks: every part of the package that takes a network by name reads it here."""
+"""The table of networks, which every part of the package uses that accepts a network by name."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ NETWORKS: dict[str, Entry] = {
     "transformer": whole_series(series.Transformer),
     "bidirectional": whole_series(series.BidirectionalRNN),
 }
-"""By the name that `network=` takes: what takes one step after another first, then what reads whole series."""
+"""Networks by the name for `network=`: first those that run step by step, then those that read whole series."""
 
 ALIASES = {"mm_rnn": "cfc_mm"}
-"""Other names, of model folders and of the paper's tables, for networks of the table."""
+"""Alternative names of networks of the table, from model folders and the paper's tables."""
 
 
 def canonical(name: str) -> str:
-    """Return the name under which the table has a network.
+    """Return the name of a network in the table.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: there is no network of this name.
 
     """
     known = ALIASES.get(name, name)
@@ -84,10 +84,10 @@ def canonical(name: str) -> str:
 
 
 def entry_of(name: str) -> Entry:
-    """Return what the table says of a network.
+    """Return the entry of a network in the table.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: there is no network of this name.
 
     """
     return NETWORKS[canonical(name)]

@@ -1,4 +1,4 @@
-"""Operations over whole sequences: one door to each, behind it a folder for each kind of device."""
+"""Operations over whole sequences: one entry point for each, and a folder for each kind of device."""
 
 from liquidtime.ops.backend import backend, live_backend, set_backend, using_backend
 from liquidtime.ops.cfc_scan import cfc_frozen_stepper, cfc_scan, cfc_stepper

@@ -1,4 +1,4 @@
-"""Which way the scans are computed: by the kernels or by the plain PyTorch loops that define them."""
+"""The setting that decides whether scans run on kernels or in the plain PyTorch loops that define them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ VARIABLE = "LIQUIDTIME_BACKEND"
 
 _chosen = "auto"
 _here: contextvars.ContextVar[str | None] = contextvars.ContextVar("liquidtime_backend", default=None)
-_latest = "auto"  # chosen by anybody: what a compiler looks at, to compile anew
+_latest = "auto"  # the latest choice of any thread; compilers guard on it and recompile when it changes
 
 
 def backend() -> str:
-    """Return what is asked for: "auto", "native" or "reference"."""
+    """Return the chosen backend: "auto", "native" or "reference"."""
     return _here.get() or _chosen
 
 
 def set_backend(name: str) -> None:
-    """Choose the backend of all scans from here on, of all threads that do not stand inside a `using_backend`.
+    """Choose the backend of all later scans, in all threads that are not inside a `using_backend` block.
 
     Args:
-        name: "native", the compiled kernels wherever one fits; "reference", the plain loop; "auto", native if it
-            was built.
+        name: "native" for the compiled kernels wherever one supports the scan; "reference" for the plain loop; "auto"
+            for native if it was built.
 
     Raises:
-        ValueError: another name.
-        NativeMissingError: "native", but it was not built; the text says how to build it.
+        ValueError: unknown name.
+        NativeMissingError: "native" was not built; the message says how to build it.
 
     """
     global _chosen, _latest
@@ -45,7 +45,7 @@ def set_backend(name: str) -> None:
 
 @contextlib.contextmanager
 def using_backend(name: str) -> Iterator[None]:
-    """Choose the backend for the lines inside a `with`, in this thread or task alone."""
+    """Choose the backend for the lines inside a `with` block, only in this thread or task."""
     global _latest
     _check(name)
     token = _here.set(name)
@@ -64,17 +64,17 @@ def _check(name: str) -> None:
 
 
 def live_backend() -> str:
-    """Return what scans on the CPU that have a kernel run on now: "native" or "reference"."""
+    """Return what scans on the CPU with a supported form currently run on: "native" or "reference"."""
     return "native" if native_is_live() else "reference"
 
 
 def native_is_live() -> bool:
-    """Return whether scans on the CPU that have a kernel run on it."""
+    """Return whether scans on the CPU run on the native kernel if it supports them."""
     return kernels_are_allowed() and library.is_built()
 
 
 def kernels_are_allowed() -> bool:
-    """Return whether scans may run on kernels at all, those of any device."""
+    """Return whether scans may run on kernels at all, on any device."""
     if torch.compiler.is_compiling():
         return _are_allowed(_latest)
     return backend() != "reference"
@@ -84,7 +84,8 @@ def _are_allowed(latest: str) -> bool:
     return backend() != "reference"
 
 
-# A compiler calls it once for each `latest`; what `torch.compiler.assume_constant_result` does, without loading it.
+# A compiler calls it once for each `latest`; this does what `torch.compiler.assume_constant_result` does, but does not
+# load it.
 _are_allowed._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 set_backend(os.environ.get(VARIABLE, "auto"))

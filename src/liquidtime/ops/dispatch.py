@@ -1,4 +1,4 @@
-"""The one place where it is decided whether a backend runs a scan, and which one."""
+"""The one place that decides whether a backend runs a scan, and which one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from liquidtime.ops.backend import backend, kernels_are_allowed
 
 
 class AnyBackend(Protocol):
-    """What the backends of every operation have."""
+    """Methods and attributes that the backends of every operation have."""
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The types of device whose tensors it takes, such as ("cpu",)."""
+        """The types of device that it runs scans on, such as ("cpu",)."""
 
 
 _PLAIN = frozenset({Tensor, Parameter})
@@ -40,13 +40,13 @@ class Backends(Generic[B]):
         self._by_device: dict[str, B] = {}
 
     def register(self, backend: B) -> None:
-        """Let a backend take the scans on its devices, in place of one that took them before."""
+        """Let a backend run the scans on its devices, replacing any earlier backend."""
         for device in backend.devices:
             self._by_device[device] = backend
 
     @contextlib.contextmanager
     def registered(self, backend: B) -> Iterator[None]:
-        """Register a backend for the lines inside a `with`."""
+        """Register a backend for the lines inside a `with` block."""
         before = dict(self._by_device)
         self.register(backend)
         try:
@@ -55,10 +55,10 @@ class Backends(Generic[B]):
             self._by_device = before
 
     def of(self, tensor: Tensor, refusal: Callable[[B], str | None]) -> B:
-        """Return the backend of a tensor's device, for an operator that has been called already.
+        """Return the backend for the device of a tensor, for an operator that has already been called.
 
         Raises:
-            NotImplementedError: there is none, or it refuses.
+            NotImplementedError: there is no backend, or it refuses.
 
         """
         backend = self._by_device.get(tensor.device.type)
@@ -66,30 +66,29 @@ class Backends(Generic[B]):
             raise NotImplementedError(f"no backend runs this operation on a tensor of the device {tensor.device}")
         reason = refusal(backend)
         if reason is not None:
-            raise NotImplementedError(f"the backend for {tensor.device} does not take this scan: {reason}")
+            raise NotImplementedError(f"the backend for {tensor.device} refuses this scan: {reason}")
         return backend
 
     def unwatched(self, tensors: Sequence[Tensor]) -> B | None:
-        """Return the backend of the first tensor's device where a call may go straight to it, if it takes the tensors.
+        """Return the backend for the device of the first tensor if it may be called directly and accepts the tensors.
 
-        None says nothing: `choose` then decides. What is left to the backend to see is whether all tensors have one
-        type and device and lie in strides.
+        If this returns None, `choose` decides. The backend still has to check that all tensors have the same type and
+        device and are strided.
         """
         backend = self._by_device.get(tensors[0].device.type)
         return backend if runs_unwatched() and _PLAIN.issuperset(map(type, tensors)) else None
 
     def choose(self, tensors: Sequence[Tensor], refusal: Callable[[B], str | None]) -> Choice[B] | None:
-        """Return who runs a scan, or None where the plain loop must.
+        """Return the backend that runs a scan, or None if the plain loop must.
 
-        That is where kernels are switched off; where the tensors differ in type or device or lie otherwise than in
-        strides; under `torch.jit.trace`, `vmap` and the other transforms of `torch.func`, and in forward-mode
-        differentiation, all of which see into a loop of PyTorch's own operations only; and where the backend of the
-        device refuses. Autocast changes nothing: a kernel computes in the type of its tensors, which is at least what
-        autocast asks for.
+        The plain loop must run if kernels are switched off; if the tensors differ in type or device or are not strided;
+        under `torch.jit.trace`, `vmap` and the other transforms of `torch.func`, and in forward-mode differentiation,
+        which all need a loop of PyTorch's own operations; and if the backend of the device refuses. Autocast changes
+        nothing: a kernel computes in the type of its tensors, which is at least as precise as autocast requires.
 
         Args:
-            tensors: all that the scan computes with.
-            refusal: asks a backend why it does not take the scan; None is that it does.
+            tensors: all tensors that the scan computes with.
+            refusal: function that returns why a backend refuses the scan, or None if it accepts it.
 
         """
         backend = self._by_device.get(tensors[0].device.type)
@@ -116,7 +115,7 @@ def _needs_the_loop() -> bool:
 
 
 def runs_unwatched() -> bool:
-    """Return whether kernels are allowed and nothing traces, maps or watches what is computed."""
+    """Return whether kernels are allowed and nothing traces, maps or watches the computation."""
     return (
         not torch.compiler.is_compiling()
         and backend() != "reference"

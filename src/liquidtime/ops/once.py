@@ -1,4 +1,4 @@
-"""Backward runs of kernels, which can be differentiated no further and say so when that is asked for."""
+"""Backward runs of kernels, which cannot be differentiated again and raise an error if they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 NO_SECOND_DERIVATIVE = (
-    "the native scan has no second derivatives. Run what needs them with "
+    "the native scan has no second derivatives. Run the code that needs them inside "
     "liquidtime.ops.using_backend('reference'), whose plain loop has them."
 )
 
@@ -27,13 +27,13 @@ class _Once(torch.autograd.Function):
 
 
 def once(run: Callable[[Gradients], Gradients], grads: Gradients, sources: Iterable[Tensor | None]) -> Gradients:
-    """Return run(grads), so that a second derivative through it is refused.
+    """Return run(grads), refusing to differentiate it again.
 
     Args:
         run: the backward run.
-        grads: the gradients that come in.
-        sources: the tensors that the forward run computed with. The result depends on them too, so it must say that
-            it can be differentiated even where the incoming gradients are constants, as those of a sum are.
+        grads: the incoming gradients.
+        sources: the tensors that the forward run used. The result depends on them as well, so it must be marked as
+            differentiable even if the incoming gradients are constants, such as those of a sum.
 
     """
     if not torch.is_grad_enabled():
@@ -46,7 +46,7 @@ def refuse(ctx: Any, *grads: Any) -> Any:
     """Refuse a second derivative, as the backward of an operator that is a backward itself.
 
     Raises:
-        RuntimeError: always; the text says how to get second derivatives.
+        RuntimeError: always; the message says how to get second derivatives.
 
     """
     raise RuntimeError(NO_SECOND_DERIVATIVE)

@@ -1,4 +1,4 @@
-"""Products of a network with operands of less precision: the definition in plain PyTorch."""
+"""Matrix products with operands of lower precision: the definition in plain PyTorch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_products(products: str, dtype: torch.dtype) -> None:
     """Refuse bf16 operands for numbers that are not float32.
 
     Raises:
-        TypeError: they are not.
+        TypeError: `products` is "bf16" and `dtype` is not float32.
 
     """
     if products == "bf16" and dtype is not torch.float32:
@@ -26,7 +26,7 @@ def check_products(products: str, dtype: torch.dtype) -> None:
 
 
 class _Round(torch.autograd.Function):
-    """The nearest bf16, ties to even, as float32; gradients pass as they are."""
+    """Round to the nearest bf16, ties to even, as float32; gradients pass unchanged."""
 
     generate_vmap_rule = True
 
@@ -48,7 +48,7 @@ class _Round(torch.autograd.Function):
 
 
 class _RoundGradient(torch.autograd.Function):
-    """The same numbers, whose gradient is rounded to the nearest bf16."""
+    """Return the same numbers; round their gradient to the nearest bf16."""
 
     generate_vmap_rule = True
 
@@ -76,11 +76,11 @@ def rounded(x: Tensor) -> Tensor:
 
 
 def linear_bf16(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return x·Wᵀ + b with operands of all three products rounded to bf16, and products and sums in float32.
+    """Return x·Wᵀ + b with the operands of all three products rounded to bf16, and products and sums in float32.
 
         y = r(x)·r(W)ᵀ + b;    dx = r(dy)·r(W),   dW = r(dy)ᵀ·r(x),   db = Σ r(dy)
 
-    with r the nearest bf16. db is the gradient of a weight whose input is 1. Autocast changes nothing inside.
+    where r(x) is the nearest bf16 of x. db is the gradient of a weight whose input is 1. Autocast has no effect inside.
 
     Args:
         x: (..., D).

@@ -1,4 +1,4 @@
-"""Checks of what an operator is given, before any kernel sees it: shapes, types and devices."""
+"""Checks of shapes, types and devices of the arguments of an operator, before any kernel runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from liquidtime.errors import wrong_shape
 
 
 def check_part(name: str, part: Tensor, shape: Sequence[int], like: Tensor) -> None:
-    """Refuse a tensor of another shape, or of another type or device than `like`.
+    """Refuse a tensor of the wrong shape, or with a type or device other than that of `like`.
 
     Raises:
-        ValueError: another shape.
-        TypeError: another type or device.
+        ValueError: wrong shape.
+        TypeError: wrong type or device.
 
     """
     if part.shape != shape:
@@ -25,7 +25,7 @@ def check_part(name: str, part: Tensor, shape: Sequence[int], like: Tensor) -> N
 
 
 def check_parts(name: str, parts: Sequence[Tensor], shapes: Sequence[Sequence[int]], like: Tensor) -> None:
-    """Refuse tensors, one of each shape, of which one is not as `check_part` wants it, or another number of them."""
+    """Refuse a wrong number of tensors, or tensors that `check_part` refuses; `shapes` has one shape for each."""
     if len(parts) != len(shapes):
         raise ValueError(f"`{name}` must be {len(shapes)} tensors; got {len(parts)}")
     dtype, device = like.dtype, like.device
@@ -38,8 +38,8 @@ def check_samples(x: Tensor, dt: Tensor, lengths: Tensor | None) -> tuple[int, i
     """Return B, T and D of samples x (B, T, D), intervals dt (B, T) and lengths (B,), or refuse them.
 
     Raises:
-        ValueError: a shape that does not fit.
-        TypeError: a type that does not.
+        ValueError: a shape does not fit.
+        TypeError: a type does not fit.
 
     """
     if x.dim() != 3 or x.shape[2] < 1:

@@ -1,4 +1,4 @@
-"""Whether tensors have the memory that their shapes speak of; PyTorch itself reads one that has not, and dies of it."""
+"""Checks that tensors have the memory that their shapes need; PyTorch itself crashes when it reads one that has not."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 
 def check_stored(name: str, tensor: Tensor) -> None:
-    """Refuse a tensor whose memory does not hold all its numbers, such as that of a storage which was resized.
+    """Refuse a tensor whose memory does not hold all its numbers, for example after its storage was resized.
 
-    Tensors of kinds that have no memory of their own, or lie otherwise than in strides, are left to PyTorch.
+    Tensors without memory of their own, or that are not strided, are left to PyTorch.
 
     Raises:
         ValueError: the memory is too small.
@@ -22,7 +22,7 @@ def check_stored(name: str, tensor: Tensor) -> None:
         return
     try:
         size = tensor.untyped_storage().nbytes()
-    except (NotImplementedError, RuntimeError):  # a wrapper, as of `torch.func`
+    except (NotImplementedError, RuntimeError):  # a wrapper, for example of `torch.func`
         return
     if tensor.nbytes <= size and tensor.storage_offset() == 0 and tensor.is_contiguous():
         return
@@ -38,7 +38,7 @@ def check_stored(name: str, tensor: Tensor) -> None:
 
 
 def check_inputs_stored(**inputs: object) -> None:
-    """Refuse inputs, tensors or tuples of them by name, as `check_stored` does; others are left alone."""
+    """Check inputs by name, tensors or tuples of tensors, with `check_stored`; ignore others."""
     if torch.compiler.is_compiling():
         return
     tensors: list[Tensor] = []
@@ -54,7 +54,7 @@ def check_inputs_stored(**inputs: object) -> None:
 
 
 def check_module_stored(module: nn.Module) -> None:
-    """Refuse a module with a parameter or buffer, its own or of a part, as `check_stored` does."""
+    """Check all parameters and buffers of a module and its parts with `check_stored`."""
     if torch.compiler.is_compiling():
         return
     parts = _parts_of(module)
@@ -66,12 +66,12 @@ def check_module_stored(module: nn.Module) -> None:
 
 
 def check_stored_before_gradients(outputs: Iterable[Tensor], module: nn.Module, inputs: Iterable[Tensor]) -> None:
-    """Let a backward run be refused where memory is gone by then, also that of its gradients, as `check_stored` does.
+    """Make the backward run check that all its memory, and that of its gradients, still exists; see `check_stored`.
 
     Args:
-        outputs: of a forward run.
-        module: which made them; its parameters and buffers are those of now.
-        inputs: of the run.
+        outputs: outputs of a forward run.
+        module: the module that made them; its current parameters and buffers are checked.
+        inputs: inputs of the run.
 
     """
     if torch.compiler.is_compiling():
@@ -112,7 +112,7 @@ _storage, _stored = Tensor.untyped_storage, torch.UntypedStorage.nbytes
 
 
 def _are_whole(tensors: list[Tensor]) -> bool:
-    """Return whether tensors are dense, from the start of memory that holds them all; False says nothing."""
+    """Return whether tensors are dense and start at the beginning of memory that holds them; False is inconclusive."""
     try:
         stored = [*map(_stored, map(_storage, tensors))]
         return (

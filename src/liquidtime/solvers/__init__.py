@@ -13,26 +13,26 @@ from liquidtime.solvers.semi_implicit import SemiImplicit
 from liquidtime.solvers.solver import Solver
 
 SOLVERS: dict[str, Solver] = {solver.name: solver for solver in (SemiImplicit(), Euler(), RK4(), Hold(), Midpoint())}
-"""Those of a liquid cell, by name."""
+"""Solvers of a liquid cell, by name."""
 EXPLICIT: dict[str, Solver] = {solver.name: solver for solver in (Euler(), Heun(), RK4(), Dopri5())}
-"""Those that need no rate, for any right-hand side."""
+"""Solvers that need no rate, for any right-hand side."""
 ALL_SOLVERS: dict[str, Solver] = SOLVERS | EXPLICIT
 """Every solver by name."""
 
 
-def solver_of(given: str | Solver, among: dict[str, Solver]) -> Solver:
-    """Return a solver given by its name or as itself.
+def solver_of(solver: str | Solver, among: dict[str, Solver]) -> Solver:
+    """Return a solver, which may be passed by name.
 
     Args:
-        given: one of the names of `among`, or a `Solver` of such a kind.
-        among: the solvers that suit the equation.
+        solver: one of the names in `among`, or a `Solver` with such a name.
+        among: the solvers that are suitable for the equation.
 
     """
-    if isinstance(given, Solver):
-        check_choice("solver", given.name, among)
-        return given
-    check_choice("solver", given, among)
-    return among[given]
+    if isinstance(solver, Solver):
+        check_choice("solver", solver.name, among)
+        return solver
+    check_choice("solver", solver, among)
+    return among[solver]
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The adaptive solver, which is torchdiffeq's."""
+"""The adaptive solver of torchdiffeq."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from liquidtime.solvers.solver import Solver
 
 
 class Dopri5(Solver):
-    """Dormand and Prince's pair of orders 5 and 4 with steps chosen by its error, from torchdiffeq.
+    """Dormand and Prince's pair of orders 5 and 4, with step sizes chosen from its error estimate, from torchdiffeq.
 
-    Every series has its own interval in one solve: s runs from 0 to 1 and dx/ds = dt·f(x). The steps are shared by
-    the batch, and chosen so that each series alone keeps the tolerance. So a series' result depends on its batch, by
-    no more than the tolerance.
+    All series are solved together, each over its own interval: s runs from 0 to 1 and dx/ds = dt·f(x). The steps are
+    shared by the batch and chosen so that the error of every series stays within the tolerance. The result of a series
+    therefore depends on its batch, by no more than the tolerance.
 
     Args:
         rtol: relative tolerance.
         atol: absolute tolerance.
-        adjoint: whether gradients are found by solving backwards in time, which keeps no steps in memory and is as
-            exact as the tolerance; it needs a right-hand side that names its tensors, a `Flow`.
+        adjoint: whether gradients are computed by solving backwards in time, which keeps no steps in memory and is as
+            accurate as the tolerance; this needs a right-hand side that lists its tensors, a `Flow`.
 
     """
 
@@ -32,7 +32,7 @@ class Dopri5(Solver):
 
     def __init__(self, rtol: float = 1e-4, atol: float = 1e-5, *, adjoint: bool = False) -> None:
         if not (rtol > 0 and atol > 0):
-            raise ValueError(f"`rtol` and `atol` must be over 0; got {rtol!r} and {atol!r}")
+            raise ValueError(f"`rtol` and `atol` must be greater than 0; got {rtol!r} and {atol!r}")
         self.rtol, self.atol, self.adjoint = float(rtol), float(atol), bool(adjoint)
 
     def step(self, drive: Drive, x: Tensor, h: Tensor) -> Tensor:
@@ -50,14 +50,14 @@ class Dopri5(Solver):
         solve = _torchdiffeq().odeint
         if self.adjoint:
             if not isinstance(drive, Flow):
-                raise ValueError("`adjoint` needs a right-hand side that names its tensors; pass a `Flow`")
+                raise ValueError("`adjoint` needs a right-hand side that lists its tensors; pass a `Flow`")
             solve = _torchdiffeq().odeint_adjoint
             settings["adjoint_params"] = tuple(part for part in (h, *drive.tensors()) if part.requires_grad)
         after: Tensor = solve(slope, x, span, **settings)[-1]
         return after
 
     def integrate(self, drive: Drive, x: Tensor, dt: Tensor, unfolds: int) -> Tensor:
-        """Return x after the time dt (B, 1); the steps are the solver's own, whatever `unfolds` is."""
+        """Return x after the time dt (B, 1); the solver chooses its own steps and ignores `unfolds`."""
         return self.step(drive, x, dt)
 
     def __repr__(self) -> str:
@@ -71,8 +71,8 @@ class Dopri5(Solver):
 
 
 def _largest_row(error: Tensor) -> Tensor:
-    """Return the largest root mean square over the rows of an error (B, H), or of whatever else is solved for."""
-    squares = error.detach().square()  # steps are chosen, not differentiated
+    """Return the largest root mean square over the rows of an error (B, H), or of another tensor that is solved for."""
+    squares = error.detach().square()  # the choice of steps is not differentiated
     return (squares.mean(dim=-1) if squares.dim() > 1 else squares.mean()).max().sqrt()
 
 

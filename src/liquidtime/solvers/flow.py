@@ -6,14 +6,14 @@ from torch import Tensor
 
 
 class Flow:
-    """A right-hand side dx/dt = f(x) without a rate of its own, and the tensors that f reads.
+    """A right-hand side dx/dt = f(x) without a rate, together with the tensors that f reads.
 
-    It is what a `Solver` takes, with rate 0: for the explicit solvers only, since the others divide by the rate or
+    It can be passed to a `Solver`, with rate 0, but only to explicit solvers, since the others divide by the rate or
     gain nothing from it.
 
     Args:
         slope: maps x (B, H) to dx/dt (B, H).
-        tensors: returns every tensor that gradients must reach besides x.
+        tensors: function that returns every tensor besides x that gradients must reach.
 
     """
 

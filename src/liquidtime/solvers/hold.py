@@ -10,7 +10,7 @@ from liquidtime.solvers.solver import Solver
 
 
 class Hold(Solver):
-    """The exact solution with the presynaptic activity held over the step, order 1, stable for every h.
+    """The exact solution with the presynaptic activity held over the step; order 1, stable for every h.
 
     x' = x∞ + (x - x∞)·exp(-h·rate),   x∞ = push / rate
     """
@@ -27,6 +27,6 @@ class Hold(Solver):
 def relax(x: Tensor, rate: Tensor, push: Tensor, h: Tensor) -> Tensor:
     """Return the solution at h of dx/dt = push - rate·x with constant rate and push, all (B, H), h (B, 1).
 
-    Written as a step from x, so that h = 0 gives x itself and not x up to rounding.
+    It is written as a step from x, so that h = 0 gives exactly x, without rounding.
     """
     return x - (push / rate - x) * torch.expm1(-h * rate)

@@ -1,4 +1,4 @@
-"""Hypersolvers: a fixed-step method whose leading error a small network has learned to take away."""
+"""Hypersolvers: a fixed-step method whose leading error is removed by a small trained network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from liquidtime.solvers.rk4 import RK4
 from liquidtime.solvers.solver import Solver
 
 FINE = 16
-"""RK4 steps per step of the base, for what is learned."""
+"""RK4 steps per step of the base, for the training targets."""
 
 
 class HyperSolver(Solver):
@@ -24,7 +24,8 @@ class HyperSolver(Solver):
         x' = base(x, h) + h^(p+1)·g(x, dx/dt)
 
     where g is trained on the residuals of the base (Poli et al., *Hypersolvers: toward fast continuous-depth models*,
-    2020): the local error falls from O(h^(p+1)) to O(δ·h^(p+1)), δ being the relative error of g. The order stays p.
+    2020): the local error falls from O(h^(p+1)) to O(δ·h^(p+1)), where δ is the relative error of g. The order remains
+    p.
 
     Args:
         base: the method, such as `Euler()` or `Heun()`.
@@ -74,14 +75,14 @@ def learned_correction(
     Args:
         slope: maps (B, H) to (B, H).
         base: the method to correct.
-        states: (N, H) where the equation will be solved; all of them are learned from.
-        step: h, of the steps that the residuals are of.
-        units: of the correction's hidden layer.
-        iterations: of Adam, on all states at once.
-        seed: random seed of the first weights.
+        states: (N, H) states at which the equation will be solved; all of them are used for training.
+        step: h, the step size for which the correction is trained.
+        units: width of the hidden layer of the correction.
+        iterations: number of iterations of Adam, each on all states.
+        seed: random seed of the initial weights.
 
     Returns:
-        The hypersolver, and δ, the error of its correction relative to the residuals, on these states.
+        The hypersolver, and δ, the error of its correction relative to the residuals on these states.
 
     """
     h = torch.full((len(states), 1), check_positive("step", step), dtype=states.dtype)

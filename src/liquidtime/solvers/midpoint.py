@@ -10,7 +10,7 @@ from liquidtime.solvers.solver import Solver
 
 
 class Midpoint(Solver):
-    """The held solution with the rates taken once more at its half way, order 2, stable for every h.
+    """The held solution with the rates evaluated again at its midpoint; order 2, stable for every h.
 
     m = Hold(x, h/2);   x' = x∞(m) + (x - x∞(m))·exp(-h·rate(m))
     """

@@ -9,7 +9,7 @@ from liquidtime.solvers.solver import Solver
 
 
 class SemiImplicit(Solver):
-    """The fused step of the liquid networks, order 1, stable for every h: rates held at x, x itself implicit.
+    """The fused step of the liquid networks, order 1, stable for every h: rates are held at x, x itself is implicit.
 
     x' = (x + h·push) / (1 + h·rate) = x + h·(push - rate·x) / (1 + h·rate)
     """

@@ -1,4 +1,4 @@
-"""What a solver is: one step of dx/dt = push(x) - rate(x)·x, and how many of them make an interval."""
+"""The interface of a solver: one step of dx/dt = push(x) - rate(x)·x, and an interval as several such steps."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from liquidtime._types import Drive
 
 
 class Solver(ABC):
-    """One step of an ordinary differential equation that is linear in x once its rates are held.
+    """One step of an ordinary differential equation that is linear in x as long as its rates are held.
 
-    A solver has no state. `order` is the power of the step to which the error at a fixed time falls; the tests
-    measure it. A step of 0 returns x itself, bit by bit.
+    A solver has no state. The error at a fixed time falls with the step to the power `order`; the tests measure this. A
+    step of 0 returns x itself, bit by bit.
     """
 
     name: ClassVar[str]
@@ -32,7 +32,7 @@ class Solver(ABC):
         """
 
     def integrate(self, drive: Drive, x: Tensor, dt: Tensor, unfolds: int) -> Tensor:
-        """Return x after `unfolds` equal steps that together last dt (B, 1)."""
+        """Return x after `unfolds` equal steps that together take the time dt (B, 1)."""
         h = dt / unfolds
         for _ in range(unfolds):
             x = self.step(drive, x, h)

@@ -1,6 +1,6 @@
-"""What the theory takes: times, numbers, an input signal, and the nonlinearity f with values in [0, 1].
+"""Arguments of the theory: times, numbers, an input signal, and the nonlinearity f with values in [0, 1].
 
-The theory computes in numpy float64 and returns numpy arrays; torch tensors are taken as arrays.
+The theory computes in numpy float64 and returns numpy arrays; torch tensors are converted to arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Signal: TypeAlias = Callable[[Array], Any]
-"""I(s): maps times (N,) to the input at each of them (N,), or to one number for all."""
+"""I(s): maps times (N,) to the input at each of them (N,), or to one number for all of them."""
 Nonlinearity: TypeAlias = Callable[[Array], Any]
 """f: maps inputs (N,) to numbers in [0, 1]."""
 
@@ -25,9 +25,9 @@ def sigmoid(x: Array) -> Array:
     return np.where(x >= 0, 1.0, decay) / (1.0 + decay)
 
 
-def as_numbers(argument: str, given: object) -> Array:
-    """Return `given` as a float64 array of finite numbers, or refuse it."""
-    array = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given)
+def as_numbers(argument: str, value: object) -> Array:
+    """Return `value` as a float64 array of finite numbers, or refuse it."""
+    array = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"`{argument}` must be numbers; got {array.dtype}")
     numbers = array.astype(np.float64)
@@ -38,9 +38,9 @@ def as_numbers(argument: str, given: object) -> Array:
     return numbers
 
 
-def as_times(argument: str, given: object) -> Array:
-    """Return `given` as a float64 array of finite times that are at least 0, or refuse it."""
-    times = as_numbers(argument, given)
+def as_times(argument: str, value: object) -> Array:
+    """Return `value` as a float64 array of finite times that are at least 0, or refuse it."""
+    times = as_numbers(argument, value)
     bad = times < 0
     if bad.any():
         raise ValueError(
@@ -50,19 +50,19 @@ def as_times(argument: str, given: object) -> Array:
     return times
 
 
-def as_rate(argument: str, given: object) -> Array:
-    """Return `given` as a float64 array of positive numbers, or refuse it."""
-    rates = as_numbers(argument, given)
+def as_rate(argument: str, value: object) -> Array:
+    """Return `value` as a float64 array of positive numbers, or refuse it."""
+    rates = as_numbers(argument, value)
     if not (rates > 0).all():
         worst = rates.min()
-        raise ValueError(f"`{argument}` must be greater than 0, or the bound does not decay; got {worst:g}")
+        raise ValueError(f"`{argument}` must be greater than 0, otherwise the bound does not decay; got {worst:g}")
     return rates
 
 
 def input_at(signal: Signal, s: Array) -> Array:
     """Return I(s) at times s (N,), or refuse a signal that is not one finite number per time."""
-    given = signal(s)
-    values = np.asarray(given.detach().cpu() if isinstance(given, Tensor) else given, dtype=np.float64)
+    outputs = signal(s)
+    values = np.asarray(outputs.detach().cpu() if isinstance(outputs, Tensor) else outputs, dtype=np.float64)
     if values.shape not in ((), s.shape):
         raise ValueError(
             f"`signal` must return one number per time, shape (N,) = {s.shape}; got {values.shape}. "
@@ -82,7 +82,7 @@ def activity(f: Nonlinearity, inputs: Array) -> Array:
     if not good.all():
         worst = int(np.argmax(np.where(np.isnan(values), np.inf, np.abs(values - 0.5))))
         raise ValueError(
-            f"`f` must have values in [0, 1], the lemma needs 0 ≤ f ≤ 1; "
-            f"f({inputs[worst]:g}) is {values[worst]:g}. Pass one such as the sigmoid."
+            f"`f` must have values in [0, 1], since the lemma needs 0 ≤ f ≤ 1; "
+            f"f({inputs[worst]:g}) is {values[worst]:g}. Pass a function such as the sigmoid."
         )
     return values

@@ -27,15 +27,15 @@ def approximate(signal: Signal, t: Any, x0: Any, *, A: Any, w_tau: Any, f: Nonli
         signal: I, called with times (N,); returns (N,) or one number.
         t: times of any shape, at least 0.
         x0: state at t = 0, a number or an array that broadcasts against t.
-        A: the state's limit, like x0.
-        w_tau: the constant part of the rate, like x0.
+        A: the limit of the state, in the same form as x0.
+        w_tau: the constant part of the rate, in the same form as x0.
         f: nonlinearity, called with inputs (N,), values in [0, 1].
 
     Returns:
-        The approximation, of the shape of t (broadcast with x0, A and w_tau). Its error is at most `bound`.
+        The approximation, in the shape of t (broadcast with x0, A and w_tau). Its error is at most `bound`.
 
     Raises:
-        ValueError: negative times, values of f outside [0, 1], a signal that is not finite.
+        ValueError: times are negative, values of f are outside [0, 1], or the signal is not finite.
 
     """
     t, x0, A, w_tau = as_times("t", t), as_numbers("x0", x0), as_numbers("A", A), as_numbers("w_tau", w_tau)

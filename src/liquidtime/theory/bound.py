@@ -1,4 +1,4 @@
-"""How far the lemma's closed form can be from the exact solution."""
+"""A bound on the error of the lemma's closed form."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def bound(t: Any, x0: Any, *, A: Any, w_tau: Any) -> Array:
     Args:
         t: times of any shape, at least 0.
         x0: state at t = 0, a number or an array that broadcasts against t.
-        A: the state's limit, like x0.
-        w_tau: the constant part of the rate, greater than 0, like x0.
+        A: the limit of the state, in the same form as x0.
+        w_tau: the constant part of the rate, greater than 0, in the same form as x0.
 
     Returns:
-        The bound, of the shape of t (broadcast with x0, A and w_tau).
+        The bound, in the shape of t (broadcast with x0, A and w_tau).
 
     Raises:
-        ValueError: negative times, a w_tau that is not positive.
+        ValueError: times are negative, or w_tau is not positive.
 
     """
     t, x0, A, w_tau = as_times("t", t), as_numbers("x0", x0), as_numbers("A", A), as_rate("w_tau", w_tau)
@@ -37,18 +37,18 @@ def sharpness(t: Any, w_tau: Any) -> tuple[Array, Array]:
 
         inf = exp(-w_tau t) (exp(-t) - 1),   sup = exp(-w_tau t)
 
-    They hold for an f that comes as near to 0 and to 1 as one likes, such as the sigmoid, and are approached,
-    not reached.
+    They hold for an f that comes arbitrarily close to 0 and to 1, such as the sigmoid, and are approached but not
+    reached.
 
     Args:
         t: times of any shape, at least 0.
         w_tau: the constant part of the rate, greater than 0, a number or an array that broadcasts against t.
 
     Returns:
-        (lower, upper), each of the shape of t (broadcast with w_tau).
+        (lower, upper), each in the shape of t (broadcast with w_tau).
 
     Raises:
-        ValueError: negative times, a w_tau that is not positive.
+        ValueError: times are negative, or w_tau is not positive.
 
     """
     t, w_tau = as_times("t", t), as_rate("w_tau", w_tau)

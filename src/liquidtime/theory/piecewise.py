@@ -1,4 +1,4 @@
-"""An input that is held between the times at which it changes."""
+"""An input that is constant between the times at which it changes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class PiecewiseConstant:
     """The signal I(t) = values[i] for times[i] ≤ t < times[i + 1]; the last value holds forever.
 
     Args:
-        times: (N,) when the value changes, increasing, the first 0.
-        values: (N,) the value from that time on.
+        times: (N,) times at which the value changes, increasing; the first is 0.
+        values: (N,) value from each of these times on.
 
     Raises:
-        ValueError: times that do not start at 0 or do not increase, other shapes, numbers not finite.
+        ValueError: times do not start at 0 or do not increase, shapes do not fit, or numbers are not finite.
 
     """
 

@@ -1,4 +1,4 @@
-"""The solution of the liquid equation as it is printed, without the term that makes it symmetric."""
+"""The solution of the liquid equation as printed in the paper, without the term that makes it symmetric."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def printed(
     breaks: Any = (),
     tolerance: float = 1e-8,
 ) -> Array:
-    """Solve the paper's equation 1 for one neuron whose f depends on the input alone, with x(0) = x0.
+    """Solve the paper's equation 1 for one neuron whose f depends only on the input, with x(0) = x0.
 
         dx/dt = -[w_tau + f(I(t))] x + A f(I(t))
 
-    Over a stretch on which f is held the solution is x∞ + (x - x∞) exp(-[w_tau + f] h), x∞ = A f / (w_tau + f). This is
-    exact for a `PiecewiseConstant` signal. For any other signal f is held at the middle of ever more equal steps, until
-    halving them, extrapolated, changes no x(t) by more than `tolerance`.
+    While f is constant, the solution is x∞ + (x - x∞) exp(-[w_tau + f] h) with x∞ = A f / (w_tau + f). This is exact
+    for a `PiecewiseConstant` signal. For any other signal, f is evaluated at the middle of equal steps, whose number is
+    doubled until the extrapolated x(t) changes nowhere by more than `tolerance`.
 
     Args:
         signal: I, called with times (N,); returns (N,) or one number.
@@ -48,14 +48,14 @@ def printed(
         A: the factor of f, towards which the input drives the state.
         w_tau: the constant part of the rate, at least 0.
         f: nonlinearity, called with inputs (N,), values in [0, 1].
-        breaks: (M,) times at which the signal jumps, where they are known.
+        breaks: (M,) times at which the signal jumps, if known.
         tolerance: largest change of x(t) between the last two numbers of steps.
 
     Returns:
-        x(t), of the shape of t.
+        x(t), in the shape of t.
 
     Raises:
-        ValueError: negative times, values of f outside [0, 1], a signal that is not finite or too fast.
+        ValueError: times are negative, values of f are outside [0, 1], or the signal is not finite or changes too fast.
 
     """
     t = as_times("t", t)
@@ -92,7 +92,7 @@ def printed(
         steps = 2
         coarse = solve(1)
         fine = solve(steps)
-        guess = fine + (fine - coarse) / 3  # the middle of a step makes an error that falls with its square
+        guess = fine + (fine - coarse) / 3  # the error of the midpoint rule falls with the square of the step
         while True:
             steps *= 2
             if steps * (len(edges) - 1) > _MOST_STEPS:

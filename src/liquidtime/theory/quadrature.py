@@ -27,10 +27,10 @@ _NODES, _WEIGHTS = _lobatto(10)
 def cumulative(g: Callable[[Array], Array], ends: Array, breaks: Array, tolerance: float) -> Array:
     """Return the integral of g over 0…t for every t in `ends`, by adaptive Gauss-Lobatto quadrature.
 
-    [0, T], T the last end, is cut at the ends, at the breaks and into 64 equal pieces. A piece is halved
-    until ten nodes on it and ten on each half agree to `tolerance` times its length, or until it is 1e-13 T
-    long: a jump not among the breaks costs about forty halvings and an error of that length. The outer nodes
-    lie at the ends, so that a jump close to one is seen, but just inside, so that a jump at one is not.
+    [0, T], where T is the last end, is cut at the ends, at the breaks and into 64 equal pieces. A piece is halved until
+    the results with ten nodes on it and with ten nodes on each half agree to `tolerance` times its length, or until it
+    is 1e-13 T long: a jump not among the breaks costs about forty halvings and an error of that length. The outer nodes
+    lie close to the ends, so that a jump near an end is noticed, but just inside, so that a jump at an end is not.
 
     Args:
         g: maps times (N,) to values (N,), each in [0, 1].
@@ -64,7 +64,7 @@ def cumulative(g: Callable[[Array], Array], ends: Array, breaks: Array, toleranc
             raise ValueError(
                 f"`signal` varies too fast to be integrated to `tolerance` = {tolerance:g}; more than "
                 f"{_MOST_PIECES} pieces of [0, {T:g}] are needed, the first at t = {at:g}. "
-                "Give a larger tolerance, its jumps as `breaks`, or a PiecewiseConstant."
+                "Pass a larger `tolerance`, the jumps of the signal as `breaks`, or a PiecewiseConstant."
             )
         lower, upper = (
             np.concatenate([lower[rest], middle[rest]]),

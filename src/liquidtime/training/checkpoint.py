@@ -255,7 +255,7 @@ def compare_tensors(own: Mapping[str, Shaped], tensors: Mapping[str, Shaped], so
             raise ValueError(f"{source} has {name!r} with shape {came}; the model's is {needed}.")
     surplus = sorted(set(tensors) - set(own))
     if surplus:
-        raise ValueError(f"{source} has a tensor {surplus[0]!r} that the model has not: it belongs to another model.")
+        raise ValueError(f"{source} has a tensor {surplus[0]!r} that the model does not have; it is of another model.")
 
 
 def load_model_tensors(model: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:

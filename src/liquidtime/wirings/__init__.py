@@ -1,4 +1,4 @@
-"""Graphs of neurons: immutable recipes, built for a number of inputs."""
+"""Graphs of neurons: immutable recipes that can be built for any number of inputs."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ def from_dict(d: Mapping[str, Any]) -> Wiring:
     """Return the wiring that `to_dict` wrote.
 
     Args:
-        d: "type", the class's name, and its arguments by name.
+        d: a dict with "type", the name of the class, and its arguments by name.
 
     Raises:
-        ValueError: an unknown type or key, with the nearest known one; a missing key; a value out of range.
+        ValueError: a type or key is unknown (the message names the nearest one), a key is missing, or a value is out of
+            range.
 
     """
     if not isinstance(d, Mapping):
-        raise TypeError(f"`d` must be a dict with a wiring's type and arguments; got {type(d).__name__}")
+        raise TypeError(f"`d` must be a dict with the type and arguments of a wiring; got {type(d).__name__}")
     if "type" not in d:
         raise ValueError(f"`d` must have the key 'type', one of {', '.join(_TYPES)}; got the keys {sorted(d)}")
     name = d["type"]
@@ -68,7 +69,7 @@ def from_json(s: str) -> Wiring:
     """Return the wiring that `to_json` wrote.
 
     Raises:
-        ValueError: text that is not JSON; what `from_dict` refuses.
+        ValueError: the text is not JSON, or `from_dict` refuses it.
 
     """
     try:

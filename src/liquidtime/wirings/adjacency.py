@@ -1,4 +1,4 @@
-"""A graph of neurons given by its matrices: what every wiring builds, and the wiring of any graph."""
+"""A graph of neurons as matrices: the result of building any wiring, and itself a wiring for any graph."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Polarity = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Adjacency(Wiring):
-    """The graph with exactly these synapses.
+    """The graph with the given synapses.
 
         adjacency[i, j] = +1: neuron i excites neuron j,   -1: it inhibits it,   0: no synapse
 
     Args:
         adjacency: (H, H) polarity of the synapse from neuron i (row) to neuron j (column).
         sensory: (D, H) polarity of the synapse from input i (row) to neuron j (column).
-        output_size: number of motor neurons, H if None.
-        layers: the neurons of each layer in the order in which signals flow, each neuron in exactly one;
-            None puts all of them in one.
+        output_size: number of motor neurons; None for H.
+        layers: the neurons of each layer in the order in which signals flow, each neuron in exactly one layer; None for
+            a single layer.
 
     Raises:
-        ValueError: matrices of other shapes or entries, more outputs than neurons, layers that do not have every
-            neuron exactly once.
+        ValueError: shapes or entries of the matrices are wrong, there are more outputs than neurons, or `layers` does
+            not contain every neuron exactly once.
 
     """
 
@@ -53,7 +53,7 @@ class Adjacency(Wiring):
         if adjacency.shape != (H, H) or H == 0:
             raise ValueError(
                 f"`adjacency` must be square, of shape (H, H) with H at least 1; got {adjacency.shape}. "
-                "Rows are the neurons that synapses leave, columns those that they reach."
+                "Rows are the neurons where synapses start, columns the neurons where they end."
             )
         if sensory.shape != (D, H):
             raise wrong_shape("sensory", "(D, H)", ("D", H), sensory.shape, "One row per input, one column per neuron.")
@@ -81,11 +81,11 @@ class Adjacency(Wiring):
         return int(np.count_nonzero(self.sensory))
 
     def build(self, input_size: int) -> Adjacency:
-        """Return itself, if it has `input_size` inputs."""
+        """Return this wiring itself, if it has `input_size` inputs."""
         if check_size("input_size", input_size) != self.input_size:
             raise ValueError(
                 f"`wiring` was made for {self.input_size} inputs; got input_size {input_size}. "
-                f"Give it {self.input_size} inputs, or build a wiring for {input_size}."
+                f"Use {self.input_size} inputs, or build a wiring for {input_size}."
             )
         return self
 
@@ -112,7 +112,7 @@ class Adjacency(Wiring):
         )
 
     def __reduce__(self) -> tuple[type[Adjacency], tuple[Any, ...]]:
-        # Through the constructor: a copied array would be writeable again.
+        # Uses the constructor because a copied array would be writeable again.
         return Adjacency, (np.array(self.adjacency), np.array(self.sensory), self.output_size, self.layers)
 
     def _key(self) -> tuple[object, ...]:
@@ -120,9 +120,9 @@ class Adjacency(Wiring):
         return shape, self.adjacency.tobytes(), self.sensory.tobytes(), self.output_size, self.layers
 
 
-def _polarity(argument: str, given: Any) -> Polarity:
+def _polarity(argument: str, entries: Any) -> Polarity:
     try:
-        matrix = np.asarray(given)
+        matrix = np.asarray(entries)
     except ValueError:
         raise ValueError(f"`{argument}` must be a matrix; its rows have different lengths.") from None
     if matrix.dtype.kind not in "iuf":
@@ -151,15 +151,15 @@ def _partition(layers: Iterable[Iterable[int]], units: int) -> Layers:
     twice = sorted({i for i in listed if listed.count(i) > 1})
     missing = sorted(set(range(units)) - set(listed))
     for fault, neurons in (
-        ("are no neurons", beyond),
-        ("are in several places", twice),
-        ("are in none", missing),
+        ("are not neurons", beyond),
+        ("are there more than once", twice),
+        ("are missing", missing),
     ):
         if neurons:
             raise ValueError(
-                f"`layers` must have each neuron of 0…{units - 1} exactly once; {neurons} {fault}. "
+                f"`layers` must contain each neuron of 0…{units - 1} exactly once; {neurons} {fault}. "
                 "Leave `layers` out for a single layer."
             )
     if not all(parts):
-        raise ValueError(f"`layers` must not have an empty layer; layer {parts.index(())} is. Leave it out.")
+        raise ValueError(f"`layers` must not contain empty layers; layer {parts.index(())} is empty. Leave it out.")
     return parts

@@ -1,4 +1,4 @@
-"""Neural circuit policies from two sizes and a sparsity."""
+"""Neural circuit policies defined by two sizes and a sparsity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from liquidtime.wirings.wiring import Wiring, check_seed, recipe
 
 @recipe
 class AutoNCP(Wiring):
-    """The NCP with `units` neurons in all, its layers and fan-outs worked out.
+    """An NCP with `units` neurons in total, whose layers and fan-outs are computed.
 
         command = max(⌊0.4 (units - outputs)⌋, 1),   inter = units - outputs - command
         fan-out to n neurons, fan-in from n = max(⌊n (1 - sparsity)⌋, 1)
@@ -21,8 +21,8 @@ class AutoNCP(Wiring):
     Args:
         units: number of neurons.
         outputs: number of motor neurons, less than `units` - 2.
-        sparsity: share of the possible synapses that are left out, in [0, 1].
-        seed: random seed of the draws, in 0…2**32-1.
+        sparsity: fraction of the possible synapses that are left out, in [0, 1].
+        seed: random seed, in 0…2**32-1.
 
     """
 
@@ -32,12 +32,12 @@ class AutoNCP(Wiring):
     seed: int = 22222
 
     def __post_init__(self) -> None:
-        """Check the sizes and work out the layers."""
+        """Check the sizes and compute the layers."""
         units, outputs = check_size("units", self.units), check_size("outputs", self.outputs)
         if outputs >= units - 2:
             raise ValueError(
                 f"`outputs` must be less than `units` - 2 = {units - 2}; got {outputs}. "
-                "Inter and command neurons need the rest."
+                "The others are inter and command neurons."
             )
         sparsity: object = self.sparsity
         if isinstance(sparsity, bool) or not isinstance(sparsity, Real) or not 0.0 <= float(sparsity) <= 1.0:

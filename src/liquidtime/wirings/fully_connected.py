@@ -1,4 +1,4 @@
-"""Every neuron to every neuron."""
+"""A graph with synapses from every neuron to every neuron."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from liquidtime.wirings.wiring import Wiring, check_outputs, check_seed, one_lay
 
 @recipe
 class FullyConnected(Wiring):
-    """All possible synapses, one third of them (on average) inhibitory.
+    """All possible synapses; on average one third of them are inhibitory.
 
-    The draws, hence the polarities, are those of `ncps` 1.0.1 for equal arguments.
+    The random numbers, and so the polarities, equal those of `ncps` 1.0.1 for equal arguments.
 
     Args:
         units: number of neurons.
-        outputs: number of motor neurons, all if None.
+        outputs: number of motor neurons; None for all neurons.
         seed: random seed of the polarities, in 0…2**32-1.
-        self_connections: whether a neuron also feeds itself.
+        self_connections: whether neurons have synapses onto themselves.
 
     """
 

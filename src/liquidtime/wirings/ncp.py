@@ -16,13 +16,13 @@ Neurons = npt.NDArray[np.int64]
 class NCP(Wiring):
     """A sparse random graph of three layers, after the nervous system of C. elegans (Lechner et al. 2020).
 
-    Every input feeds `sensory_fanout` inter neurons, every inter neuron `inter_fanout` command neurons, every
-    motor neuron is fed by `motor_fanin` command neurons, and `recurrent_command_synapses` draws connect
-    command neurons with each other. An inter or command neuron that nothing reached, and a command neuron
-    that feeds no motor neuron, is then given as many synapses as the others have on average, at least one.
-    Polarities are -1 or +1 with equal chance. Neurons are numbered motor, command, inter in that order.
+    Every input feeds `sensory_fanout` inter neurons, every inter neuron feeds `inter_fanout` command neurons, every
+    motor neuron is fed by `motor_fanin` command neurons, and `recurrent_command_synapses` random synapses connect
+    command neurons with each other. An inter or command neuron without incoming synapses, or a command neuron that
+    feeds no motor neuron, then receives as many synapses as the others have on average, at least one. Polarities are -1
+    or +1 with equal probability. Neurons are numbered in the order motor, command, inter.
 
-    The draws, hence the graphs, are those of `ncps` 1.0.1 for equal arguments.
+    The random numbers, and so the graphs, equal those of `ncps` 1.0.1 for equal arguments.
 
     Args:
         inter: number of inter neurons.
@@ -30,12 +30,12 @@ class NCP(Wiring):
         motor: number of motor neurons, the outputs.
         sensory_fanout: synapses from each input, at most `inter`.
         inter_fanout: synapses from each inter neuron, at most `command`.
-        recurrent_command_synapses: draws of a synapse between command neurons; equal draws give one synapse.
+        recurrent_command_synapses: number of random synapses between command neurons; equal ones count once.
         motor_fanin: synapses to each motor neuron, at most `command`.
-        seed: random seed of the draws, in 0…2**32-1.
+        seed: random seed, in 0…2**32-1.
 
     Raises:
-        ValueError: a size below 1, a fan-out or fan-in larger than the number of neurons.
+        ValueError: a size is below 1, or a fan-out or fan-in is larger than the number of neurons.
 
     """
 
@@ -84,12 +84,12 @@ class NCP(Wiring):
         adjacency = np.zeros((self.units, self.units), dtype=np.int8)
         sensory = np.zeros((D, self.units), dtype=np.int8)
         _fan_out(rng, sensory, inputs, inter, self.sensory_fanout)
-        # Limited by the number of targets, not of sources: part of what makes the graphs those of `ncps`.
+        # Limited by the number of targets, not of sources; needed to reproduce the graphs of `ncps`.
         _fan_out(rng, adjacency, inter, command, self.inter_fanout, most=self.command)
         for _ in range(self.recurrent_command_synapses):
             source, target = rng.choice(command), rng.choice(command)
             adjacency[source, target] = rng.choice((-1, 1))
-        # Fan-in to the motor neurons is fan-out on the graph turned round.
+        # Fan-in to the motor neurons is fan-out on the reversed graph.
         _fan_out(rng, adjacency.T, motor, command, self.motor_fanin)
         return Adjacency(adjacency, sensory, self.motor, self.layers)
 
@@ -102,7 +102,7 @@ def _fan_out(
     fanout: int,
     most: int | None = None,
 ) -> None:
-    """Draw `fanout` synapses from each source, then the mean fan-in, up to `most`, for targets left out."""
+    """Draw `fanout` synapses from each source, then the mean fan-in, up to `most`, for targets without a synapse."""
     left_out = dict.fromkeys(targets.tolist())
     for source in sources:
         drawn = rng.choice(targets, size=fanout, replace=False)
@@ -116,8 +116,8 @@ def _fan_out(
         synapses[drawn, target] = rng.choice((-1, 1), size=fanin)
 
 
-def _check_reach(argument: str, given: object, layer: str, neurons: int) -> int:
-    checked = check_size(argument, given, least=0)
+def _check_reach(argument: str, size: object, layer: str, neurons: int) -> int:
+    checked = check_size(argument, size, least=0)
     if checked > neurons:
         raise ValueError(f"`{argument}` must be at most `{layer}` = {neurons}, the {layer} neurons; got {checked}")
     return checked

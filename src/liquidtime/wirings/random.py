@@ -1,4 +1,4 @@
-"""A given share of all synapses, drawn at random."""
+"""A random fraction of all possible synapses."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from liquidtime.wirings.wiring import Wiring, check_outputs, check_seed, one_lay
 
 @recipe
 class Random(Wiring):
-    """A share 1 - `sparsity` of all possible synapses, one third of them (on average) inhibitory.
+    """A fraction 1 - `sparsity` of all possible synapses; on average one third of them are inhibitory.
 
-    The draws, hence the graphs, are those of `ncps` 1.0.1 for equal arguments.
+    The random numbers, and so the graphs, equal those of `ncps` 1.0.1 for equal arguments.
 
     Args:
         units: number of neurons.
-        outputs: number of motor neurons, all if None.
-        sparsity: share of the possible synapses that are left out, in [0, 1).
-        seed: random seed of the draws, in 0…2**32-1.
+        outputs: number of motor neurons; None for all neurons.
+        sparsity: fraction of the possible synapses that are left out, in [0, 1).
+        seed: random seed, in 0…2**32-1.
 
     """
 
@@ -44,7 +44,7 @@ class Random(Wiring):
         return Adjacency(adjacency, sensory, self.output_size)
 
     def _draw(self, rng: np.random.Generator, rows: int, draws: int) -> Polarity:
-        """Return a (rows, H) matrix; each synapse's polarity is the last of `draws` draws, as in `ncps`."""
+        """Return a (rows, H) matrix; the polarity of each synapse is the last of `draws` draws, as in `ncps`."""
         possible = rows * self.units
         count = int(np.round(possible * (1 - self.sparsity)))
         matrix = np.zeros(possible, dtype=np.int8)

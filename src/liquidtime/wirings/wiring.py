@@ -1,4 +1,4 @@
-"""What every wiring is: an immutable recipe from which a graph of neurons is built."""
+"""The interface of a wiring: an immutable recipe from which a graph of neurons is built."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ W = TypeVar("W", bound="Wiring")
 
 
 class Wiring(ABC):
-    """Which neuron feeds which, and whether it excites or inhibits.
+    """Which neurons have synapses onto which, and whether they excite or inhibit.
 
-    A wiring is a value: it is never changed by use, two with the same arguments are equal, and one may serve
-    any number of layers. Neurons are numbered 0…H-1, the outputs (motor neurons) first.
+    A wiring is a value: using it never changes it, two wirings with the same arguments are equal, and one wiring may be
+    used for any number of layers. Neurons are numbered 0…H-1, starting with the outputs (motor neurons).
 
     Attributes:
         units: number H of neurons.
         output_size: number of motor neurons; they have the numbers 0…output_size-1.
-        input_size: number D of inputs the graph was made for, None where `build` takes any.
+        input_size: number D of inputs that the graph was made for; None if `build` accepts any.
         layers: numbers of the neurons of each layer, in the order in which signals flow.
 
     """
@@ -41,18 +41,17 @@ class Wiring(ABC):
 
     @abstractmethod
     def build(self, input_size: int) -> Adjacency:
-        """Return the graph for `input_size` inputs; the same one at every call.
+        """Return the graph for `input_size` inputs, which is the same in every call.
 
         Raises:
-            ValueError: a wiring that was made for another number of inputs.
+            ValueError: the wiring was made for another number of inputs.
 
         """
 
     def neuron_type(self, i: int) -> NeuronType:
-        """Return what neuron `i` is.
+        """Return the type of neuron `i`.
 
-        "motor" for the outputs, "command" for the layer before them where there are three layers or more,
-        else "inter".
+        "motor" for the outputs, "command" for the layer before them if there are at least three layers, else "inter".
         """
         i = check_size("i", i, least=0)
         if i >= self.units:
@@ -62,7 +61,7 @@ class Wiring(ABC):
         return "command" if len(self.layers) >= 3 and i in self.layers[-2] else "inter"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the recipe in plain values: its type and arguments; `wirings.from_dict` is the inverse."""
+        """Return the type and arguments of the recipe as plain values; `wirings.from_dict` is the inverse."""
         return {"type": type(self).__name__} | {field.name: getattr(self, field.name) for field in fields(self)}
 
     def to_json(self) -> str:
@@ -76,26 +75,26 @@ class Wiring(ABC):
         return self
 
     def _set(self, **values: Any) -> None:
-        """Set attributes while the value is being made; afterwards assignment raises."""
+        """Set attributes during construction; later assignments raise an error."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
 
 @dataclass_transform(frozen_default=True)
 def recipe(cls: type[W]) -> type[W]:
-    """Make a frozen dataclass of a wiring; for an unknown argument it names the nearest one."""
+    """Make a wiring a frozen dataclass; for an unknown argument the error names the nearest one."""
     made = dataclass(frozen=True)(cls)
     type.__setattr__(made, "__init__", named_arguments(made.__init__))
     return made
 
 
 def one_layer(units: int) -> Layers:
-    """Return the layers of a wiring that has a single one."""
+    """Return the layers of a wiring that has a single layer."""
     return (tuple(range(units)),)
 
 
 def check_outputs(outputs: int | None, units: int) -> int:
-    """Return the number of motor neurons, `units` if None, or refuse it."""
+    """Return the number of motor neurons (`units` if None), or refuse it."""
     if outputs is None:
         return units
     outputs = check_size("outputs", outputs)
@@ -105,7 +104,7 @@ def check_outputs(outputs: int | None, units: int) -> int:
 
 
 def check_seed(seed: object) -> int:
-    """Return a seed that every generator takes, or refuse it."""
+    """Return a seed that every generator accepts, or refuse it."""
     checked = check_size("seed", seed, least=0)
     if checked >= 2**32:
         raise ValueError(f"`seed` must be less than 2**32; got {checked}")
@@ -113,7 +112,7 @@ def check_seed(seed: object) -> int:
 
 
 def neurons_of(hidden_size: int | None, wiring: Wiring | None) -> int:
-    """Return how many neurons a network with these two arguments has, or refuse them where they disagree."""
+    """Return the number of neurons of a network with these two arguments, or refuse them if they disagree."""
     if isinstance(hidden_size, Wiring):
         raise TypeError("`hidden_size` must be a whole number or None; got a wiring. Pass it as wiring=...")
     if wiring is None:
@@ -122,6 +121,6 @@ def neurons_of(hidden_size: int | None, wiring: Wiring | None) -> int:
         raise TypeError(f"`wiring` must be a Wiring of liquidtime.wirings; got {type(wiring).__name__}")
     if hidden_size is not None and hidden_size != wiring.units:
         raise ValueError(
-            f"`hidden_size` must be the wiring's number of neurons, {wiring.units}, or None; got {hidden_size}"
+            f"`hidden_size` must be the number of neurons of the wiring, {wiring.units}, or None; got {hidden_size}"
         )
     return wiring.units

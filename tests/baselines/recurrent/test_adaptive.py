@@ -84,7 +84,7 @@ def test_the_adjoint_gives_the_same_gradients(kind):
 
 def test_the_adjoint_refuses_what_does_not_name_its_tensors():
     cell = make("CTRNNCell", Dopri5(adjoint=True))
-    with pytest.raises(ValueError, match="`adjoint` needs a right-hand side that names its tensors"):
+    with pytest.raises(ValueError, match="`adjoint` needs a right-hand side that lists its tensors"):
         cell(*sample(cell))
 
 

@@ -171,27 +171,27 @@ def test_ode_rnn_and_ode_lstm(solver, solve):
 def test_refusals():
     with pytest.raises(ValueError, match=r"`masks` must be columns after the 2 values .* got \[1, 2\]"):
         recurrent.GRUDCell(4, H, masks=[1, 2])
-    with pytest.raises(ValueError, match="`masks` must name the column of at least one"):
+    with pytest.raises(ValueError, match="`masks` must contain the mask column of at least one"):
         recurrent.ImputeGRUCell(4, H, masks=[])
     with pytest.raises(ValueError, match=r"`mean` must have shape \(K,\) = \(2,\)"):
         recurrent.GRUDCell(4, H, masks=[2, 3], mean=[0.0])
-    with pytest.raises(ValueError, match="give `masks` too"):
+    with pytest.raises(ValueError, match="pass `masks` too"):
         recurrent.GRUDCell(4, H, mean=[0.0])
     with pytest.raises(ValueError, match="`solver` must be one of"):
         recurrent.ODERNNCell(D, H, solver="hold")
     with pytest.raises(ValueError, match="`solver` must be one of"):
         recurrent.LipschitzRNNCell(D, H, solver=SemiImplicit())
-    with pytest.raises(ValueError, match="`shortest` must be finite and over 0"):
+    with pytest.raises(ValueError, match="`shortest` must be finite and greater than 0"):
         recurrent.CTGRUCell(D, H, shortest=0.0)
-    with pytest.raises(ValueError, match="`periods` must be two finite numbers over 0"):
+    with pytest.raises(ValueError, match="`periods` must be two positive finite numbers"):
         recurrent.PhasedLSTMCell(D, H, periods=(3.0, 1.0))
     with pytest.raises(ValueError, match="`open_ratio`"):
         recurrent.PhasedLSTMCell(D, H, open_ratio=0.0)
     with pytest.raises(ValueError, match="`leak`"):
         recurrent.PhasedLSTMCell(D, H, leak=1.0)
-    with pytest.raises(ValueError, match="`damping` must be finite and over 0"):
+    with pytest.raises(ValueError, match="`damping` must be finite and greater than 0"):
         recurrent.CoRNNCell(D, H, damping=-1.0)
     with pytest.raises(ValueError, match=r"`beta` must be at least 0\.5"):
         recurrent.LipschitzRNNCell(D, H, beta=0.4)
-    with pytest.raises(ValueError, match="`time_constant` must be finite and over 0"):
+    with pytest.raises(ValueError, match="`time_constant` must be finite and greater than 0"):
         recurrent.CTRNNCell(D, H, time_constant=0.0)

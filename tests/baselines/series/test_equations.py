@@ -353,7 +353,7 @@ def test_encoding_of_time():
     np.testing.assert_allclose(encoding(torch.tensor(t, dtype=F64)).numpy(), wanted, rtol=1e-5)
     with pytest.raises(ValueError, match="`time_size` must be even"):
         TimeEncoding(5, 0.01, 100.0)
-    with pytest.raises(ValueError, match="`shortest` must be over 0 and at most `longest`; got 2 and 1"):
+    with pytest.raises(ValueError, match="`shortest` must be greater than 0 and at most `longest`; got 2 and 1"):
         TimeEncoding(4, 2, 1)
 
 
@@ -382,7 +382,7 @@ class TestBidirectional:
 def test_refusals():
     with pytest.raises(ValueError, match=r"`input_size` must be even, because x is \[values ; mask\]; got 3"):
         IPNet(3, 4)
-    with pytest.raises(ValueError, match="`horizon` must be finite and over 0; got 0"):
+    with pytest.raises(ValueError, match="`horizon` must be finite and greater than 0; got 0"):
         MTAND(2, 4, horizon=0)
     with pytest.raises(ValueError, match="`encoder` must be one of 'rnn', 'ode_rnn'; got 'ode'"):
         LatentODE(2, 4, encoder="ode")

@@ -143,9 +143,9 @@ def test_a_stored_encoder_gives_the_same_numbers():
             lambda c, a: a.update(channel_mean=np.zeros(9)),
             r"`channel_mean` must have shape \(C,\) = \(4,\); got \(9,\)",
         ),
-        (lambda c, a: a.update(static_scale=np.zeros(2)), "`static_scale` must be numbers over 0"),
+        (lambda c, a: a.update(static_scale=np.zeros(2)), "`static_scale` must be numbers greater than 0"),
         (lambda c, a: a.update(other=np.zeros(2)), "some that the encoder does not know: other"),
-        (lambda c, a: c.update(time_scale=0.0), "a time scale over 0"),
+        (lambda c, a: c.update(time_scale=0.0), "a time scale greater than 0"),
         (lambda c, a: c.update(blocks=["mask", "masks"]), "`blocks` must be one of"),
     ],
 )
@@ -227,7 +227,7 @@ def test_series_without_samples_alone_can_be_fitted():
         ),
         ({"blocks": []}, "at least one block"),
         ({"clip": 0.5}, "`clip` must be a quantile"),
-        ({"bin_width": 0}, "`bin_width` must be finite and over 0"),
+        ({"bin_width": 0}, "`bin_width` must be finite and greater than 0"),
     ],
 )
 def test_settings_are_checked(options, text):

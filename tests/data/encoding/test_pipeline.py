@@ -29,7 +29,7 @@ def test_a_pipeline_of_encoder_and_model_fits_predicts_and_clones():
 
 
 def test_settings_are_checked_when_changed():
-    with pytest.raises(ValueError, match="`bin_width` must be finite and over 0"):
+    with pytest.raises(ValueError, match="`bin_width` must be finite and greater than 0"):
         SeriesEncoder().set_params(bin_width=-1)
     with pytest.raises(TypeError, match="`bin_widht` is not an argument of SeriesEncoder; did you mean `bin_width`"):
         SeriesEncoder().set_params(bin_widht=1)

@@ -1,4 +1,4 @@
-"""What a practitioner would otherwise take: a guess, gradient boosting on summary features, the last value."""
+"""Models without networks: a constant guess, gradient boosting on summary features, naive forecasts."""
 
 from liquidtime.baselines.classical.boosting import RATE, SummaryBoosting
 from liquidtime.baselines.classical.forecasts import LINE, LastValue, MeanSoFar, SeasonalNaive, StraightLine

@@ -13,18 +13,18 @@ from liquidtime.baselines.classical.summary import Values, summary_features
 from liquidtime.data import SeriesSet
 
 RATE, SHARE, LEAST = 0.05, 0.2, 16
-"""Of gradient boosting, by cross-validation inside set a of PhysioNet 2012 (docs/log.md): the rate, the share of the
-features that a split chooses from, and how many these are at least."""
+"""Settings of gradient boosting, chosen by cross-validation in set a of PhysioNet 2012 (docs/log.md): the learning
+rate, the fraction of the features considered by a split, and the smallest number of these."""
 _TREES = {"classify": HistGradientBoostingClassifier, "regress": HistGradientBoostingRegressor}
 
 
 class SummaryBoosting:
-    """Gradient boosting on `summary_features`, whatever the time order was; each split chooses from random features.
+    """Gradient boosting on `summary_features`, which ignore the order in time; each split considers random features.
 
     Args:
         task: "classify" or "regress".
-        random_state: of the trees.
-        trees: boosting rounds.
+        random_state: random seed of the trees.
+        trees: number of boosting rounds.
     """
 
     def __init__(self, task: str = "classify", random_state: int = 0, trees: int = 300) -> None:
@@ -32,9 +32,9 @@ class SummaryBoosting:
         self.trees = _TREES[task](max_iter=trees, learning_rate=RATE, early_stopping=False, random_state=random_state)
 
     def fit(self, data: SeriesSet, y: Any) -> SummaryBoosting:
-        """Grow the trees."""
+        """Fit the trees."""
         features = summary_features(data)
-        self.known = ~np.isnan(features).all(axis=0)  # the trees cannot take a column without any number
+        self.known = ~np.isnan(features).all(axis=0)  # the trees do not accept a column without any number
         self.trees.set_params(max_features=min(1.0, max(SHARE, LEAST / self.known.sum())))
         self.trees.fit(features[:, self.known], y)
         return self

@@ -1,4 +1,4 @@
-"""Forecasts without a network: the last value, the straight line, the mean so far, the value one period ago."""
+"""Forecasts without a network: the last value, a straight line, the mean so far, the value one period ago."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from liquidtime.data.encoding.observations import Observations, Past
 
 Values = npt.NDArray[np.float64]
 LINE = 0.5
-"""How many median intervals the older of the two values of a straight line lies back at least."""
+"""Smallest distance of the two values of a straight line, in median intervals."""
 
 
 class NaiveForecast:
-    """A forecast from what was observed of a channel alone; channels not yet observed get the training mean.
+    """A forecast of each channel from its own observations; channels not yet observed get the training mean.
 
     Args:
-        encoder: gives the unit, the bins and the training means.
-        channels: what is forecast.
+        encoder: encoder with the unit, the bins and the training means.
+        channels: channels to forecast.
     """
 
     def __init__(self, encoder: SeriesEncoder, channels: Sequence[str]) -> None:
@@ -40,7 +40,7 @@ class NaiveForecast:
         return split_rows(np.where(past.known[:, None], values, means), sizes)
 
     def _at(self, past: Past, now: Values, times: Values) -> Values:
-        """Return (S, Q, C) forecasts at times (S, Q), of series whose last step was at `now` (S,)."""
+        """Return (S, Q, C) forecasts at times (S, Q) of series whose last step was at `now` (S,)."""
         raise NotImplementedError
 
 
@@ -52,7 +52,7 @@ class LastValue(NaiveForecast):
 
 
 class StraightLine(NaiveForecast):
-    """Forecast the straight line through the last value and one at least half a median interval before."""
+    """Forecast the straight line through the last value and one that is at least half a median interval older."""
 
     def _at(self, past: Past, now: Values, times: Values) -> Values:
         return past.line(times, LINE * self.encoder.time_scale_)
@@ -66,12 +66,12 @@ class MeanSoFar(NaiveForecast):
 
 
 class SeasonalNaive(NaiveForecast):
-    """Forecast the value one period ago, or as many as it takes to have been seen; the last value before that.
+    """Forecast the value one period ago, or several periods if needed; the last value if that was not observed either.
 
     Args:
-        encoder: as in `NaiveForecast`.
-        channels: likewise.
-        period: in the set's time unit, over 0.
+        encoder: see `NaiveForecast`.
+        channels: see `NaiveForecast`.
+        period: the period in the time unit of the set, greater than 0.
     """
 
     def __init__(self, encoder: SeriesEncoder, channels: Sequence[str], period: float) -> None:

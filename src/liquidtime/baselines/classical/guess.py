@@ -1,4 +1,4 @@
-"""The guess that looks at no series."""
+"""A constant guess that ignores the series."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from liquidtime.baselines.classical.summary import Values
 from liquidtime.data import SeriesSet
 
 _GUESSES = {"classify": DummyClassifier, "regress": DummyRegressor}
-"""Their defaults are the share of each class and the mean."""
+"""By default they predict the fraction of each class and the mean."""
 
 
 class Guess:
-    """The guess that looks at no series: how often each class was there, or the mean.
+    """A constant guess that ignores the series: the frequencies of the classes, or the mean.
 
     Args:
         task: "classify" or "regress".
@@ -28,7 +28,7 @@ class Guess:
         self.guess = _GUESSES[task]()
 
     def fit(self, data: SeriesSet, y: Any) -> Guess:
-        """Count."""
+        """Compute the frequencies or the mean."""
         self.guess.fit(np.zeros((len(data), 1)), y)
         return self
 
@@ -38,6 +38,6 @@ class Guess:
         return predicted
 
     def predict_proba(self, data: SeriesSet) -> Values:
-        """Return (S, C) the share of each class."""
+        """Return (S, C) the fraction of each class."""
         probabilities: Values = self.guess.predict_proba(np.zeros((len(data), 1)))
         return probabilities

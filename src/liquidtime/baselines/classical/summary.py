@@ -1,4 +1,4 @@
-"""Features of a series that know nothing of the order of time."""
+"""Features of a series that do not depend on the order in time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ SUMMARY = ("mean", "least", "largest", "first", "last", "count", "deviation")
 
 
 def summary_features(data: SeriesSet) -> Values:
-    """Return (S, 7·C + F): for each channel the `SUMMARY` of its observed values, then the static features.
+    """Return (S, 7·C + F): for each channel the `SUMMARY` of its observed values, followed by the static features.
 
-    NaN where nothing was observed. Of a categorical channel the numbers are those of its categories.
+    Features without an observation are NaN. For a categorical channel they are computed from the numbers of its
+    categories.
 
     Args:
         data: S series of C channels.

@@ -1,4 +1,4 @@
-"""Whole series as tables of numbers, the learners on them, and the weights of a mean of several models."""
+"""Whole series as tables of features, learners for these tables, and weights for averaging several models."""
 
 from liquidtime.baselines.features.blending import blend_weights, blended
 from liquidtime.baselines.features.convolutions import ConvolutionFeatures

@@ -1,4 +1,4 @@
-"""Weights of a mean of several models, by the predictions that each made for rows it was not fitted to."""
+"""Weights for averaging several models, from the predictions of each for rows it was not fitted to."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from liquidtime.baselines.features.segments import Floats
 LOSSES = ("log_loss", "mse")
 ROUNDS = 500
 LEAST = 0.01
-"""Weights below this are set to nothing, unless that costs."""
+"""Weights below this are set to 0, unless that makes the loss worse."""
 _SMALLEST = 1e-12
 
 
 def blend_weights(
     oof_predictions: Sequence[npt.NDArray[Any]], y: npt.NDArray[Any], loss: str, rows: Floats | None = None
 ) -> Floats:
-    """Return (M,) non-negative weights that sum to one and make the loss of the weighted mean least.
+    """Return (M,) non-negative weights that sum to one and minimise the loss of the weighted mean.
 
-    The loss is convex in the weights. They start from equal ones, go by exponentiated gradients, and are never worse
-    on these predictions than the best single model.
+    The loss is convex in the weights. They start equal and are updated by exponentiated gradients; on these predictions
+    they are never worse than the best single model.
 
     Args:
-        oof_predictions: M arrays, (n, K) probabilities for "log_loss", (n,) or (n, K) values for "mse". A row in
-            which any model has NaN is left out.
-        y: (n,) classes 0…K - 1 for "log_loss"; values shaped as the predictions for "mse".
+        oof_predictions: M arrays, (n, K) probabilities for "log_loss", (n,) or (n, K) values for "mse". Rows in which
+            any model has NaN are left out.
+        y: (n,) classes 0…K - 1 for "log_loss"; values in the shape of the predictions for "mse".
         loss: "log_loss" or "mse".
-        rows: (n,) how much each row counts in the loss; None for all alike.
+        rows: (n,) weight of each row in the loss; None for equal weights.
 
     Raises:
-        ValueError: no model, arrays of different shapes, or no row that all models predict.
+        ValueError: there is no model, arrays differ in shape, or no row is predicted by all models.
     """
     check_choice("loss", loss, LOSSES)
     members = [np.asarray(prediction, dtype=np.float64) for prediction in oof_predictions]
@@ -68,9 +68,9 @@ def blended(predictions: Sequence[npt.NDArray[Any]], weights: Floats) -> Floats:
 
 
 def _least_log_loss(chances: Floats, counts: Floats) -> Floats:
-    """Return the weights for (M, n) probabilities of the true classes: the fixed point of the EM of a mixture.
+    """Return the weights for (M, n) probabilities of the true classes: the fixed point of EM for a mixture.
 
-    Rows count as (n,) `counts` say, whose mean is 1.
+    `counts` (n,) are the weights of the rows, with mean 1.
     """
     weights = np.full(len(chances), 1.0 / len(chances))
     for _ in range(ROUNDS):
@@ -98,7 +98,7 @@ def _least_squares(errors: Floats) -> Floats:
 
 
 def _settled(weights: Floats, loss: Callable[[Floats], float]) -> Floats:
-    """Return the weights, without negligible ones where that costs next to nothing; or the best single model."""
+    """Return the weights, without negligible ones if that costs next to nothing; or the best single model."""
     singles = np.eye(len(weights))
     alone = [loss(single) for single in singles]
     pruned = np.where(weights < LEAST, 0.0, weights)

@@ -1,7 +1,8 @@
-"""Kernels that compete: at which share of a series' places each of a few kernels responds most, and least.
+"""Competing kernels: the fraction of the points of a series at which each of a few kernels responds most, and least.
 
-After Hydra (Dempster, Schmidt and Webb 2023), written anew with the kernels of `responses`. Kernels alone tell how
-strong a shape is somewhere; a contest tells which of several shapes the series looks like, place by place.
+After Hydra (Dempster, Schmidt and Webb 2023), implemented independently with the kernels of `responses`. A single
+kernel measures how strong a shape is at a point; a contest shows which of several shapes the series resembles most,
+point by point.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from liquidtime.baselines.features.resampling import Resampled
 from liquidtime.baselines.features.responses import TRIPLES, FlatSeries, Singles, Triple
 
 SIZE = 7
-"""Kernels in a contest; all 84 take part in one each, for every view and dilation."""
+"""Kernels in a contest; for every view and dilation, each of the 84 kernels takes part in one contest."""
 CONTEST_VIEWS = ("values", "differences", "own scale")
 ENDS = ("strongest", "weakest")
 
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """Kernels of one view, dilation and sum of channels that are compared at every place."""
+    """Kernels of one view, dilation and sum of channels that are compared at every point."""
 
     view: str
     dilation: int
@@ -34,9 +35,9 @@ def drawn(C: int, dilations: Sequence[int], budget: int, seed: int) -> list[Cont
     """Return random contests.
 
     Args:
-        C: channels to choose from.
-        dilations: of the kernels.
-        budget: kernels in all contests together, at most.
+        C: number of channels to choose from.
+        dilations: dilations of the kernels.
+        budget: largest number of kernels in all contests together.
         seed: random seed.
     """
     random = np.random.default_rng([seed, 1])
@@ -56,11 +57,11 @@ def drawn(C: int, dilations: Sequence[int], budget: int, seed: int) -> list[Cont
 
 
 def outcomes(series: Resampled, contests: Sequence[Contest]) -> Singles:
-    """Return (S, K) the square roots of the shares of places at which each kernel is the strongest, and the weakest.
+    """Return (S, K) square roots of the fractions of points at which each kernel is the strongest, and the weakest.
 
     Args:
         series: S series on a regular grid.
-        contests: those that view and dilate alike one after the other.
+        contests: the contests; those with the same view and dilation are next to each other.
     """
     columns: list[Singles] = []
     flat: FlatSeries | None = None
@@ -77,7 +78,7 @@ def outcomes(series: Resampled, contests: Sequence[Contest]) -> Singles:
 
 
 def names_of(contests: Sequence[Contest]) -> list[str]:
-    """Return the names of the columns that contests make."""
+    """Return the names of the columns of contests."""
     return [
         f"share of kernel {place + 1} as the {end} in contest {number}"
         for number, contest in enumerate(contests)

@@ -1,10 +1,11 @@
-"""Random convolutions of dense series, pooled into features: what shapes occur, how often, where and how long.
+"""Random convolutions of dense series, pooled into features: which shapes occur, how often, where and for how long.
 
-After MiniRocket (Dempster, Schmidt and Webb 2021) and MultiRocket (Tan, Dempster, Bergmeir and Webb 2022), written
-anew for series of unequal lengths: kernels of nine weights, six of -1 and three of 2, at dilations 1, 2, 4, …; of the
-response above a threshold the share, the mean, the mean position and the longest stretch are features. Thresholds are
-quantiles of responses in training series. The series themselves, their first differences, sums and own scale are looked
-at. Besides, kernels compete (`contests`).
+After MiniRocket (Dempster, Schmidt and Webb 2021) and MultiRocket (Tan, Dempster, Bergmeir and Webb 2022), implemented
+independently for series of unequal lengths: kernels of nine weights, six of -1 and three of 2, at dilations 1, 2, 4, ….
+The features are the fraction of points whose response is above a threshold, the mean of these responses, their mean
+position and the longest stretch. Thresholds are quantiles of responses in training series. Kernels are applied to the
+series themselves, their first differences, their sums, and the series in their own scale. Kernels also compete
+(`contests`).
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from liquidtime.data.container.drawn_series import drawn
 from liquidtime.data.encoding.alignment import aligned
 
 _BLOCK = 2**18
-"""Samples that are looked at together."""
+"""Number of samples that are processed together."""
 _AT_ONCE = 2**15
-"""Numbers of responses that are pooled together, at least."""
+"""Smallest number of responses that are pooled together."""
 POOLS = ("share", "mean", "position", "stretch")
 WORK = 1e9
-"""Grid points times thresholds for which features are computed, about: one or two nanoseconds each and pool."""
+"""Approximate limit on grid points times thresholds; each costs one or two nanoseconds per pooled feature."""
 RIDGE_WORK, FEWEST = 6e9, 300
-"""Thresholds times the square of the number of series, about: what a ridge regression on them costs; and the number
-of thresholds that any data set may have."""
+"""Approximate limit on thresholds times the squared number of series, the cost of a ridge regression on them; and the
+number of thresholds that every data set may have."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """One kernel: which taps weigh 2, how far apart they are, which channels are summed, and its thresholds."""
+    """One kernel: the taps with weight 2, their distance, the channels that are summed, and the thresholds."""
 
     view: str
     dilation: int
@@ -50,14 +51,14 @@ class Kernel:
 
 
 class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Pooled responses of random convolutions, at true times: dense channels are put onto a regular grid first.
+    """Pooled responses of random convolutions at true times: dense channels are first put onto a regular grid.
 
-    Where no channel is dense there is no feature, (S, 0).
+    If no channel is dense there are no features, (S, 0).
 
     Args:
-        thresholds: number of kernels times their thresholds, at most; each has four features. Large data sets take
-            fewer, so that the work has a bound. Contests are at most a seventh of it.
-        random_state: seed of the channels and of the series that thresholds come from.
+        thresholds: largest number of kernels times thresholds; each gives four features. Large data sets use fewer, so
+            that the work is limited. Contests are at most a seventh of it.
+        random_state: random seed of the choice of channels and of the series from which thresholds are taken.
 
     Attributes:
         names_: the names of the K columns.
@@ -72,7 +73,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
         Args:
             data: S training series.
-            y: not read.
+            y: ignored.
         """
         if self.thresholds < 1:
             raise ValueError(f"`thresholds` must be at least 1; got {self.thresholds!r}")
@@ -95,7 +96,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         """Return (S, K) the features, finite.
 
         Args:
-            data: S series with the channels of training.
+            data: S series with the same channels as in training.
         """
         check_is_fitted(self, "names_")
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
@@ -106,7 +107,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return table
 
     def _fill(self, table: Singles, series: Resampled) -> None:
-        """Put the features of some series into their rows of the table."""
+        """Write the features of some series into their rows of the table."""
         column = 0
         for flat, responses in _over_thresholds(series, self.kernels_):
             end = column + len(responses) * len(POOLS)
@@ -120,7 +121,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
         return np.array(self.names_, dtype=object)
 
     def _budget(self, series: Resampled) -> int:
-        """Return how many thresholds there are at most, by the work that they are."""
+        """Return the largest number of thresholds that the limits on the work allow."""
         ridge = max(FEWEST, RIDGE_WORK / len(series.counts) ** 2)
         return int(min(self.thresholds, max(100.0, WORK / series.values.shape[1]), ridge))
 
@@ -149,7 +150,7 @@ class ConvolutionFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
 
 def names_of(kernels: Sequence[Kernel], groups: Sequence[Contest]) -> tuple[str, ...]:
-    """Return the names of the columns that kernels make, alone and in contests."""
+    """Return the names of the columns of kernels, alone and in contests."""
     pools = (
         f"{pool} of kernel {number} above threshold {place + 1}"
         for number, kernel in enumerate(kernels)
@@ -166,7 +167,7 @@ def _dilations(series: Resampled) -> list[int]:
 
 
 def _over_thresholds(series: Resampled, kernels: Sequence[Kernel]) -> Iterator[tuple[FlatSeries, Singles]]:
-    """Yield (n, size) responses less their thresholds, kernel after kernel; of short series many at once."""
+    """Yield (n, size) responses minus their thresholds, kernel by kernel; for short series, many kernels at once."""
     flat: FlatSeries | None = None
     rows: list[Singles] = []
     for kernel in kernels:

@@ -1,4 +1,4 @@
-"""Least-squares fits of a few harmonics at true times, one frequency per series."""
+"""Least-squares fits of a few harmonics at true times, with one frequency per series."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from liquidtime.baselines.features.segments import Floats, Segments
 
 PHASES = 32
-"""Points of a period at which a fitted curve is looked at."""
+"""Number of points per period at which a fitted curve is evaluated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +20,8 @@ class HarmonicFit:
         frequency: (R,) f.
         cosines: (R, H) a_1 to a_H.
         sines: (R, H) b_1 to b_H.
-        explained: (R,) share of the variance that the curve explains, in [0, 1]; NaN where there is no variance.
-        residuals: (n,) what the curve leaves.
+        explained: (R,) fraction of the variance that the curve explains, in [0, 1]; NaN if there is no variance.
+        residuals: (n,) values minus the curve.
         phases: (n,) f t modulo 1.
     """
 
@@ -38,13 +38,13 @@ class HarmonicFit:
         return np.hypot(self.cosines, self.sines)
 
     def relative_phases(self) -> Floats:
-        """Return (R, H - 1) phase_k - k phase_1 in turns, in [0, 1): unchanged by a shift of time."""
+        """Return (R, H - 1) phase_k - k phase_1 in turns, in [0, 1): invariant to shifts of time."""
         phase = np.arctan2(-self.sines, self.cosines) / (2 * np.pi)
         order = np.arange(2, self.cosines.shape[1] + 1)
         return np.mod(phase[:, 1:] - order * phase[:, :1], 1.0)
 
     def curve(self) -> Floats:
-        """Return (R, `PHASES`) the curve over one period from its minimum on, without its mean, in deviations."""
+        """Return (R, `PHASES`) the curve over one period, starting at its minimum, without its mean, in deviations."""
         turns = np.arange(PHASES) / PHASES
         angle = 2 * np.pi * np.outer(np.arange(1, self.cosines.shape[1] + 1), turns)
         values = self.cosines @ np.cos(angle) + self.sines @ np.sin(angle)
@@ -76,7 +76,7 @@ def fit_harmonics(runs: Segments, frequency: Floats, count: int) -> HarmonicFit:
         moment[:, i] = runs.sum(basis[i] * z)
         for j in range(i + 1):
             gram[:, i, j] = gram[:, j, i] = runs.sum(basis[i] * basis[j])
-    gram += 1e-6 * runs.counts[:, None, None] * np.eye(width)  # few or clustered phases leave it singular
+    gram += 1e-6 * runs.counts[:, None, None] * np.eye(width)  # otherwise singular with few or clustered phases
     weights: Floats = np.asarray(np.linalg.solve(gram, moment[:, :, None])[:, :, 0], dtype=np.float64)
     curve = np.zeros(len(z))
     for i in range(width):
@@ -89,9 +89,9 @@ def fit_harmonics(runs: Segments, frequency: Floats, count: int) -> HarmonicFit:
 
 
 def folded_roughness(runs: Segments, phases: Floats) -> Floats:
-    """Return (R,) mean squared difference of values next to each other in phase, over twice the variance.
+    """Return (R,) mean squared difference of values that are neighbours in phase, over twice the variance.
 
-    Near 0 where the values follow a curve of the phase, near 1 where they do not.
+    Near 0 if the values follow a curve of the phase, near 1 if they do not.
 
     Args:
         runs: the observed values.

@@ -1,4 +1,4 @@
-"""How a channel hangs together with itself at true lags, and two channels with each other."""
+"""Correlation of a channel with itself at true lags, and of two channels with each other."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from liquidtime.data import SeriesSet
 
 LAGS = 8
 LEAST_SHARED = 4
-"""Samples that two channels must share for a correlation."""
+"""Smallest number of common samples of two channels for a correlation."""
 
 
 def lags_of(runs: Segments) -> Floats:
-    """Return lags between the median interval and half the median span, each a fixed multiple of the one before.
+    """Return lags between the median interval and half the median span, in a geometric sequence.
 
     Args:
         runs: the observed values of the training series.
@@ -28,9 +28,9 @@ def lags_of(runs: Segments) -> Floats:
 
 
 def autocorrelations(runs: Segments, lags: Floats) -> Statistics:
-    """Return the correlation of each value with that one lag later, which is interpolated linearly between samples.
+    """Return the correlation of each value with the value one lag later, interpolated linearly between samples.
 
-    NaN where the series is not longer than the lag or does not vary.
+    NaN if the series is not longer than the lag or does not vary.
 
     Args:
         runs: the observed values.
@@ -53,7 +53,7 @@ def autocorrelations(runs: Segments, lags: Floats) -> Statistics:
 
 
 def correlation(data: SeriesSet, first: int, second: int) -> Floats:
-    """Return (S,) the correlation of two channels over the samples where both were observed; NaN where undefined.
+    """Return (S,) the correlation of two channels over the samples with both observed; NaN if undefined.
 
     Args:
         data: the series.

@@ -1,8 +1,8 @@
-"""Periods of dense channels: the strongest frequencies at true times, their harmonics, and power by band.
+"""Periods of dense channels: the strongest frequencies at true times, their harmonics, and the power by band.
 
 The periodogram is that of unevenly spaced samples (Lomb 1976, Scargle 1982; here without their phase shift, whose
-effect is small where samples are many): |sum of z exp(-2 pi i f t)|^2 on a fine grid of frequencies, by spreading the
-samples onto a regular grid of times and one fast Fourier transform. The peaks are refined by exact least squares.
+effect is small with many samples): |sum of z exp(-2 pi i f t)|^2 on a fine grid of frequencies, computed by spreading
+the samples onto a regular grid of times and one fast Fourier transform. The peaks are refined by exact least squares.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ OVERSAMPLING = 2
 MOST_FREQUENCIES, FREQUENCIES_PER_VALUE, WORK = 100_000, 200, 1e8
 PEAKS, HARMONICS, BANDS = 2, 4, 10
 _SPREADING = 2.6
-"""Points of the grid of times per frequency: enough for images of other frequencies to be faint."""
+"""Points of the time grid per frequency: enough to make images of other frequencies faint."""
 _BLOCK = 2**20
-"""Points of the grid of times handled at once."""
+"""Number of points of time grids that are processed at once."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class FrequencyGrid:
 
     Args:
         step: > 0.
-        count: how many.
+        count: number of frequencies.
     """
 
     step: float
@@ -39,17 +39,17 @@ class FrequencyGrid:
 
 
 def frequency_grid(runs: Segments, channels: int = 1) -> FrequencyGrid | None:
-    """Choose frequencies for a channel: from once per longest span to half the sampling rate.
+    """Choose frequencies for a channel: from one turn per longest span to half the sampling rate.
 
-    Samples off any regular grid tell frequencies far above half their mean rate apart; there the budget of
-    frequencies per value and of work for all series sets the end.
+    Samples that are not on a regular grid can distinguish frequencies far above half their mean rate; there the limits
+    on frequencies per value and on the total work determine the highest frequency.
 
     Args:
         runs: the observed values of the training series.
-        channels: how many channels share the budget of work.
+        channels: number of channels that share the total work.
 
     Returns:
-        None where all runs are single values.
+        None if all runs are single values.
     """
     gaps = runs.intervals()
     if len(gaps) == 0:
@@ -68,7 +68,7 @@ def periods(runs: Segments, grid: FrequencyGrid) -> Statistics:
 
     Args:
         runs: the observed values.
-        grid: of `frequency_grid`.
+        grid: result of `frequency_grid`.
     """
     centred = runs.with_values(runs.values - runs.spread(runs.mean(runs.values)))
     statistics: Statistics = {}
@@ -110,12 +110,12 @@ def _folded(runs: Segments, frequency: Floats, name: str) -> Statistics:
 
 
 def _strongest(runs: Segments, grid: FrequencyGrid, bands: Statistics | None) -> tuple[Floats, Floats]:
-    """Return (R,) the frequency of most power and that power as a share of the variance; adds power by band."""
+    """Return (R,) the frequency with most power and that power as a fraction of the variance; add the power by band."""
     size = 2 ** int(np.ceil(np.log2(_SPREADING * (grid.count + 1))))
     low = np.maximum(np.ceil(1.0 / np.maximum(runs.last_time - runs.first_time, 1e-300) / grid.step), 1)
     low = np.minimum(low, grid.count).astype(np.int64)
     number = np.arange(1, grid.count + 1)
-    damping = (np.sinc(number / size) ** 4).astype(np.float32)  # of linear spreading, on the power
+    damping = (np.sinc(number / size) ** 4).astype(np.float32)  # effect of linear spreading on the power
     edges = np.unique(np.rint(np.geomspace(1, grid.count + 1, BANDS + 1)).astype(np.int64)) - 1
     variance = np.maximum(runs.sum(runs.values**2), 1e-300)
     frequency, power = np.empty(len(runs)), np.empty(len(runs))
@@ -152,7 +152,7 @@ def _spectrum(runs: Segments, rows: npt.NDArray[np.int64], grid: FrequencyGrid, 
 
 
 def _refined(runs: Segments, frequency: Floats, step: float) -> Floats:
-    """Return (R,) the frequency near each given one whose sinusoid explains most: the best of seven, by a parabola."""
+    """Return (R,) the frequencies near those given whose sinusoids explain most: best of seven, then a parabola."""
 
     def explained(candidates: Floats) -> Floats:
         return np.nan_to_num(fit_harmonics(runs, candidates, 1).explained)

@@ -13,8 +13,8 @@ from liquidtime.data import SeriesSet
 DENSE = 24
 """Typical number of values from which a channel counts as dense."""
 MOST_POINTS, POINTS_PER_VALUE = 1024, 4
-"""Grid points that a long series (longer than nineteen in twenty) may have, at most and per value of its densest
-channel: more would only be interpolated."""
+"""Limits on the grid points of a long series (longer than nineteen in twenty), in total and per value of its densest
+channel: further points would only be interpolated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +32,14 @@ class Resampled:
 
 @dataclass(frozen=True, eq=False)
 class RegularGrid:
-    """How series are resampled: chosen by the training series.
+    """How series are resampled, as chosen from the training series.
 
     Args:
         step: time between grid points.
         channels: positions of the dense channels.
-        most: points that a series may have; the later ones are kept.
-        mean: (C,) subtracted from each channel.
-        scale: (C,) divides each channel.
+        most: largest number of points per series; the latest ones are kept.
+        mean: (C,) number subtracted from each channel.
+        scale: (C,) number by which each channel is divided.
     """
 
     step: float
@@ -50,13 +50,13 @@ class RegularGrid:
 
     @classmethod
     def fit(cls, data: SeriesSet) -> RegularGrid | None:
-        """Choose the grid: as fine as the shortest usual interval, or coarser where that would be too many points.
+        """Choose the grid: as fine as the shortest usual interval, or coarser if that would be too many points.
 
         Args:
             data: training series.
 
         Returns:
-            None where no numeric channel is dense: such series have no shape to resample.
+            None if no numeric channel is dense: such series have no shape to resample.
         """
         dense, ticks, spans, counts = [], [], [], []
         for place, name in enumerate(data.channels):
@@ -76,7 +76,7 @@ class RegularGrid:
         return cls(step, tuple(dense), 2 * MOST_POINTS, np.nanmean(values, axis=0), np.where(scale > 0, scale, 1.0))
 
     def resample(self, data: SeriesSet) -> Resampled:
-        """Return the dense channels, interpolated linearly between observed values and held beyond them.
+        """Return the dense channels, interpolated linearly between observed values and constant beyond them.
 
         Args:
             data: S series.

@@ -1,4 +1,4 @@
-"""The responses of dilated kernels to all series at once, in several views of the series."""
+"""Responses of dilated kernels to all series at once, in several views of the series."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Singles = npt.NDArray[np.float32]
 Triple = tuple[int, int, int]
 TAPS, HALF = 9, 4
 TRIPLES: tuple[Triple, ...] = tuple(combinations(range(TAPS), 3))
-"""The taps that weigh 2; the other six weigh -1."""
+"""The taps with weight 2; the other six have weight -1."""
 VIEWS = ("values", "differences", "sums", "own scale")
 
 
 class FlatSeries:
-    """All series in one array with zeros between them, so wide that no kernel reaches from one to the next.
+    """All series in one array, separated by enough zeros that no kernel reaches from one series to the next.
 
     Args:
         series: S series on a regular grid.
         view: one of `VIEWS`.
-        dilation: of the kernels.
+        dilation: dilation of the kernels.
 
     Attributes:
-        size: of the array.
-        inside: (size,) which places belong to a series.
-        position: (size,) how far each of them is along its series, 0…1.
-        begin: (S,) the place of each series' first point.
+        size: size of the array.
+        inside: (size,) True for points that belong to a series.
+        position: (size,) relative position of each point in its series, 0…1.
+        begin: (S,) position of the first point of each series.
     """
 
     def __init__(self, series: Resampled, view: str, dilation: int) -> None:
@@ -57,11 +57,11 @@ class FlatSeries:
         self.number = np.arange(self.size, dtype=np.int32)
 
     def serves(self, view: str, dilation: int) -> bool:
-        """Return whether responses to kernels of this view and dilation can be had here."""
+        """Return whether responses to kernels of this view and dilation can be computed here."""
         return self.view == view and self.dilation == dilation
 
     def response(self, triple: Triple, channels: tuple[int, ...]) -> Singles:
-        """Return (size,) the sums of the taps over some channels: -1 each, 2 for those of the triple."""
+        """Return (size,) sums of taps over some channels, with weight 2 for taps of the triple and -1 for others."""
         first, second, third = triple
         response: Singles | None = None
         for c in channels:
@@ -84,7 +84,7 @@ class FlatSeries:
 
 
 def viewed(series: Resampled, view: str) -> Singles:
-    """Return (C, M) the series as values, as differences, as sums so far, or each scaled by itself."""
+    """Return (C, M) the series as values, as differences, as running sums, or each in its own scale."""
     values, first = series.values, np.cumsum(series.counts) - series.counts
     if view == "values":
         return values

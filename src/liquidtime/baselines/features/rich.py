@@ -23,14 +23,14 @@ from liquidtime.data.encoding.alignment import aligned
 SEVERAL, DENSE, LONG = 4, 24, 64
 """Typical numbers of values from which a channel gets trends, shapes and autocorrelations, and periods."""
 MOST_SEVERAL, MOST_DENSE, MOST_LONG, MOST_PAIRED = 64, 32, 8, 6
-"""Channels up to which there are trends, shapes and autocorrelations, periods, and correlations of pairs."""
+"""Largest numbers of channels for trends, shapes and autocorrelations, periods, and correlations of pairs."""
 
 Named = Iterator[tuple[str, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is computed of one channel: decided by the training series, the same for all later ones."""
+    """The features of one channel: chosen from the training series and the same for all later series."""
 
     trends: bool
     shapes: bool
@@ -39,34 +39,34 @@ class Plan:
 
 
 class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Features of each series, a table with NaN where one is undefined; which ones depends on the training series.
+    """Features of each series as a table, NaN where undefined; which features depends on the training series.
 
-    Every channel has counts, levels, first and last values and the times of these. Channels of several values per
-    series have quantiles, slopes, differences and intervals too; dense ones shapes, a profile over time and
-    autocorrelations at true lags; long ones their strongest periods. A few channels are also compared in pairs. The
-    more channels there are, the fewer features each has, so that the work has a bound.
-    Columns that are constant in training are left out. There is no randomness.
+    Every channel has counts, levels, first and last values and their times. Channels with several values per series
+    also have quantiles, slopes, differences and intervals; dense ones also shapes, a profile over time and
+    autocorrelations at true lags; long ones also their strongest periods. If there are few channels, they are compared
+    in pairs. The more channels there are, the fewer features each has, so that the work is limited. Columns that are
+    constant in training are left out. There is no randomness.
 
     Attributes:
         names_: the names of the K columns, "channel: statistic".
     """
 
     def fit(self, data: SeriesSet, y: Any = None) -> RichFeatures:
-        """Decide which features there are.
+        """Choose the features.
 
         Args:
             data: S training series.
-            y: not read.
+            y: ignored.
         """
         self.fit_transform(data)
         return self
 
     def fit_transform(self, data: SeriesSet, y: Any = None, **_: Any) -> Floats:
-        """Decide which features there are, and return (S, K) those of the training series.
+        """Choose the features and return (S, K) those of the training series.
 
         Args:
             data: S training series.
-            y: not read.
+            y: ignored.
         """
         if len(data) == 0:
             raise ValueError("`data` must have at least one series; got none")
@@ -90,14 +90,14 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return (S, K) the features.
 
         Args:
-            data: S series with the channels of training.
+            data: S series with the same channels as in training.
         """
         check_is_fitted(self, "names_")
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
         return _finite(self._table(data, self.names_))
 
     def _table(self, data: SeriesSet, names: Collection[str]) -> Floats:
-        """Return (S, K) the features of these names, which are in the order of `_columns`, block by block."""
+        """Return (S, K) the features with these names, which are in the order of `_columns`, block by block."""
         wanted, table = set(names), np.empty((len(data), len(names)))
         for rows, part in data.blocks():
             own = (column for name, column in self._columns(part) if name in wanted)
@@ -133,7 +133,7 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return plans
 
     def _columns(self, data: SeriesSet) -> Named:
-        """Yield every feature by name, (S,) each, also those that turn out constant."""
+        """Yield every feature by name, (S,) each, including those that are constant."""
         S = len(data)
         samples = Segments.of_samples(data)
         begin, end = (samples.scattered(times, S) for times in (samples.first_time, samples.last_time))
@@ -177,6 +177,6 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _finite(table: Floats) -> Floats:
-    """Return the table with NaN for what is infinite or beyond 32-bit numbers, which the trees cannot take."""
+    """Return the table with NaN for infinite numbers and those beyond 32 bits, which the trees do not accept."""
     with np.errstate(invalid="ignore"):
         return np.where(np.abs(table) < np.finfo(np.float32).max, table, np.nan)

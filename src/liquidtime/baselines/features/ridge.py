@@ -1,4 +1,4 @@
-"""Ridge regression on many features, its penalty and temperature chosen by exact out-of-fold predictions."""
+"""Ridge regression on many features, with penalty and temperature chosen by exact out-of-fold predictions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from liquidtime.baselines.features.temperature import best_temperature, tempered
 
 Rows = npt.NDArray[np.int64]
 PENALTIES = tuple(10.0**power for power in np.arange(-4.0, 2.01, 0.5))
-"""In units of the mean eigenvalue of the features' Gram matrix."""
+"""Penalties, in units of the mean eigenvalue of the Gram matrix of the features."""
 TEMPERATURES = tuple(np.geomspace(0.02, 2.0, 48).tolist())
-"""By which scores of 0 to 1 are divided before the softmax."""
+"""Temperatures by which scores of 0 to 1 are divided before the softmax."""
 
 
 class Ridge(BaseEstimator):  # type: ignore[misc]
-    """Ridge regression on standardised features; of classes, on one column of 0 and 1 per class.
+    """Ridge regression on standardised features; for classes, on one column of 0 and 1 per class.
 
-    Leaving a fold out of a ridge regression has a closed form, so that the penalty, and the temperature that makes
-    probabilities of a classifier's scores, are chosen by held-out loss at the price of a single decomposition.
+    Leaving a fold out of a ridge regression has a closed form, so the penalty, and the temperature that turns the
+    scores of a classifier into probabilities, are chosen by held-out loss at the cost of a single decomposition.
 
     Args:
         task: "classify" or "regress".
@@ -32,7 +32,7 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: (K,) the classes, for "classify".
         out_of_fold_: (n, K) probabilities or (n,) values of the training rows, each predicted without its fold.
-        penalty_: the penalty chosen.
+        penalty_: the chosen penalty.
     """
 
     def __init__(self, task: str = "classify") -> None:
@@ -47,7 +47,7 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
             X: (n, p) features, finite.
             y: (n,) classes or values.
             folds: (training rows, held-out rows); each row is held out at most once.
-            weights: (n,) how much each row counts; None for all alike.
+            weights: (n,) weight of each row; None for equal weights.
         """
         check_choice("task", self.task, ("classify", "regress"))
         target = np.asarray(y)
@@ -56,7 +56,7 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
             goal = np.eye(len(self.classes_))[codes]
         else:
             codes, goal = None, target.astype(np.float64)[:, None]
-        # rows that count w times are rows times sqrt(w); of those that hardly count a little must be left to divide by
+        # a row of weight w is the row times sqrt(w); tiny weights are raised so that they can be divided by
         root = np.ones((len(X), 1)) if weights is None else np.sqrt(np.maximum(weights / weights.mean(), 1e-6))[:, None]
         share_of = root**2 / (root**2).sum()
         self.mean_, scale = np.average(X, axis=0, weights=root[:, 0] ** 2), X.std(axis=0, dtype=np.float64)
@@ -94,7 +94,7 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
 
 
 def _decomposed(Z: npt.NDArray[np.float32]) -> tuple[Floats, Floats, Floats]:
-    """Return U, s², V of Z = U diag(s) V^T, by the smaller of the two Gram matrices, without the null space."""
+    """Return U, s², V of Z = U diag(s) V^T, from the smaller of the two Gram matrices, without the null space."""
     wide = Z.shape[1] > Z.shape[0]
     gram = (Z @ Z.T if wide else Z.T @ Z).astype(np.float64)
     eigenvalues, vectors = np.linalg.eigh(gram)
@@ -117,9 +117,9 @@ def _held_out(
 ) -> Floats:
     """Return (n, K) predictions of each row by the ridge regression without its fold; NaN for rows in no fold.
 
-    With the hat matrix H (of the intercept too), the held-out residuals of a fold B that is held out from all other
-    rows are (I - H_BB)^-1 times those of the fit to all rows. A fold that is held out from fewer, such as from earlier
-    ones alone, has a regression of its own on the principal components.
+    With the hat matrix H (including the intercept), the held-out residuals of a fold B that is held out from all other
+    rows are (I - H_BB)^-1 times those of the fit to all rows. For a fold that is held out from fewer rows, such as only
+    earlier ones, a separate regression on the principal components is computed.
     """
     shrinkage = eigenvalues / (eigenvalues + penalty)
     fitted = (left * shrinkage) @ (left.T @ (root * (goal - offset)))  # of rows times root, without the offset

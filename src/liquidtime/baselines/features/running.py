@@ -1,4 +1,4 @@
-"""What each channel has shown up to every sample, for trees that predict at every sample."""
+"""Running statistics of each channel up to every sample, for trees that predict at every sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from liquidtime.data.encoding.history import running
 from liquidtime.data.encoding.running_sum import running_sum
 
 LAST = 5
-"""Values of a channel that recent means and changes look back over."""
+"""Number of values of a channel that recent means and changes cover."""
 NUMERIC = ("mean", "least", "largest", "deviation", "first", "count", "last", "since", "step", "recent", "change")
 OF_CATEGORIES = ("count", "last", "since")
 _OF_SAMPLES = ("time since the first sample", "samples", "interval", "observed channels")
@@ -25,11 +25,11 @@ Table = npt.NDArray[np.float32]
 
 
 class RunningFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Features of every sample of every series, each from the samples up to it alone; NaN where one is undefined.
+    """Features of every sample of every series, each computed only from the samples up to it; NaN where undefined.
 
     Every channel has its running mean, extremes, deviation, first value and count, its last value and the time since
-    it, the difference of its last two values, the mean of its last five and the change over them. Besides there are
-    the time since the first sample, the number of samples, the interval and the channels observed just now, and the
+    then, the difference of its last two values, the mean of its last five and the change over them. There are also the
+    time since the first sample, the number of samples, the interval, the channels observed in this sample, and the
     static features. Nothing but the names of channels is learned.
 
     Attributes:
@@ -37,11 +37,11 @@ class RunningFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def fit(self, data: SeriesSet, y: Any = None) -> RunningFeatures:
-        """Take the channels.
+        """Store the channels.
 
         Args:
             data: the training series.
-            y: not read.
+            y: ignored.
         """
         self.channels_, self.static_names_ = data.channels, data.static_names
         self.categories_, self.time_unit_ = dict(data.categories), data.time_unit
@@ -61,7 +61,7 @@ class RunningFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return (N, p) the features of every sample.
 
         Args:
-            data: series with the channels of training.
+            data: series with the same channels as in training.
         """
         check_is_fitted(self, "names_")
         data = aligned(data, self.channels_, self.static_names_, self.categories_, self.time_unit_)
@@ -114,7 +114,7 @@ class RunningFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         each["step"] = np.where(position > begin, z - z[before], np.nan)
         each["recent"] = z[begin] + (total - total[back] + apart[back]) / (position - back + 1)
         each["change"] = np.where(position > begin, z - z[back], np.nan)
-        newest = np.cumsum(observed) - 1  # the newest value at each sample, perhaps of another series
+        newest = np.cumsum(observed) - 1  # the newest value at each sample, possibly of another series
         known = (newest >= 0) & (seen[newest] >= first)
         for name in names:
             if name == "since":

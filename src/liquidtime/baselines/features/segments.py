@@ -1,4 +1,4 @@
-"""Reductions over ragged runs: what one channel of every series holds, without a loop over the series."""
+"""Reductions over ragged runs: the values of one channel in every series, without a loop over the series."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Segments:
 
     Args:
         owner: (R,) the series that each run belongs to, increasing.
-        counts: (R,) how many values each run has.
+        counts: (R,) number of values in each run.
         times: (n,) their times, increasing within a run.
         values: (n,) finite.
     """
@@ -57,7 +57,7 @@ class Segments:
 
     @classmethod
     def of_samples(cls, data: SeriesSet) -> Segments:
-        """Return the times of all samples, whatever was observed; the values are the times."""
+        """Return the times of all samples, whatever was observed; the values are the times as well."""
         series = np.repeat(np.arange(len(data)), data.lengths)
         return _grouped(series, np.arange(len(data)), data.times, data.times)
 
@@ -87,7 +87,7 @@ class Segments:
 
     @cached_property
     def sorted_values(self) -> Floats:
-        """(n,) the values of each run in rising order."""
+        """(n,) the values of each run in ascending order."""
         ordered: Floats = self.values[np.lexsort((self.values, self.runs))]
         return ordered
 
@@ -122,7 +122,7 @@ class Segments:
         """Return (R,) a quantile of each run by linear interpolation, as `numpy.quantile`.
 
         Args:
-            share: in [0, 1].
+            share: the quantile, in [0, 1].
         """
         place = share * (self.counts - 1)
         low = np.floor(place).astype(np.int64)
@@ -132,10 +132,10 @@ class Segments:
         return quantile
 
     def slope(self, weights: Floats | None = None) -> Floats:
-        """Return (R,) the slope of the straight line of least squares; NaN below two distinct times.
+        """Return (R,) the slope of the least-squares line; NaN with fewer than two distinct times.
 
         Args:
-            weights: (n,) weight of each value, >= 0; one if None.
+            weights: (n,) weight of each value, >= 0; None for equal weights.
         """
         w = np.ones(len(self.values)) if weights is None else weights
         total = self.sum(w)
@@ -147,16 +147,16 @@ class Segments:
         return slope
 
     def interpolated(self, runs: Integers, times: Floats) -> Floats:
-        """Return (q,) the values of some runs at other times, linear between neighbours and held beyond the ends.
+        """Return (q,) the values of some runs at other times, linear between neighbours and constant beyond the ends.
 
         Args:
-            runs: (q,) which run.
-            times: (q,) when.
+            runs: (q,) positions of the runs.
+            times: (q,) times.
         """
         first = self.starts[runs]
         last = first + self.counts[runs] - 1
         low, after = first.copy(), last + 1
-        while (going := low < after).any():  # the first that is later, by halves
+        while (going := low < after).any():  # binary search for the first later value
             middle = np.minimum((low + after) // 2, last)
             early = self.times[middle] <= times
             low, after = np.where(going & early, middle + 1, low), np.where(going & ~early, middle, after)
@@ -167,10 +167,10 @@ class Segments:
         return values
 
     def where(self, chosen: Booleans) -> Segments:
-        """Return the runs of the values chosen; runs without any are left out.
+        """Return runs of the chosen values only; runs without any are left out.
 
         Args:
-            chosen: (n,).
+            chosen: (n,) True for the chosen values.
         """
         return _grouped(self.runs[chosen], self.owner, self.times[chosen], self.values[chosen])
 
@@ -179,14 +179,14 @@ class Segments:
         return Segments(self.owner, self.counts, self.times, values)
 
     def differences(self) -> Segments:
-        """Return the differences of neighbouring values, at the time of the later; runs of one value are left out."""
+        """Return differences of neighbouring values, at the time of the later one; runs of one value are left out."""
         inner = np.ones(len(self.values), dtype=np.bool_)
         inner[self.starts] = False
         steps = np.diff(self.values, prepend=self.values[:1])
         return _grouped(self.runs[inner], self.owner, self.times[inner], steps[inner])
 
     def intervals(self) -> Segments:
-        """Return the intervals between neighbouring times, as `differences`."""
+        """Return intervals between neighbouring times; see `differences`."""
         return self.with_values(self.times).differences()
 
     def scattered(self, per_run: npt.NDArray[np.generic], S: int, missing: float = np.nan) -> Floats:
@@ -195,7 +195,7 @@ class Segments:
         Args:
             per_run: one number per run.
             S: number of series.
-            missing: what a series without a run gets.
+            missing: value for series without a run.
         """
         column = np.full(S, missing)
         column[self.owner] = per_run
@@ -203,7 +203,7 @@ class Segments:
 
 
 def _grouped(codes: Integers, owners: Integers, times: Floats, values: Floats) -> Segments:
-    """Return the runs of equal `codes` (n,), not decreasing; run c belongs to series owners[c]."""
+    """Return runs of equal `codes` (n,), which do not decrease; run c belongs to series owners[c]."""
     counts = np.bincount(codes, minlength=len(owners)).astype(np.int64)
     present = counts > 0
     return Segments(owners[present], counts[present], times, values)

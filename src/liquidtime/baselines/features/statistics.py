@@ -1,6 +1,6 @@
 """Statistics of one channel at true times: levels, trends and shapes, for all series at once.
 
-A function takes the observed values of the channel and returns its statistics by name, one number per run. The more
+Each function takes the observed values of the channel and returns its statistics by name, one number per run. The more
 values a channel typically has, the more of these functions are worth calling; `RichFeatures` decides.
 """
 
@@ -14,11 +14,11 @@ from liquidtime.baselines.features.segments import Floats, Segments
 Statistics = dict[str, Floats]
 QUANTILES = (0.05, 0.1, 0.25, 0.75, 0.9, 0.95)
 PROFILE = 8
-"""Parts of a dense series whose means are features."""
+"""Number of parts of a dense series whose means are features."""
 
 
 def levels(runs: Segments, end: Floats, span: float) -> Statistics:
-    """Return what even a few values tell: how many, how large, the first and the last ones, and when.
+    """Return statistics for which a few values are enough: how many, how large, the first and the last ones, and when.
 
     Args:
         runs: the observed values.
@@ -56,12 +56,12 @@ def levels(runs: Segments, end: Floats, span: float) -> Statistics:
 
 
 def trends(runs: Segments, begin: Floats, end: Floats, span: float) -> Statistics:
-    """Return what needs several values: quantiles, slopes near the end, roughness, crossings and intervals.
+    """Return statistics that need several values: quantiles, slopes near the end, roughness, crossings and intervals.
 
     Args:
         runs: the observed values.
         begin: (R,) time of the first sample of each series.
-        end: (R,) time of the last.
+        end: (R,) time of the last sample of each series.
         span: typical time between the first and the last sample, > 0.
     """
     z, age = runs.values, runs.spread(end) - runs.times
@@ -82,7 +82,7 @@ def trends(runs: Segments, begin: Floats, end: Floats, span: float) -> Statistic
 
 
 def shapes(runs: Segments) -> Statistics:
-    """Return what describes a dense series: moments, peaks, strikes, and its mean in each of several equal parts.
+    """Return statistics of a dense series: moments, peaks, runs above the median, and means of several parts.
 
     Args:
         runs: the observed values.
@@ -116,11 +116,11 @@ def shapes(runs: Segments) -> Statistics:
 
 
 def categories(runs: Segments, labels: tuple[str, ...], end: Floats) -> Statistics:
-    """Return the statistics of a categorical channel: its first and last category, their shares, changes.
+    """Return statistics of a categorical channel: first and last category, fraction of each, and changes.
 
     Args:
         runs: positions in `labels`.
-        labels: the categories; beyond twelve only first and last are given.
+        labels: the categories; with more than twelve, there are only the first and the last.
         end: (R,) time of the last sample of each series.
     """
     z, last = runs.values, runs.starts + runs.counts - 1
@@ -140,7 +140,7 @@ def categories(runs: Segments, labels: tuple[str, ...], end: Floats) -> Statisti
 
 
 def intervals(runs: Segments) -> Statistics:
-    """Return count, first and last time, span, and the intervals' mean, deviation, maximum and minimum.
+    """Return count, first and last time, span, and the mean, deviation, maximum and minimum of the intervals.
 
     Args:
         runs: all samples, or those of one channel.
@@ -158,7 +158,7 @@ def intervals(runs: Segments) -> Statistics:
 
 
 def _steps(runs: Segments, mean: Floats) -> Statistics:
-    """Return statistics of neighbouring values: their differences, per time too, and how often the mean is crossed."""
+    """Return statistics of neighbouring values: differences, also per time, and how often the mean is crossed."""
     steps, gaps = runs.differences(), runs.intervals()
     size = np.abs(steps.values)
     rate = steps.with_values(size / np.where(gaps.values > 0, gaps.values, np.nan))
@@ -184,14 +184,14 @@ def _steps(runs: Segments, mean: Floats) -> Statistics:
 
 
 def _onto(runs: Segments, part: Segments, per_run: Floats) -> Floats:
-    """Return (R,) numbers of runs from those of the runs that are left in `part`; NaN elsewhere."""
+    """Return (R,) numbers of all runs from those of the runs that are in `part`; NaN elsewhere."""
     column = np.full(len(runs), np.nan)
     column[np.searchsorted(runs.owner, part.owner)] = per_run
     return column
 
 
 def _part(runs: Segments, chosen: npt.NDArray[np.bool_]) -> Floats:
-    """Return (R,) means over the values chosen."""
+    """Return (R,) means of the chosen values."""
     total = runs.sum(chosen)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(total > 0, runs.sum(np.where(chosen, runs.values, 0.0)) / total, np.nan)
@@ -208,7 +208,7 @@ def _deviation_of(runs: Segments, chosen: npt.NDArray[np.bool_]) -> Floats:
 
 
 def _recent(runs: Segments, scale: float) -> Floats:
-    """Return (R,) means weighted by exp(-age / scale), the age counted from the channel's own last value."""
+    """Return (R,) means weighted by exp(-age / scale), with ages counted from the last value of the channel."""
     weights = np.exp(-(runs.spread(runs.last_time) - runs.times) / scale)
     return runs.sum(weights * runs.values) / runs.sum(weights)
 
@@ -219,14 +219,14 @@ def _last_but(runs: Segments, k: int) -> Floats:
 
 
 def _position(runs: Segments, extreme: Floats) -> npt.NDArray[np.int64]:
-    """Return (R,) where each run first has its extreme value."""
+    """Return (R,) the position at which each run first has its extreme value."""
     places = np.flatnonzero(runs.values == runs.spread(extreme))
     _, first = np.unique(runs.runs[places], return_index=True)
     return places[first]
 
 
 def _peaks(runs: Segments) -> Floats:
-    """Return (R,) how many values are above both neighbours."""
+    """Return (R,) the number of values above both neighbours."""
     z = runs.values
     inner = np.ones(len(z), dtype=np.bool_)
     inner[runs.starts] = False

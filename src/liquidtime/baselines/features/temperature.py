@@ -1,4 +1,4 @@
-"""How sure a classifier may be: the temperature of its scores, and how far its probabilities are to be trusted."""
+"""Calibration of a classifier: the temperature of its scores, and how far its probabilities can be trusted."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy.typing as npt
 from liquidtime.baselines.features.segments import Floats
 
 LEAST_TRUST = 0.1
-"""A model that held-out rows say nothing good of still ranks them by a tenth of its answer."""
+"""Smallest trust: a model without any success on held-out rows still ranks rows by a tenth of its answer."""
 _SMALLEST = 1e-6
 _ENOUGH = 20_000
-"""Rows that tell a temperature as well as more of them."""
+"""Number of rows that is enough to choose a temperature."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How scores become probabilities.
+    """The conversion of scores to probabilities.
 
         p = trust · softmax(scores / temperature) + (1 - trust) · shares
 
-    The temperature never changes which class is the most probable; trust does so only for rows that a model which has
-    not shown to be better than the classes' shares is unsure about.
+    The temperature never changes which class is the most probable; the trust can, but only for rows about which the
+    model is unsure, and only if the model was not shown to be better than the frequencies of the classes.
 
     Args:
-        temperature: over 0; the larger, the less sure.
-        trust: in (0, 1], the weight of the model beside the guess.
+        temperature: greater than 0; the larger, the less certain.
+        trust: in (0, 1], the weight of the model relative to the guess.
     """
 
     temperature: float = 1.0
@@ -39,13 +39,13 @@ class Calibration:
 
         Args:
             scores: (n, K), logarithms of probabilities or logits; rows of NaN stay NaN.
-            shares: (K,) of the classes.
+            shares: (K,) frequencies of the classes.
         """
         return self.trust * tempered(scores, self.temperature) + (1.0 - self.trust) * shares
 
 
 def log_scores(probabilities: Floats) -> Floats:
-    """Return (n, K) the logarithms of probabilities, finite also where one is 0; NaN stays NaN.
+    """Return (n, K) the logarithms of probabilities, also finite for probabilities of 0; NaN stays NaN.
 
     Args:
         probabilities: (n, K).
@@ -58,8 +58,8 @@ def tempered(scores: Floats, temperature: float) -> Floats:
     """Return (n, K) probabilities: the softmax of the scores divided by the temperature.
 
     Args:
-        scores: (n, K), logarithms of probabilities or others; rows of NaN stay NaN.
-        temperature: over 0; the larger, the less sure.
+        scores: (n, K), logarithms of probabilities or other scores; rows of NaN stay NaN.
+        temperature: greater than 0; the larger, the less certain.
     """
     raised = np.exp((scores - scores.max(axis=1, keepdims=True)) / temperature)
     probabilities: Floats = raised / raised.sum(axis=1, keepdims=True)
@@ -69,15 +69,15 @@ def tempered(scores: Floats, temperature: float) -> Floats:
 def best_temperature(
     scores: Floats, codes: npt.NDArray[np.int64], temperatures: Sequence[float], weights: Floats | None = None
 ) -> tuple[float, float]:
-    """Return the least log loss over some temperatures, and the temperature that has it.
+    """Return the smallest log loss over some temperatures, and the temperature that reaches it.
 
-    Of very many rows, some choose the temperature, evenly spread; the loss is that of all.
+    If there are very many rows, evenly spread ones choose the temperature; the loss is that of all rows.
 
     Args:
-        scores: (n, K) out-of-fold, finite.
+        scores: (n, K) out-of-fold scores, finite.
         codes: (n,) true classes 0…K - 1.
-        temperatures: to choose from.
-        weights: (n,) how much each row counts; None for all alike.
+        temperatures: temperatures to choose from.
+        weights: (n,) weight of each row; None for equal weights.
     """
 
     def loss(temperature: float, rows: slice) -> float:
@@ -96,21 +96,21 @@ def fit_calibration(
     temperatures: Sequence[float],
     weights: Floats | None = None,
 ) -> tuple[float, Calibration]:
-    """Return the log loss of held-out rows once calibrated, and the calibration that they allow.
+    """Return the log loss of held-out rows after calibration, and the calibration itself.
 
-    The temperature is that of least loss. Few rows may flatter the model by chance: with the mean gain over the guess g
-    and its standard error e,
+    The temperature minimises the loss. Few rows may look good by chance, so the trust is computed from the mean gain
+    over the guess, g, and its standard error, e,
 
         trust = g² / (g² + e²)    where g > 0, at least 0.1 and at most n / (n + 1)
 
-    so that n rows, however well they went, leave room for the next one to go otherwise.
+    and n rows, however good, leave room for the possibility that the next one is predicted wrongly.
 
     Args:
-        scores: (n, K) held out, finite.
+        scores: (n, K) held-out scores, finite.
         codes: (n,) true classes 0…K - 1.
-        shares: (K,) of the classes in training.
-        temperatures: to choose from.
-        weights: (n,) how much each row counts; None for all alike.
+        shares: (K,) frequencies of the classes in training.
+        temperatures: temperatures to choose from.
+        weights: (n,) weight of each row; None for equal weights.
     """
     temperature = best_temperature(scores, codes, temperatures, weights)[1]
     counts = np.ones(len(codes)) if weights is None else weights / max(float(weights.mean()), 1e-300)
@@ -125,6 +125,6 @@ def fit_calibration(
 
 
 def _losses(probabilities: Floats, codes: npt.NDArray[np.int64]) -> Floats:
-    """Return (n,) minus the logarithms of the probabilities of the true classes."""
+    """Return (n,) negative logarithms of the probabilities of the true classes."""
     own: Floats = -np.log(np.maximum(probabilities[np.arange(len(codes)), codes], _SMALLEST))
     return own

@@ -1,4 +1,4 @@
-"""Trees on a table of features: one model per fold, whose mean is the answer and whose held-out rows are the judge."""
+"""Trees on a table of features: one model per fold, averaged for predictions and evaluated on the held-out rows."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from liquidtime.baselines.features.temperature import best_temperature, log_scor
 Folds = Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
 KINDS = ("boosting", "extra trees")
 SMALL = 2000
-"""Rows below which trees are kept small or grown fully, by their kind."""
+"""Number of rows below which trees are kept small or grown fully, by kind."""
 MOST_CELLS = 4e6
-"""Rows times columns up to which a forest has all its trees; larger tables take fewer, so that the work has a bound."""
+"""Largest rows times columns for a forest with all its trees; larger tables use fewer trees to limit the work."""
 TEMPERATURES = tuple(np.geomspace(0.25, 4.0, 33).tolist())
 """Temperatures to choose from."""
 CHECKPOINTS = 25
-"""Numbers of rounds among which boosting chooses."""
+"""Numbers of boosting rounds to choose from."""
 
 
 class Trees(BaseEstimator):  # type: ignore[misc]
-    """Gradient boosting or extremely randomised trees, fitted to each fold's training rows; predicts their mean.
+    """Gradient boosting or extremely randomised trees, fitted to the training rows of each fold; predicts their mean.
 
-    The number of boosting rounds is that of least
-    held-out loss; a classifier's probabilities get the temperature of least held-out loss.
+    The number of boosting rounds is that with the smallest held-out loss; the probabilities of a classifier are
+    calibrated by the temperature with the smallest held-out loss.
 
     Args:
         kind: "boosting" or "extra trees".
         task: "classify" or "regress".
-        random_state: seed of the trees.
-        careful: slower boosting of smaller trees, for many rows that tell nearly the same, as samples of a series do.
+        random_state: random seed of the trees.
+        careful: slower boosting of smaller trees, for many rows that are nearly redundant, such as samples of a series.
 
     Attributes:
         classes_: (K,) the classes, for "classify".
-        out_of_fold_: (n, K) probabilities or (n,) values of the training rows by the member that did not see them;
-            NaN for rows in no fold.
-        rounds_: boosting rounds chosen.
+        out_of_fold_: (n, K) probabilities or (n,) values of the training rows, from the member that was not fitted to
+            them; NaN for rows in no fold.
+        rounds_: chosen number of boosting rounds.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class Trees(BaseEstimator):  # type: ignore[misc]
             X: (n, p) features, NaN where undefined.
             y: (n,) classes or values.
             folds: (training rows, held-out rows); each row is held out at most once.
-            weights: (n,) how much each row counts; None for all alike.
-            counts: how much the training rows of each fold count when trees are grown; None for as `weights` say.
+            weights: (n,) weight of each row; None for equal weights.
+            counts: weights of the training rows of each fold for growing trees; None for `weights`.
         """
         check_choice("kind", self.kind, KINDS)
         check_choice("task", self.task, ("classify", "regress"))
@@ -87,7 +87,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         self.members_: list[tuple[Integers, Any]] = []
         self.filling_ = _filling(X) if self.kind == "extra trees" else np.empty(0)
         for number, (rows, _) in enumerate(folds):
-            columns = np.flatnonzero(~np.isnan(X[rows]).all(axis=0))  # the trees cannot take a column without a number
+            columns = np.flatnonzero(~np.isnan(X[rows]).all(axis=0))  # trees do not accept a column without numbers
             model = self._model(len(rows), len(columns), number)
             each = None if weights is None else weights[rows]
             model.fit(self._table(X[rows], columns), codes[rows], each if counts is None else counts[number])
@@ -151,7 +151,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
             yield self._whole(model, prediction)
 
     def _whole(self, model: Any, prediction: Floats) -> Floats:
-        """Return (n, K) with a column for every class, also for those that the member did not see."""
+        """Return (n, K) with a column for every class, including those that the member has not seen."""
         if self.task == "regress":
             return prediction[:, None]
         whole = np.zeros((len(prediction), self._width()))
@@ -169,7 +169,7 @@ class Trees(BaseEstimator):  # type: ignore[misc]
         return np.unique(np.rint(np.geomspace(10, most, CHECKPOINTS)).astype(np.int64))
 
     def _rounds(self) -> int:
-        """Return the rounds at most; many classes grow many trees per round and need fewer rounds."""
+        """Return the largest number of rounds; many classes grow many trees per round and need fewer rounds."""
         return 300 if self._width() <= 2 else 120
 
     def _model(self, n: int, p: int, number: int) -> Any:
@@ -198,12 +198,12 @@ class Trees(BaseEstimator):  # type: ignore[misc]
 
 
 def filled(X: Floats) -> Floats:
-    """Return (n, p) a table for trees that cannot take NaN: with a number below all known ones of the column."""
+    """Return (n, p) a table for trees that do not accept NaN: replaced by a number below all others of the column."""
     return np.where(np.isnan(X), _filling(X), X)
 
 
 def _filling(X: npt.NDArray[np.floating[Any]]) -> Floats:
-    """Return (p,) what stands for NaN where trees cannot take it: below all known values, by their range."""
+    """Return (p,) the replacements for NaN in trees that do not accept it: below all known values, by their range."""
     known = ~np.isnan(X)
     low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
     high = np.where(known, X, -np.inf).max(axis=0, initial=-np.inf)

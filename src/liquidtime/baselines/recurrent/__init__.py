@@ -1,4 +1,4 @@
-"""Comparison models that take one step after another, one file per cell."""
+"""Comparison models that run step by step, one file per cell."""
 
 from liquidtime.baselines.recurrent.augmented_lstm import AugmentedLSTMCell
 from liquidtime.baselines.recurrent.bidirectional_rnn import BidirectionalRNNCell

@@ -10,14 +10,14 @@ from liquidtime.cells.lstm import LSTMCell
 
 
 class AugmentedLSTMCell(LSTMCell):
-    """The long short-term memory with the interval as one more input.
+    """The long short-term memory with the interval as an additional input.
 
         (h', m') = LSTM([x ; dt], (h, m))
 
     Args:
         input_size: D, without time.
         hidden_size: H.
-        forget_bias: what is added to the forget gate's argument.
+        forget_bias: constant that is added to the argument of the forget gate.
 
     """
 
@@ -29,6 +29,6 @@ class AugmentedLSTMCell(LSTMCell):
         self.input_size = int(input_size)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the part of the gates that is the input's and the interval's, (..., 4H)."""
+        """Return the part of the gates that depends on the input and the interval, (..., 4H)."""
         projected: Tensor = self.input_map(torch.cat([x, dt.unsqueeze(-1)], dim=-1))
         return projected

@@ -12,17 +12,17 @@ from liquidtime.solvers import Solver
 
 
 class BidirectionalRNNCell(Cell):
-    """The bidirectional RNN of the ODE-LSTM's authors: an LSTM and a CT-RNN, each of which reads the other.
+    """The bidirectional RNN from the authors of the ODE-LSTM: an LSTM and a CT-RNN that read each other.
 
         (h', m') = LSTM([x ; v], (h, m));   v' = CT-RNN([x ; h'], v, dt);   y = W [v' ; h'] + b
 
-    Both run forward in time; the two directions are those between the networks. For both directions of time see
+    Both run forward in time; the two directions are between the two networks. For both directions in time see
     `baselines.series.BidirectionalRNN`, or `layers.Recurrent` with `bidirectional=True`. The state is (h, m, v).
 
     Args:
         input_size: D.
         hidden_size: H, of both networks and of the output.
-        solver: of the CT-RNN.
+        solver: solver of the CT-RNN.
         unfolds: solver steps per sample.
 
     """

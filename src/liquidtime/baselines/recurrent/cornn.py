@@ -9,25 +9,25 @@ from liquidtime.cells.hoisted import HoistedCell
 
 
 class CoRNNCell(HoistedCell):
-    """coRNN: coupled oscillators, damped and driven.
+    """coRNN: coupled oscillators with damping and a driving force.
 
         y'' = tanh(W y + V y' + U x + b) - γ·y - ε·y'
 
-    with z = y', in steps Δ = step·dt / unfolds of the scheme
+    with z = y', in steps of Δ = step·dt / unfolds with the scheme
 
         z' = (z + Δ·(tanh(W y + V z + U x + b) - γ·y)) / (1 + Δ·ε);   y' = y + Δ·z'
 
-    in which the damping is implicit. The energy γ·|y|² + |z|² then grows by at most Δ / (2ε - γ·Δ) a unit and step,
-    whatever the weights, where Δ < 2ε / γ. The state is (y, z).
+    in which the damping is implicit. The energy γ·|y|² + |z|² then grows by at most Δ / (2ε - γ·Δ) per unit and step,
+    whatever the weights are, if Δ < 2ε / γ. The state is (y, z).
 
     Args:
         input_size: D.
         hidden_size: H, the number of oscillators.
-        step: what dt is multiplied by; the source takes a step of 0.042 a sample for long sequences.
+        step: factor of dt; the source uses a step of 0.042 per sample for long sequences.
         frequency: γ.
         damping: ε.
-        unfolds: steps per sample.
-        implicit: whether the damping is implicit; False is the source's code, z' = z + Δ·(tanh(·) - γ·y - ε·z).
+        unfolds: number of steps per sample.
+        implicit: whether the damping is implicit; False as in the source code, z' = z + Δ·(tanh(·) - γ·y - ε·z).
 
     """
 
@@ -53,7 +53,7 @@ class CoRNNCell(HoistedCell):
         self.recurrent_map = nn.Linear(2 * H, H, bias=False)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the drive, (..., H)."""
+        """Return the part of the drive that depends on the input, (..., H)."""
         projected: Tensor = self.input_map(x)
         return projected
 

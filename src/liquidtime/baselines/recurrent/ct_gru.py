@@ -17,12 +17,12 @@ class CTGRUCell(HoistedCell):
         r_i = softmax_i(-(ρ - ln τ_i)²),   s_i = softmax_i(-(ς - ln τ_i)²),   ρ, ς = W x + b + U h̄
         q = tanh(W_q x + b_q + U_q Σ r_i·v̂_i);   v_i' = (1 - s_i)·v̂_i + s_i·q;   y = Σ v_i'
 
-    τ_i = shortest·√10^i, i = 0 … M - 1. The state is v, M traces for each of H units side by side, (B, H·M).
+    τ_i = shortest·√10^i, i = 0 … M - 1. The state is v, M traces side by side for each of H units, (B, H·M).
 
     Args:
         input_size: D.
         hidden_size: H, the width of the output.
-        scales: M.
+        scales: M, the number of time scales.
         shortest: τ_0, in the unit of dt.
 
     """
@@ -49,7 +49,7 @@ class CTGRUCell(HoistedCell):
         nn.init.orthogonal_(self.recurrent_map.weight)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of ρ, ς and q, (..., 3H)."""
+        """Return the part of ρ, ς and q that depends on the input, (..., 3H)."""
         projected: Tensor = self.input_map(x)
         return projected
 

@@ -16,7 +16,7 @@ class CTLSTMCell(HoistedCell):
         i, f, o', ī, f̄ = σ(W x + b + R h);   z = 2σ(W_z x + b_z + R_z h) - 1;   δ' = softplus(W_δ x + b_δ + R_δ h)
         c' = f·c(dt) + i·z;   c̄' = f̄·c̄ + ī·z;   y = o'·tanh(c')
 
-    The state is (c, c̄, δ, o), from which the hidden state at any time after the sample follows.
+    The state is (c, c̄, δ, o), which determines the hidden state at any time after the sample.
 
     Args:
         input_size: D.
@@ -36,12 +36,12 @@ class CTLSTMCell(HoistedCell):
         nn.init.orthogonal_(self.recurrent_map.weight)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the gates, (..., 7H)."""
+        """Return the part of the gates that depends on the input, (..., 7H)."""
         projected: Tensor = self.input_map(x)
         return projected
 
     def decayed(self, state: State, dt: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the memory and the hidden state, each (B, H), dt (B,) after the sample that left this state."""
+        """Return the memory and the hidden state, each (B, H), at time dt (B,) after the sample with this state."""
         c, level, rate, out = state
         c = level + (c - level) * torch.exp(-rate * dt.unsqueeze(-1))
         return c, out * torch.tanh(c)

@@ -13,16 +13,16 @@ from liquidtime.solvers import ALL_SOLVERS, Solver, solver_of
 
 
 class CTRNNCell(HoistedCell):
-    """CT-RNN: leaky units with a time constant each.
+    """CT-RNN: leaky units, each with its own time constant.
 
         τ·dh/dt = -h + tanh(W x + b + R h),   τ = softplus(·)
 
-    The input is held over the interval, which is solved in `unfolds` steps; dt = 0 leaves the state as it is.
+    The input is held over the interval, which is solved in `unfolds` steps; with dt = 0 the state does not change.
 
     Args:
         input_size: D.
         hidden_size: H.
-        time_constant: τ of every unit at the start, in the unit of dt.
+        time_constant: initial τ of every unit, in the unit of dt.
         solver: "semi_implicit", "euler", "rk4", "hold", "midpoint" or "dopri5", or a `Solver`.
         unfolds: solver steps per sample.
 
@@ -56,7 +56,7 @@ class CTRNNCell(HoistedCell):
         return F.softplus(self.raw_time_constant)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the drive, (..., H)."""
+        """Return the part of the drive that depends on the input, (..., H)."""
         projected: Tensor = self.input_map(x)
         return projected
 

@@ -11,7 +11,7 @@ from liquidtime.cells.gru import GRUCell
 
 
 class DecayGRUCell(GRUCell):
-    """RNN-Decay: the gated recurrent unit whose state decays between samples.
+    """RNN-Decay: a gated recurrent unit whose state decays between samples.
 
         h' = GRU(x, h·exp(-max(0, w·dt + b)))
 

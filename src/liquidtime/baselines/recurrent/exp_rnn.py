@@ -14,12 +14,12 @@ from liquidtime.cells.hoisted import HoistedCell
 
 
 class ExpRNNCell(HoistedCell):
-    """A network whose recurrent matrix is always orthogonal (Lezcano-Casado and Martínez-Rubio 2019); it knows no time.
+    """A network with an orthogonal recurrent matrix (Lezcano-Casado and Martínez-Rubio 2019), which ignores time.
 
         z = W x + R h,   R = exp(S - Sᵀ);   h' = sign(z)·relu(|z| + b)
 
-    S is lower triangular and learned without any constraint, by torch's own parametrisation. At the start R turns pairs
-    of units by angles drawn from (-π, π).
+    S is lower triangular and learned without constraints, by the parametrisation of torch. Initially R rotates pairs of
+    units by angles drawn from (-π, π).
 
     Args:
         input_size: D.
@@ -43,12 +43,12 @@ class ExpRNNCell(HoistedCell):
         self.bias = nn.Parameter(torch.empty(H).uniform_(-0.01, 0.01))
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the state, (..., H)."""
+        """Return the part of the state that depends on the input, (..., H)."""
         projected: Tensor = self.input_map(x)
         return projected
 
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: projected (B, H), state ((B, H),); dt changes nothing."""
+        """Take one step: projected (B, H), state ((B, H),); dt is ignored."""
         z = (projected + self.recurrent_map(state[0])).to(state[0].dtype)
         h = torch.sign(z) * torch.relu(z.abs() + self.bias)
         return h, (h,)
@@ -61,7 +61,7 @@ class ExpRNNCell(HoistedCell):
 
 
 def turns(size: int) -> Tensor:
-    """Return S (H, H), below the diagonal, for which exp(S - Sᵀ) turns each pair of axes by an angle from (-π, π)."""
+    """Return strictly lower triangular S (H, H) for which exp(S - Sᵀ) rotates pairs of axes by angles in (-π, π)."""
     below = torch.zeros(size - 1)
     below[::2] = torch.empty(size // 2).uniform_(-math.pi, math.pi)
     return torch.diag(below, -1)

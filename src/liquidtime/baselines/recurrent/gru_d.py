@@ -12,21 +12,21 @@ from liquidtime.cells.cell import Cell
 
 
 class GRUDCell(Cell):
-    """GRU-D: a gated recurrent unit for missing values, whose inputs and state decay.
+    """GRU-D: a gated recurrent unit for missing values, with inputs and a state that decay.
 
         x̂ as in `InputDecay`;   h̄ = h·exp(-max(0, W_γ δ + b_γ))
         z, r = σ(W [x̂ ; m] + U h̄ + b);   n = tanh(W_n [x̂ ; m] + U_n (r·h̄) + b_n);   h' = (1 - z)·h̄ + z·n
 
-    δ is the time since each value was last observed. Without `masks` every value counts as observed: x̂ = x, and
-    δ = dt. The state is (h, last - mean, δ), or h alone without masks.
+    δ is the time since each value was last observed. Without `masks` every value counts as observed: x̂ = x and δ = dt.
+    The state is (h, last - mean, δ), or only h without masks.
 
     Args:
         input_size: D: K values, their masks, and columns that are always observed.
         hidden_size: H.
-        masks: (K,) the column of each value's mask; the values are the first K columns. None: all is observed.
-        mean: (K,) what values decay to, 0 if None.
+        masks: (K,) the column with the mask of each value; the values are the first K columns. None if all is observed.
+        mean: (K,) value towards which values decay; None for 0.
         mix: "decayed": the new state mixes n with the decayed state h̄, as in the paper. "undecayed": with h, as in the
-            authors' code, h' = (1 - z)·h + z·n.
+            code of the authors, h' = (1 - z)·h + z·n.
 
     """
 
@@ -44,7 +44,7 @@ class GRUDCell(Cell):
         self.mix = mix
         D, H = check_size("input_size", input_size), check_size("hidden_size", hidden_size)
         if masks is None and mean is not None:
-            raise ValueError("`mean` is for values that have a mask; give `masks` too")
+            raise ValueError("`mean` is used only for values that have a mask; pass `masks` too")
         self.imputed = None if masks is None else InputDecay(D, masks, mean)
         K = 0 if self.imputed is None else self.imputed.size
         self.input_size, self.output_size = D, H

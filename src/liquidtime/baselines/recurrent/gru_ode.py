@@ -12,12 +12,12 @@ from liquidtime.solvers import ALL_SOLVERS, Solver, solver_of
 
 
 class GRUODECell(GRUCell):
-    """GRU-ODE: a gated recurrent unit in continuous time between samples, and one more at each sample.
+    """GRU-ODE: a gated recurrent unit in continuous time between samples, and another one at each sample.
 
         dh/dt = (1 - z)·(n - h),   z, r = σ(U h + b),   n = tanh(U_n (r·h) + b_n);   h' = GRU(x, h(dt))
 
-    The state stays in [-1, 1]: so do both parts, and with the solvers "semi_implicit" and "hold" every step of theirs
-    for every dt.
+    The state stays in [-1, 1], because both parts do, and with the solvers "semi_implicit" and "hold" also every one of
+    their steps for every dt.
 
     Args:
         input_size: D.
@@ -45,7 +45,7 @@ class GRUODECell(GRUCell):
     def drive(self, h: Tensor) -> tuple[Tensor, Tensor]:
         """Return rate and push of dh/dt = push - rate·h at h (B, H)."""
         stay, r = self.gate_map(h).to(h.dtype).chunk(2, dim=-1)
-        rate = torch.sigmoid(-stay)  # 1 - z, above 0 also where z rounds to 1
+        rate = torch.sigmoid(-stay)  # 1 - z, above 0 even if z rounds to 1
         return rate, rate * torch.tanh(self.candidate_map(torch.sigmoid(r) * h).to(h.dtype))
 
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:

@@ -15,18 +15,18 @@ class HiPPOLagTCell(HiPPOCell):
 
         c_n = ∫ f(t - θu)·exp(-u)·L_n(u) du over u >= 0,   θ·dc/dt = -A c + B f,   A_nk = 1 for n >= k, else 0;  B_n = 1
 
-    L_n are Laguerre's polynomials. A is the inverse of (identity - shift), so exp(-s A), s = dt/θ, has the same number
-    a_{n-k} all along each diagonal, and Σ a_n z^n = exp(-s/(1 - z)): a_n = exp(-s)·L_n^(-1)(s). No matrix is inverted.
+    L_n are the Laguerre polynomials. A is the inverse of (identity - shift), so exp(-s A), s = dt/θ, has the same
+    number a_{n-k} in each diagonal, and Σ a_n z^n = exp(-s/(1 - z)): a_n = exp(-s)·L_n^(-1)(s). No matrix is inverted.
     With a tilt β other than 1 the diagonal is (1 + β)/2, so that the window fades more slowly than the polynomials are
-    weighted; in the authors' code "lagt" is β = 0. The network around the memory is `HiPPOCell`.
+    weighted; "lagt" in the code of the authors is β = 0. The network around the memory is that of `HiPPOCell`.
 
     Args:
         input_size: D.
         hidden_size: H.
-        order: N, the number of coefficients; None is H.
-        theta: θ, the time in which the window fades by e, in the unit of dt.
-        tilt: β, over -1; 1 is the measure of the text above.
-        discretisation: "exact", or "bilinear" as in the authors' code.
+        order: N, the number of coefficients; None for H.
+        theta: θ, the time in which the window fades by a factor of e, in the unit of dt.
+        tilt: β, greater than -1; 1 is the measure described above.
+        discretisation: "exact", or "bilinear" as in the code of the authors.
         memory_first: whether the memory is updated before the hidden state, as in that code.
 
     """
@@ -46,7 +46,7 @@ class HiPPOLagTCell(HiPPOCell):
         super().__init__(input_size, hidden_size, order, discretisation, memory_first)
         self.theta = check_positive("theta", theta)
         if not -1.0 < tilt < math.inf:
-            raise ValueError(f"`tilt` must be finite and over -1, where the memory would not fade; got {tilt!r}")
+            raise ValueError(f"`tilt` must be finite and greater than -1, where memory would not fade; got {tilt!r}")
         self.tilt = float(tilt)
 
     def spans(self, state: State, dt: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ class HiPPOLagTCell(HiPPOCell):
         return -below - (1.0 + self.tilt) / 2 * torch.eye(self.order, dtype=torch.float64)
 
     def rest(self, f: Tensor) -> Tensor:
-        """Return where the memory of a signal that stays at f (B, 1) rests, (B, N): -A⁻¹B f."""
+        """Return the value at which the memory of a constant signal f (B, 1) rests, (B, N): -A⁻¹B f."""
         if self.tilt == 1.0:
             return super().rest(f)
         ratio = (self.tilt - 1.0) / (self.tilt + 1.0)

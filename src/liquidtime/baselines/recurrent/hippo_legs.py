@@ -10,24 +10,26 @@ from liquidtime.baselines.recurrent.parts.hippo import HiPPOCell
 
 
 class HiPPOLegSCell(HiPPOCell):
-    """A gated network that remembers all of one signal since the start, at no time scale of its own (HiPPO-LegS).
+    """A gated network with a memory of one signal since the start, without a time scale of its own (HiPPO-LegS).
 
         c_n = ∫ f(t·u)·p_n(u) du over 0 <= u <= 1,   t·dc/dt = -A c + B f,   A_nk = √(2n+1)·√(2k+1) for n > k,
         n + 1 for n = k, else 0;   B_n = √(2n+1)
 
-    p_n are Legendre's polynomials on [0, 1] with norm 1. In the logarithm of time the equation does not depend on time,
-    and its exact step from t to t' with f held is E = (t/t')^A, which only says that the old function now fills the
-    share r = t/t' of the history: E_nk = r ∫ p_n(r·u)·p_k(u) du. N Gauss nodes give this integral exactly; neither a
-    matrix is inverted nor are A's ill-conditioned eigenvectors used. The first sample fills the whole history.
+    p_n are the Legendre polynomials on [0, 1] with norm 1. In the logarithm of time the equation does not depend on
+    time, and its exact step from t to t' with f held is E = (t/t')^A, which only means that the old function now fills
+    the fraction r = t/t' of the history: E_nk = r ∫ p_n(r·u)·p_k(u) du. N Gauss nodes give this integral exactly; no
+    matrix is inverted, and the ill-conditioned eigenvectors of A are not used. The first sample fills the whole
+    history.
 
-    The state is (h, c, t), t (B, 1) the time since the start. The network around the memory is `HiPPOCell`.
+    The state is (h, c, t), where t (B, 1) is the time since the start. The network around the memory is that of
+    `HiPPOCell`.
 
     Args:
         input_size: D.
         hidden_size: H.
-        order: N, the number of coefficients; None is H.
-        discretisation: "exact"; "bilinear" as in the authors' code, with δ = t'/t - 1; or "stamped" as in their code
-            for time stamps: bilinear with δ = 1 - t/t', the first sample a step from 0 with δ = 1.
+        order: N, the number of coefficients; None for H.
+        discretisation: "exact"; "bilinear" as in the code of the authors, with δ = t'/t - 1; or "stamped" as in their
+            code for time stamps: bilinear with δ = 1 - t/t', and a first step from 0 with δ = 1.
         memory_first: whether the memory is updated before the hidden state, as in that code.
 
     """
@@ -51,7 +53,7 @@ class HiPPOLegSCell(HiPPOCell):
         self.node_weights = tuple((weights / 2).tolist())
 
     def spans(self, state: State, dt: Tensor) -> Tensor:
-        """Return the share t/t' (B, T) of the history that is past at each step."""
+        """Return the fraction t/t' (B, T) of the history that is past at each step."""
         start = state[-1].double().clamp(min=0)
         end = start + dt.double().cumsum(dim=1)  # (B, T)
         begin = torch.cat([start, end[:, :-1]], dim=1)
@@ -64,7 +66,7 @@ class HiPPOLegSCell(HiPPOCell):
         return -torch.tril(roots.unsqueeze(1) * roots, diagonal=-1) - torch.diag(n + 1)
 
     def transition(self, span: Tensor) -> Tensor:
-        """Return r^A (..., N, N) for shares r = span (...)."""
+        """Return r^A (..., N, N) for fractions r = span (...)."""
         r = span.double()
         if self.discretisation == "stamped":
             return self.bilinear(1.0 - r)
@@ -78,7 +80,7 @@ class HiPPOLegSCell(HiPPOCell):
         return r[..., None, None] * (new.mT @ old)
 
     def move(self, projected: Tensor, state: State, dt: Tensor, E: Tensor) -> tuple[Tensor, State]:
-        """Take one step with the memory's matrix given: state (h (B, H), c (B, N), t (B, 1))."""
+        """Take one step with the matrix E of the memory: state (h (B, H), c (B, N), t (B, 1))."""
         h, after = super().move(projected, state, dt, E)
         return h, (*after, state[-1].clamp(min=0) + dt.unsqueeze(1))
 

@@ -14,17 +14,17 @@ from liquidtime.cells.gru import GRUCell
 
 
 class ImputeGRUCell(Cell):
-    """RNN-Impute: the gated recurrent unit on values filled in by decay towards the mean.
+    """RNN-Impute: a gated recurrent unit on values that are filled in by decay towards the mean.
 
         h' = GRU(x̂, h),   x̂ as in `InputDecay`
 
-    The gates see neither mask nor time; time is in the filled-in values alone. The state is (h, last - mean, δ).
+    The gates read neither mask nor time; time affects only the filled-in values. The state is (h, last - mean, δ).
 
     Args:
         input_size: D: K values, their masks, and columns that are always observed.
         hidden_size: H.
-        masks: (K,) the column of each value's mask; the values are the first K columns.
-        mean: (K,) what values decay to, 0 if None.
+        masks: (K,) the column with the mask of each value; the values are the first K columns.
+        mean: (K,) value towards which values decay; None for 0.
 
     """
 

@@ -14,21 +14,21 @@ from liquidtime.solvers import EXPLICIT, Flow, Solver, solver_of
 
 
 class LipschitzRNNCell(HoistedCell):
-    """Lipschitz RNN: a linear part and a Lipschitz one, both with matrices between symmetric and skew.
+    """Lipschitz RNN: a linear part and a Lipschitz part, both with matrices between symmetric and skew-symmetric.
 
         dh/ds = A h + tanh(W h + U x + b),   s = step·t
-        A = (1 - β)·(M + Mᵀ) + β·(M - Mᵀ) - γ·I,   W likewise from its own matrix
+        A = (1 - β)·(M + Mᵀ) + β·(M - Mᵀ) - γ·I,   and W in the same way from its own matrix
 
-    With β = 1 every eigenvalue of A has real part -γ; else real parts lie between the least and the largest eigenvalue
-    of (1 - β)·(M + Mᵀ) - γ·I. The input is held over the interval; dt = 0 leaves the state as it is.
+    With β = 1 every eigenvalue of A has real part -γ; otherwise real parts lie between the smallest and the largest
+    eigenvalue of (1 - β)·(M + Mᵀ) - γ·I. The input is held over the interval; with dt = 0 the state does not change.
 
     Args:
         input_size: D.
         hidden_size: H.
         beta: β of both matrices, in 0.5…1.
         gamma: γ of both, at least 0.
-        step: what dt is multiplied by; the source takes a step of 0.03 per sample.
-        solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
+        step: factor of dt; the source uses a step of 0.03 per sample.
+        solver: "euler", "rk4" or "dopri5", or another explicit `Solver`.
         unfolds: solver steps per sample.
 
     """
@@ -65,7 +65,7 @@ class LipschitzRNNCell(HoistedCell):
         return self.free + (1 - 2 * self.beta) * turned - self.gamma * eye
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the drive, (..., H)."""
+        """Return the part of the drive that depends on the input, (..., H)."""
         projected: Tensor = self.input_map(x)
         return projected
 
@@ -86,7 +86,7 @@ class LipschitzRNNCell(HoistedCell):
         return h, (h,)
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """Run the cell over a sequence, its matrices made once; see `Cell.scan`."""
+        """Run the cell over a sequence, computing its matrices once; see `Cell.scan`."""
         self.check_stored(x, state, dt, lengths)
         own = type(self).forward is HoistedCell.forward and type(self).advance is LipschitzRNNCell.advance
         if not own or not is_plain(self):

@@ -9,20 +9,20 @@ from liquidtime.baselines.recurrent.parts.polynomial_memory import PolynomialMem
 
 
 class LMUCell(PolynomialMemoryCell):
-    """The Legendre memory unit of Voelker, Kajić and Eliasmith (2019): a network beside a window of one signal.
+    """The Legendre memory unit of Voelker, Kajić and Eliasmith (2019): a network with a window of one signal.
 
         u = e_x·x + e_h·h + e_c·c;   θ·dc/dt = A c + B u;   h' = tanh(W_x x + W_h h + W_c c')
         A_nk = (2n+1)·(-1 for n < k, else (-1)^(n-k+1));   B_n = (2n+1)·(-1)^n
 
-    c holds the last θ of u in Legendre's polynomials: u(t - θv) ≈ Σ c_n P_n(2v - 1) (Padé's approximation of a delay).
-    With u held over the interval the step is exact: E = exp(A dt/θ). A's eigenvectors are useless (their condition is
-    beyond 1e15 at N = 32), so E is torch's matrix exponential, once for each different interval of a whole batch.
-    No map has a bias, and e_c starts at 0, as in the paper. The state is (h, c).
+    c represents the last θ of u by Legendre polynomials: u(t - θv) ≈ Σ c_n P_n(2v - 1) (Padé's approximation of a
+    delay). With u held over the interval the step is exact: E = exp(A dt/θ). The eigenvectors of A cannot be used
+    (their condition number is above 1e15 at N = 32), so E is the matrix exponential of torch, computed once for each
+    different interval of a batch. No map has a bias, and e_c starts at 0, as in the paper. The state is (h, c).
 
     Args:
         input_size: D.
         hidden_size: H.
-        order: N, the number of coefficients; None is H.
+        order: N, the number of coefficients; None for H.
         theta: θ, the length of the window, in the unit of dt.
 
     """
@@ -57,12 +57,12 @@ class LMUCell(PolynomialMemoryCell):
         return E
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of signal and state, (..., 1 + H)."""
+        """Return the part of signal and state that depends on the input, (..., 1 + H)."""
         projected: Tensor = self.input_map(x)
         return projected
 
     def move(self, projected: Tensor, state: State, dt: Tensor, E: Tensor) -> tuple[Tensor, State]:
-        """Take one step with the memory's matrix given: projected (B, 1 + H), state (h (B, H), c (B, N))."""
+        """Take one step with the matrix E of the memory: projected (B, 1 + H), state (h (B, H), c (B, N))."""
         h, c = state
         before = self.state_map(torch.cat([h, c], dim=-1))
         c = self.remember(c, (projected[:, :1] + before).to(h.dtype), E)
@@ -75,7 +75,7 @@ class LMUCell(PolynomialMemoryCell):
 
 
 def delay_matrix(order: int) -> Tensor:
-    """Return A (N, N); its entries are whole numbers."""
+    """Return A (N, N), whose entries are whole numbers."""
     n = torch.arange(order)
     gap = n.unsqueeze(1) - n
     sign = torch.where(gap < 0, -1, 1 - 2 * ((gap + 1) % 2))

@@ -12,19 +12,19 @@ from liquidtime.solvers import Solver
 
 
 class ODELSTMCell(LSTMCell):
-    """ODE-LSTM: a long short-term memory whose output follows a learned vector field for the length of the interval.
+    """ODE-LSTM: a long short-term memory whose output follows a learned vector field over the interval.
 
         (o, m') = LSTM(x, (h, m));   h(0) = o,   dh/dt = V tanh(W h + b) + c;   h' = h(dt)
 
-    The memory m stays outside the field, so that it keeps gradients alive as an LSTM's does.
+    The memory m stays outside the field, so that it preserves gradients like that of an LSTM.
 
     Args:
         input_size: D.
         hidden_size: H.
-        field_units: width of the field's hidden layer; None takes H.
-        solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
+        field_units: width of the hidden layer of the field; None for H.
+        solver: "euler", "rk4" or "dopri5", or another explicit `Solver`.
         unfolds: solver steps per sample.
-        forget_bias: what is added to the forget gate's argument.
+        forget_bias: constant that is added to the argument of the forget gate.
 
     """
 

@@ -19,8 +19,8 @@ class ODERNNCell(GRUCell):
     Args:
         input_size: D.
         hidden_size: H.
-        field_units: width of the field's hidden layer; None takes H.
-        solver: "euler", "rk4" or "dopri5", or a `Solver` of such a kind.
+        field_units: width of the hidden layer of the field; None for H.
+        solver: "euler", "rk4" or "dopri5", or another explicit `Solver`.
         unfolds: solver steps per sample.
 
     """

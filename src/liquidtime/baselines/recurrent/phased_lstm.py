@@ -12,20 +12,21 @@ from liquidtime.cells.lstm import LSTMCell
 
 
 class PhasedLSTMCell(LSTMCell):
-    """Phased LSTM: a long short-term memory whose units open for a short while in each of their periods.
+    """Phased LSTM: a long short-term memory whose units open briefly in each of their periods.
 
         φ = (t - s) / τ mod 1;   k = 2φ / r  if φ < r/2;   2 - 2φ / r  if φ < r;   α·φ  else
         (h̃, m̃) = LSTM(x, (h, m)) with peepholes;   m' = k·m̃ + (1 - k)·m;   h' = k·h̃ + (1 - k)·h
 
-    τ and s are learned for each unit. The leak α is there in training only; without it a closed unit stands still.
-    Time t is the sum of the intervals and is kept in the state, (h, m, t). A peephole is one weight per unit, and the
-    output gate's sees m̃. With `full_peepholes`, as in TensorFlow's cell, all three are matrices on the old memory m.
+    τ and s are learned for each unit. The leak α is used only in training; without it a closed unit does not change.
+    The time t is the sum of the intervals and is part of the state, (h, m, t). A peephole is one weight per unit, and
+    that of the output gate reads m̃. With `full_peepholes`, as in the cell of TensorFlow, all three are matrices on the
+    old memory m.
 
     Args:
         input_size: D.
         hidden_size: H.
-        periods: the least and the largest period τ at the start, drawn evenly on a logarithmic scale.
-        open_ratio: r, the open share of a period.
+        periods: smallest and largest initial period τ, drawn evenly on a logarithmic scale.
+        open_ratio: r, the open fraction of a period.
         leak: α.
         full_peepholes: whether peepholes are matrices on the old memory.
 
@@ -46,9 +47,9 @@ class PhasedLSTMCell(LSTMCell):
         super().__init__(input_size, hidden_size, forget_bias=0.0)
         least, largest = (float(period) for period in periods)
         if not 0.0 < least <= largest < math.inf:
-            raise ValueError(f"`periods` must be two finite numbers over 0, the smaller one first; got {periods!r}")
+            raise ValueError(f"`periods` must be two positive finite numbers, the smaller one first; got {periods!r}")
         if not 0.0 < open_ratio <= 1.0:
-            raise ValueError(f"`open_ratio` must be over 0 and at most 1; got {open_ratio!r}")
+            raise ValueError(f"`open_ratio` must be greater than 0 and at most 1; got {open_ratio!r}")
         if not 0.0 <= leak < 1.0:
             raise ValueError(f"`leak` must be at least 0 and less than 1; got {leak!r}")
         H = self.hidden_size
@@ -60,7 +61,7 @@ class PhasedLSTMCell(LSTMCell):
         self.peephole = nn.Parameter(torch.zeros(3, H, H) if self.full_peepholes else torch.zeros(3, H))
 
     def openness(self, t: Tensor) -> Tensor:
-        """Return k (B, H), how open each unit is at the times t (B, 1)."""
+        """Return k (B, H), how open each unit is at times t (B, 1)."""
         turns = (t - self.shift) * torch.exp(-self.log_period)
         phase = turns - turns.floor()
         r = self.open_ratio

@@ -11,12 +11,12 @@ from liquidtime.cells.hoisted import HoistedCell
 
 
 class ReLUGRUCell(HoistedCell):
-    """The gated recurrent unit with a rectified candidate (Dey and Salem 2017), which does not look at time.
+    """A gated recurrent unit with a rectified candidate (Dey and Salem 2017), which ignores time.
 
         r, z = σ(W x + b + R h);   n = relu(W_n x + b_n + R_n (r·h));   h' = (1 - z)·h + z·n
 
-    The reset gate is inside the product, unlike in `GRUCell`, and z is the share of the new. A state that starts at 0
-    is never negative.
+    Unlike in `GRUCell`, the reset gate is inside the product, and z is the fraction of the candidate. A state that
+    starts at 0 never becomes negative.
 
     Args:
         input_size: D.
@@ -40,12 +40,12 @@ class ReLUGRUCell(HoistedCell):
         nn.init.orthogonal_(self.candidate_map.weight)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of gates and candidate, (..., 3H)."""
+        """Return the part of gates and candidate that depends on the input, (..., 3H)."""
         projected: Tensor = self.input_map(x)
         return projected
 
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: projected (B, 3H), state ((B, H),); dt changes nothing."""
+        """Take one step: projected (B, 3H), state ((B, H),); dt is ignored."""
         (h,) = state
         H = self.hidden_size
         from_x = projected.to(h.dtype)

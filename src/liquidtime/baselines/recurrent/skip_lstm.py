@@ -17,15 +17,15 @@ class SkipLSTMCell(HoistedCell):
         u = 1 if p >= 0.5, else 0;   (h', m') = u·LSTM(x, (h, m)) + (1 - u)·(h, m)
         d = σ(w·m' + b);   p' = u·d + (1 - u)·(p + min(d, 1 - p))
 
-    Where a sample is skipped the state is copied and p, the wish to update, grows by the same d until it rounds to 1.
-    The gradient goes through the rounding as if it were not there (the straight-through estimate), so it is no
-    derivative of the output. It does not look at time. The state is (h, m, p), p (B, 1) starting at 1: the first sample
-    is never skipped. b starts at 1.
+    When a sample is skipped, the state is copied and p, the accumulated update probability, grows by the same d until
+    it rounds to 1. The gradient ignores the rounding (the straight-through estimate), so it is not the derivative of
+    the output. The cell ignores time. The state is (h, m, p), where p (B, 1) starts at 1: the first sample is never
+    skipped. b starts at 1.
 
     Args:
         input_size: D.
         hidden_size: H.
-        forget_bias: of the LSTM.
+        forget_bias: forget bias of the LSTM.
 
     """
 
@@ -42,11 +42,11 @@ class SkipLSTMCell(HoistedCell):
         nn.init.ones_(self.wish.bias)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the LSTM's gates, (..., 4H)."""
+        """Return the part of the gates of the LSTM that depends on the input, (..., 4H)."""
         return self.lstm.project(x, dt)
 
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
-        """Take one step: projected (B, 4H), state (h (B, H), m (B, H), p (B, 1)); dt changes nothing."""
+        """Take one step: projected (B, 4H), state (h (B, H), m (B, H), p (B, 1)); dt is ignored."""
         h, m, p = state
         u = straight_through(p)
         _, (h_new, m_new) = self.lstm.advance(projected, (h, m), dt)
@@ -57,14 +57,14 @@ class SkipLSTMCell(HoistedCell):
         return h, (h, m, p)
 
     def initial_state(self, x: Tensor) -> State:
-        """Return the state that takes the first sample, for a batch x (B, ...): h and m are 0, p is 1."""
+        """Return the state before the first sample, for a batch x (B, ...): h and m are 0, p is 1."""
         h, m, p = super().initial_state(x)
         return h, m, p + 1
 
     def updates(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Return u (B, T), 1 where a sample is taken and 0 where it is skipped or lies past a row's end.
+        """Return u (B, T): 1 where a sample is used, 0 where it is skipped or past the end of a row.
 
-        Its sum times a price is the budget of the paper, which the training may add to its loss; arguments as `scan`'s.
+        Its weighted sum is the budget of the paper, which can be added to a training loss; arguments as in `scan`.
         """
         taken = []
         for k in range(x.shape[1]):

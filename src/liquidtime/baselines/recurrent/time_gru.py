@@ -10,7 +10,7 @@ from liquidtime.cells.gru import GRUCell
 
 
 class TimeGRUCell(GRUCell):
-    """RNN-Δt: the gated recurrent unit with the interval as one more input.
+    """RNN-Δt: a gated recurrent unit with the interval as an additional input.
 
         h' = GRU([x ; dt], h)
 
@@ -28,6 +28,6 @@ class TimeGRUCell(GRUCell):
         self.input_size = int(input_size)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the part of the gates that is the input's and the interval's, (..., 3H)."""
+        """Return the part of the gates that depends on the input and the interval, (..., 3H)."""
         projected: Tensor = self.input_map(torch.cat([x, dt.unsqueeze(-1)], dim=-1))
         return projected

@@ -10,16 +10,16 @@ from liquidtime.layers.time import reverse, reverse_intervals
 
 
 class BidirectionalRNN(SequenceModel):
-    """Two LSTMs, one forward and one backward in time, each with its own interval as one more input.
+    """Two LSTMs, one forward and one backward in time, each with its own interval as an additional input.
 
-        y_k = [ →h_k ; ←h_k ] with `per_step`, else [ →h_T ; ←h_1 ] at every sample
+        y_k = [ →h_k ; ←h_k ] with `per_step`, otherwise [ →h_T ; ←h_1 ] at every sample
 
     The "Bi-directional RNN" of the paper's tables is another network: `baselines.recurrent.BidirectionalRNNCell`.
 
     Args:
         input_size: D.
-        hidden_size: H of each direction; the output is 2H wide.
-        per_step: whether the output at a sample is what both directions know there, or what they know in the end.
+        hidden_size: H of each direction; the output has width 2H.
+        per_step: whether outputs are those of both directions at each sample, or only their final outputs.
 
     Reference: Schuster & Paliwal, Bidirectional Recurrent Neural Networks, IEEE Transactions on Signal Processing 1997.
 

@@ -14,36 +14,36 @@ from liquidtime.errors import wrong_shape
 from liquidtime.layers.time import Interval
 
 _SPAN = 48.0
-"""What a whole series lasts in the unit in which α starts at log 2: the hours of the paper's data."""
+"""Length of a whole series in the unit in which α starts at log 2: the hours of the paper's data."""
 _ROUGHNESS = 10.0
-"""κ, by how much the kernel of the transient is narrower."""
+"""κ, the factor by which the kernel of the transient is narrower."""
 
 _ASKED = 64
-"""Samples of a series at which the model's own loss looks."""
+"""Number of samples per series that the model's own loss evaluates."""
 
 
 class IPNet(WholeSeriesModel):
-    """Interpolation-prediction network: channels brought to common reference times r, then a GRU over these.
+    """Interpolation-prediction network: channels are interpolated at common reference times r, then read by a GRU.
 
         w(r, t; α) = exp(-α·(r - t)²),   λ_d(r) = Σ_j w(r, t_j; α_d)                        intensity
         σ_d(r) = Σ_j w(r, t_j; α_d)·x_j / λ_d(r)                                            each channel by itself
         χ_d(r) = Σ_e ρ_de·λ_e(r)·σ_e(r) / Σ_e λ_e(r)                                        smooth, across channels
-        τ_d(r) = γ_d(r) - χ_d(r),   γ as σ with κ·α                                         transient
+        τ_d(r) = γ_d(r) - χ_d(r),   γ like σ with κ·α                                       transient
         y = last state of GRU([χ ; λ ; τ](r_1 … r_R))
 
-    With `centred`, as in the authors' code, χ_d(r) = σ̄_d + Σ_e ρ_de·λ_e(r)·(σ_e(r) - σ̄_e) / Σ_e λ_e(r), where σ̄_d is
-    the mean of σ_d over the times that are asked for.
+    With `centred`, as in the code of the authors, χ_d(r) = σ̄_d + Σ_e ρ_de·λ_e(r)·(σ_e(r) - σ̄_e) / Σ_e λ_e(r), where
+    σ̄_d is the mean of σ_d over the requested times.
 
-    Its own loss is the mean squared error of χ at values that are taken out of the series before.
+    The model's own loss is the mean squared error of χ at values that are removed from the series beforehand.
 
     Args:
         input_size: D, 2C with a mask.
-        hidden_size: H, of the GRU; the output's width.
-        reference_points: R, over the series' span.
-        horizon: the span, in the unit of dt; None for each series' own.
+        hidden_size: H, the width of the GRU and of the output.
+        reference_points: R, the number of reference times over the span of the series.
+        horizon: the span, in the unit of dt; None for that of each series.
         mask: whether x is [values ; mask].
-        held_out: share of the observed values that the model's own loss takes out.
-        loss_weight: of the model's own loss.
+        held_out: fraction of the observed values that are removed for the model's own loss.
+        loss_weight: weight of the model's own loss.
         centred: whether channels are centred before they are mixed.
 
     Reference: Shukla & Marlin, Interpolation-Prediction Networks for Irregularly Sampled Time Series, ICLR 2019.
@@ -89,7 +89,7 @@ class IPNet(WholeSeriesModel):
         return self._smooth(observations, self._scores(batch, observations, at), at)[0]
 
     def _scores(self, batch: SeriesBatch, observations: Observations, at: Tensor) -> Tensor:
-        """Return (N, R), -α·(r - t)² of every observation and reference time."""
+        """Return (N, R): -α·(r - t)² for every observation and reference time."""
         unit = (_SPAN / batch.span(self.horizon))[observations.series]  # (N, 1)
         apart = (at[observations.series] - observations.time.unsqueeze(-1)) * unit
         return -softplus(self.decay)[observations.channel].unsqueeze(-1) * apart.square()
@@ -104,7 +104,7 @@ class IPNet(WholeSeriesModel):
         return mixed + centre.transpose(1, 2) if self.centred else mixed, log_intensity
 
     def _means(self, observations: Observations, scores: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the weighted mean of each channel's values and the logarithm of the weights' sum, each (B, C, R)."""
+        """Return the weighted mean of each channel's values and the logarithm of the sum of weights, each (B, C, R)."""
         B, C = len(at), self.channels
         group = observations.series * C + observations.channel
         weights, log_total = group_softmax(scores, group, B * C)
@@ -112,20 +112,20 @@ class IPNet(WholeSeriesModel):
         return mean.reshape(B, C, -1), log_total.reshape(B, C, -1)
 
     def interpolate(self, x: Tensor, dt: Interval, lengths: Tensor | Sequence[int] | None, times: Tensor) -> Tensor:
-        """Return (B, Q, C), the smooth interpolant at times (B, Q) on the series' clocks; arguments as `forward`."""
+        """Return (B, Q, C): the smooth interpolant at times (B, Q) on the series' clocks; arguments as in `forward`."""
         batch = self.batch(x, dt, lengths)
         if times.dim() != 2 or len(times) != len(x):
-            raise wrong_shape("times", "(B, Q)", [len(x), "Q"], times.shape, "Times on each series' clock.")
+            raise wrong_shape("times", "(B, Q)", [len(x), "Q"], times.shape, "Times on the clock of each series.")
         return self.smooth(batch, times.to(x.dtype))
 
     def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, H) the GRU's last state, and the interpolation's error."""
+        """Return (B, H): the last state of the GRU, and the error of the interpolation."""
         at = reference_times(self.reference_points, batch.span(self.horizon))
         states, _ = self.network(torch.cat(self.interpolants(batch, at), dim=-1))
         return states[:, -1], self._error(batch) if with_loss else None
 
     def _error(self, batch: SeriesBatch) -> Tensor:
-        """Return the mean squared error at values taken out of up to 64 random samples of each series."""
+        """Return the mean squared error at values removed from up to 64 random samples of each series."""
         draw = torch.rand_like(batch.dt).masked_fill(~batch.inside, 2.0)
         steps = draw.topk(min(_ASKED, draw.shape[1]), dim=1, largest=False).indices  # (B, K)
         asked = torch.zeros_like(batch.inside).scatter(1, steps, True)

@@ -18,19 +18,19 @@ class LatentODE(LatentModel):
         "rnn" encoder: a GRU over [ values ; mask ; dt ], backwards in time
         "ode_rnn" encoder: backwards in time h ← solution of dh/dt = f_e(h) over dt, h ← GRU([ values ; mask ], h)
 
-    z(0) stands at time 0 of the series' clock. Each series is solved over its own intervals.
+    z(0) belongs to time 0 on the clock of the series. Each series is solved over its own intervals.
 
     Args:
         input_size: D, 2C with a mask.
-        hidden_size: H, of the encoder.
+        hidden_size: H, the width of the encoder.
         encoder: "rnn" or "ode_rnn".
-        latent_size: of z; None for H.
-        units: of the hidden layers of f and f_e; None for H.
-        layers: hidden layers of f and f_e.
-        time_scale: by which intervals are divided.
-        solver: "euler" or "rk4" with `steps` equal steps per interval, "dopri5", or a `Solver` of such a kind, e.g.
+        latent_size: size of z; None for H.
+        units: width of the hidden layers of f and f_e; None for H.
+        layers: number of hidden layers of f and f_e.
+        time_scale: number by which intervals are divided.
+        solver: "euler" or "rk4" with `steps` equal steps per interval, "dopri5", or another explicit `Solver`, such as
             `Dopri5(rtol=1e-3, atol=1e-3, adjoint=True)`.
-        steps: of a fixed-step solver.
+        steps: number of steps of a fixed-step solver.
         head_units: see `LatentModel`.
         observation_std: see `LatentModel`.
         loss_weight: see `LatentModel`.
@@ -79,15 +79,15 @@ class LatentODE(LatentModel):
         self.emit = nn.Linear(self.latent_size, self.channels)
 
     def encode(self, batch: SeriesBatch) -> Tensor:
-        """Return (B, H), the encoder's state at time 0, having read the series backwards."""
+        """Return (B, H): the state of the encoder at time 0, after reading the series backwards."""
         x = reverse(self.inputs(batch), batch.lengths)
-        # The interval before a sample is walked after it where time runs backwards.
+        # Backwards in time, the interval before a sample is integrated after it.
         dt = reverse(batch.dt, batch.lengths) / self.time_scale
         state: Tensor = self.encoder(x, dt, batch)
         return state
 
     def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
-        """Return (B, Q, C) along the solution."""
+        """Return (B, Q, C): values on the solution."""
         values: Tensor = self.emit(self.field.along(z, times / self.time_scale))
         return values
 

@@ -1,4 +1,4 @@
-"""What a model of this package is: used like `layers.Recurrent`, but not made of one step after another."""
+"""The interface of a model of whole series: used like `layers.Recurrent`, but not built from single steps."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ class SequenceModel(nn.Module, ABC):
 
         y, final = model(x, dt=dt, lengths=lengths)
 
-    y is (B, T, output_size), 0 in the padding; final (B, output_size) is y at each series' last sample, 0 for a series
-    without samples. A model that reads the whole series before it says anything gives the same output at every sample.
+    y is (B, T, output_size), 0 in the padding; final (B, output_size) is y at the last sample of each series, 0 for a
+    series without samples. A model that reads the whole series before its first output gives the same output at every
+    sample.
 
     Attributes:
-        causal: whether the output at a sample depends on the samples up to it alone.
-        uses_dt: whether time changes anything.
-        takes_mask: whether it can tell which values were observed; x is then [values ; mask], D = 2C, unless it was
-            made with `mask=False`, where every value counts as observed.
+        causal: whether the output at a sample depends only on the samples up to it.
+        uses_dt: whether time has any effect.
+        takes_mask: whether it can distinguish observed values from missing ones; x is then [values ; mask], D = 2C,
+            unless it was constructed with `mask=False`, so that every value counts as observed.
 
     """
 
@@ -53,15 +54,15 @@ class SequenceModel(nn.Module, ABC):
         """Read whole series.
 
         Args:
-            x: (B, T, D) samples; [values ; mask] for a model that takes a mask.
+            x: (B, T, D) samples; [values ; mask] for a model with a mask.
             dt: time since the previous sample: None (= 1), a number, (T,), (B, T) or (B, T, 1). Finite, at least 0.
-            lengths: (B,) samples of each series; what follows is padding and changes nothing.
+            lengths: (B,) number of samples of each series; what follows is padding and has no effect.
 
         Returns:
-            (B, T, output_size) outputs, and (B, output_size) that at each series' last sample.
+            (B, T, output_size) outputs, and (B, output_size) the output at the last sample of each series.
 
         Raises:
-            ValueError: a shape that does not fit, an interval that is negative, NaN or infinite, a length beyond T.
+            ValueError: a shape does not fit, an interval is negative, NaN or infinite, or a length exceeds T.
 
         """
         y, final, _ = self._answer(self.batch(x, dt, lengths), with_loss=False)
@@ -76,17 +77,17 @@ class SequenceModel(nn.Module, ABC):
         with_loss: bool = True,
         check: bool = True,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Return what `forward` returns, and the model's own loss from the same run: (), or None where it has none.
+        """Return the results of `forward`, and the model's own loss from the same run: (), or None if it has none.
 
-        The loss is weighed as it is to be added to that of the task, and None without `with_loss`. With `check=False`
-        intervals may be negative.
+        The loss is weighted so that it can be added to that of the task; it is None without `with_loss`. With
+        `check=False`, intervals may be negative.
         """
         return self._answer(self.batch(x, dt, lengths, check=check), with_loss)
 
     def batch(
         self, x: Tensor, dt: Interval = None, lengths: Tensor | Sequence[int] | None = None, *, check: bool = True
     ) -> SeriesBatch:
-        """Return the arguments of `forward` as the model reads them, checked."""
+        """Check the arguments of `forward` and return them in the form that the model reads."""
         if not isinstance(x, Tensor) or x.dim() != 3:
             got = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
             raise ValueError(f"`x` must have shape (B, T, D); got {got}.")
@@ -102,9 +103,9 @@ class SequenceModel(nn.Module, ABC):
 
     @abstractmethod
     def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, T, output_size) outputs, and where asked for the model's own loss ().
+        """Return (B, T, output_size) outputs and, if requested, the model's own loss ().
 
-        What the outputs hold in the padding does not matter. There is at least one series and one sample.
+        Outputs in the padding are ignored. There is at least one series and one sample.
         """
 
     def _answer(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -122,11 +123,11 @@ class SequenceModel(nn.Module, ABC):
 
 
 class WholeSeriesModel(SequenceModel):
-    """A model with one output per series, which stands at each of its samples."""
+    """A model with one output per series, which is repeated at each of its samples."""
 
     @abstractmethod
     def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, output_size), one row per series, and where asked for the model's own loss ()."""
+        """Return (B, output_size), one row per series, and, if requested, the model's own loss ()."""
 
     def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
         """Return the summary at every sample, and the loss."""
@@ -135,7 +136,7 @@ class WholeSeriesModel(SequenceModel):
 
 
 def perceptron(sizes: Sequence[int], activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
-    """Return linear maps sizes[0] -> sizes[1] -> …, each followed by the activation; none for one size."""
+    """Return linear maps sizes[0] -> sizes[1] -> …, each followed by the activation; no map for a single size."""
     parts: list[nn.Module] = []
     for before, after in itertools.pairwise(sizes):
         parts += [nn.Linear(before, after), activation()]
@@ -143,5 +144,5 @@ def perceptron(sizes: Sequence[int], activation: type[nn.Module] = nn.ReLU) -> n
 
 
 def reference_times(points: int, span: Tensor) -> Tensor:
-    """Return (B, R) equidistant times from 0 to each series' span (B, 1)."""
+    """Return (B, R) equidistant times from 0 to the span (B, 1) of each series."""
     return torch.linspace(0.0, 1.0, points, dtype=span.dtype, device=span.device) * span

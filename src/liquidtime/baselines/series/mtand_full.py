@@ -10,21 +10,21 @@ from liquidtime.baselines.series.parts.latent import LatentModel
 
 
 class MTANDFull(LatentModel):
-    """Multi-time attention networks whole: a variational autoencoder with a z at every reference time.
+    """Complete multi-time attention networks: a variational autoencoder with a z at every reference time.
 
-        q(z_1 … z_R) from a GRU in both directions over U [ x̂_hd(r) ; channel d ever observed ], x̂ as in `MTAND`
-        x̂(t) = W relu(W' [ Σ_r κ_h(t, r)·s_r ]_h),   s = GRU in both directions over z_1 … z_R
+        q(z_1 … z_R) from a bidirectional GRU over U [ x̂_hd(r) ; channel d ever observed ], x̂ as in `MTAND`
+        x̂(t) = W relu(W' [ Σ_r κ_h(t, r)·s_r ]_h),   s = bidirectional GRU over z_1 … z_R
         y = last state of GRU(z_1 … z_R)
 
     Args:
         input_size: D, 2C with a mask.
-        hidden_size: H, of the encoder's GRU in each direction, and of the output's.
-        latent_size: of each z.
-        decoder_size: of the decoder's GRU in each direction and of W'.
-        reference_points: R, over the series' span.
-        embedding_size: of the embeddings of time, one for each attention.
-        heads: of both attentions.
-        horizon: the span, in the unit of dt, which the embeddings see as 0…1; None for each series' own.
+        hidden_size: H, the width of the encoder's GRU in each direction, and of the output's GRU.
+        latent_size: size of each z.
+        decoder_size: width of the decoder's GRU in each direction and of W'.
+        reference_points: R, the number of reference times over the span of the series.
+        embedding_size: size of the embeddings of time, one for each attention.
+        heads: number of heads of both attentions.
+        horizon: the span, in the unit of dt, which the embeddings map to 0…1; None for that of each series.
         head_units: see `LatentModel`.
         observation_std: see `LatentModel`.
         loss_weight: see `LatentModel`.
@@ -73,7 +73,7 @@ class MTANDFull(LatentModel):
         self.emit = nn.Sequential(nn.Linear(heads * 2 * G, G), nn.ReLU(), nn.Linear(G, self.channels))
 
     def encode(self, batch: SeriesBatch) -> Tensor:
-        """Return (B, R, 2H), the encoder's states at the reference times."""
+        """Return (B, R, 2H): the states of the encoder at the reference times."""
         span = batch.span(self.horizon)
         at = reference_times(self.reference_points, span)
         interpolants = self.attention(at / span, batch.times / span, batch)
@@ -81,12 +81,12 @@ class MTANDFull(LatentModel):
         return states
 
     def condense(self, z: Tensor) -> Tensor:
-        """Return (B, H), the last state of a GRU over z (B, R, L)."""
+        """Return (B, H): the last state of a GRU over z (B, R, L)."""
         states: Tensor = self.network(z)[0]
         return states[:, -1]
 
     def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
-        """Return (B, Q, C) by attention from the times to the reference times."""
+        """Return (B, Q, C) by attention from these times to the reference times."""
         states, _ = self.decoder(z)
         at = reference_times(self.reference_points, span) / span
         values: Tensor = self.emit(self.back.among(times / span, at, states))

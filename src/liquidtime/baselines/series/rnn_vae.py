@@ -9,15 +9,15 @@ from liquidtime.baselines.series.parts.latent import LatentModel
 
 
 class RNNVAE(LatentModel):
-    """A variational autoencoder whose encoder and decoder are GRUs that take the intervals as inputs.
+    """A variational autoencoder whose encoder and decoder are GRUs with the intervals as inputs.
 
-        encoder: GRU over [ values ; mask ; dt ];   decoder: GRU from W z over the gaps between the times asked for
+        encoder: GRU over [ values ; mask ; dt ];   decoder: GRU from W z over the gaps between requested times
 
     Args:
         input_size: D, 2C with a mask.
-        hidden_size: H, of both GRUs.
-        latent_size: of z; None for H.
-        time_scale: by which intervals are divided.
+        hidden_size: H, the width of both GRUs.
+        latent_size: size of z; None for H.
+        time_scale: number by which intervals are divided.
         head_units: see `LatentModel`.
         observation_std: see `LatentModel`.
         loss_weight: see `LatentModel`.
@@ -57,13 +57,13 @@ class RNNVAE(LatentModel):
         self.emit = nn.Linear(H, self.channels)
 
     def encode(self, batch: SeriesBatch) -> Tensor:
-        """Return (B, H), the encoder's state at the last sample."""
+        """Return (B, H): the state of the encoder at the last sample."""
         gaps = batch.dt.unsqueeze(-1) / self.time_scale
         states, _ = self.encoder(torch.cat([self.inputs(batch), gaps], dim=-1))
         return batch.last(states)
 
     def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
-        """Return (B, Q, C) by one run over the times in order."""
+        """Return (B, Q, C) by one run over the times in ascending order."""
         in_order, order = times.sort(dim=1)
         gaps = torch.diff(in_order, dim=1, prepend=torch.zeros_like(in_order[:, :1])) / self.time_scale
         states, _ = self.decoder(gaps.unsqueeze(-1), self.start(z).unsqueeze(0))

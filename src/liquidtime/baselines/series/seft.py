@@ -19,17 +19,17 @@ class SeFT(WholeSeriesModel):
         e_ij = Q_i · (W_i [ f'(S) ; s_j ]) / √d,   a_i = softmax_j e_ij                       heads i
         y = g( [ Σ_j a_ij·h(s_j) ]_i )
 
-    Only what was observed costs anything, and the order of the observations means nothing. Queries start at 0, so
-    that the untrained network takes means.
+    The cost is proportional to the number of observations, and their order has no effect. Queries start at 0, so that
+    the untrained network computes means.
 
     Args:
         input_size: D, 2C with a mask.
         hidden_size: H, the width of h, h', g' and of the output.
-        heads: of the attention.
+        heads: number of attention heads.
         key_size: d.
-        time_size: of the encoding of time, even.
+        time_size: size of the encoding of time, even.
         shortest: period / 2π of the fastest wave of the encoding, in the unit of dt.
-        longest: of the slowest.
+        longest: the same for the slowest wave.
         mask: whether x is [values ; mask].
 
     Reference: Horn, Moor, Bock, Rieck & Borgwardt, Set Functions for Time Series, ICML 2020.
@@ -63,7 +63,7 @@ class SeFT(WholeSeriesModel):
         self.read = perceptron([self.heads * H, H, H])
 
     def of_set(self, observations: Observations, B: int) -> Tensor:
-        """Return (B, H), the function of each of B sets; the order in which observations come means nothing."""
+        """Return (B, H): the function of each of B sets, which does not depend on the order of the observations."""
         s = torch.cat(
             [
                 self.encoding(observations.time),
@@ -80,18 +80,18 @@ class SeFT(WholeSeriesModel):
         return y
 
     def attention(self, s: Tensor, context: Tensor, series: Tensor) -> Tensor:
-        """Return (N, heads) weights of the elements s (N, S), which add up to 1 over the set of each series (N,)."""
+        """Return (N, heads): weights of the elements s (N, S), which sum to 1 over the set of each series (N,)."""
         inputs, H = self.keys.weight, context.shape[-1]
         keys = nn.functional.linear(s, inputs[:, H:]) + nn.functional.linear(context, inputs[:, :H])[series]
         scores = (keys.reshape(-1, self.heads, self.key_size) * self.queries).sum(-1) / math.sqrt(self.key_size)
         return group_softmax(scores, series, len(context))[0]
 
     def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, H) the set function of each series."""
+        """Return (B, H): the set function of each series."""
         return self.of_set(batch.observations(), len(batch.dt)), None
 
 
 def _means(h: Tensor, series: Tensor, B: int) -> Tensor:
-    """Return (B, H) the mean over each series of h (N, H), 0 where there is nothing."""
+    """Return (B, H): the mean of h (N, H) over each series, 0 if it is empty."""
     count = torch.bincount(series, minlength=B).clamp(min=1).to(h.dtype)
     return h.new_zeros(B, h.shape[1]).index_add(0, series, h) / count.unsqueeze(-1)

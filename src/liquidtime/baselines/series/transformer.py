@@ -15,7 +15,7 @@ from liquidtime.training.ranks import Dropout
 
 
 class Transformer(SequenceModel):
-    """The encoder of the Transformer, in which a sample sees itself and those before it, placed by its true time.
+    """The encoder of the Transformer, in which samples attend to themselves and earlier ones, encoded by true times.
 
         z = W x + φ(t),   φ(t) sines and cosines of the time since the series began
         z ← norm(z + attention(z)),   z ← norm(z + W2 relu(W1 z))                              in each layer
@@ -23,11 +23,12 @@ class Transformer(SequenceModel):
     Args:
         input_size: D.
         hidden_size: H, even.
-        num_layers: how many.
-        heads: of the attention; H must be a multiple. None for 4, or as many as divide H.
-        dropout: of both branches, in training.
+        num_layers: number of layers.
+        heads: number of attention heads, of which H must be a multiple. None for 4, or 2 if H is not
+            a multiple of 4.
+        dropout: dropout rate of both branches, in training.
         shortest: period / 2π of the fastest wave of the encoding, in the unit of dt.
-        longest: of the slowest.
+        longest: the same for the slowest wave.
 
     Reference: Vaswani et al., Attention Is All You Need, NeurIPS 2017.
 
@@ -61,7 +62,7 @@ class Transformer(SequenceModel):
         )
 
     def run(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, T, H); padding comes after every sample, so that none of them sees it."""
+        """Return (B, T, H); padding comes after every sample, so that no sample attends to it."""
         z = self.embed(batch.x) + self.encoding(batch.times)
         for block in self.blocks:
             z = block(z)

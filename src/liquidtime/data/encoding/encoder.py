@@ -113,7 +113,7 @@ class SeriesEncoder:
         if clip is not None and not 0.0 <= clip < 0.5:
             raise ValueError(f"`clip` must be a quantile at least 0 and less than 0.5, or None; got {clip!r}")
         if bin_width is not None and not (np.isfinite(bin_width) and bin_width > 0):
-            raise ValueError(f"`bin_width` must be finite and over 0, or None; got {bin_width!r}")
+            raise ValueError(f"`bin_width` must be finite and greater than 0, or None; got {bin_width!r}")
         self.blocks = tuple(name for name in BLOCKS if name in blocks)
         self.clip = clip
         self.log = log if isinstance(log, bool) else tuple(log)
@@ -371,7 +371,7 @@ class SeriesEncoder:
         if arrays:
             raise ValueError(f"`arrays` has some that the encoder does not know: {', '.join(sorted(arrays))}")
         if len(encoder.static_flags_) != len(encoder.static_names_) or not encoder.time_scale_ > 0:
-            raise ValueError("`config` must have a flag for each static feature and a time scale over 0")
+            raise ValueError("`config` must have a flag for each static feature and a time scale greater than 0")
         encoder.notes_ = ()
         encoder._settle()
         return encoder
@@ -389,6 +389,7 @@ def _stored_scaling(arrays: dict[str, Any], kind: str, C: int) -> Scaling:
         if array.shape != (C,):
             raise wrong_shape(f"{kind}_{name}", "(C,)", [C], array.shape, "The stored encoder is incomplete.")
         if np.isnan(array).any() or (name == "scale" and not (array > 0).all()):
-            raise ValueError(f"`{kind}_{name}` must be numbers{' over 0' if name == 'scale' else ''}; some are not")
+            range_text = " greater than 0" if name == "scale" else ""
+            raise ValueError(f"`{kind}_{name}` must be numbers{range_text}; some are not")
         scaling[name] = array
     return Scaling(**scaling)

@@ -201,7 +201,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         if isinstance(self.bin_width, str):
             raise ValueError(f"`bin_width` must be one width for all networks, or None; got {self.bin_width!r}")
         if self.horizon is not None and not (np.isfinite(self.horizon) and self.horizon > 0):
-            raise ValueError(f"`horizon` must be finite and over 0, or None; got {self.horizon!r}")
+            raise ValueError(f"`horizon` must be finite and greater than 0, or None; got {self.horizon!r}")
 
     def fit(
         self,

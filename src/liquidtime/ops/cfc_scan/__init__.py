@@ -1,4 +1,4 @@
-"""The recurrence of the CfC family over whole sequences. README.md says what it equals."""
+"""The recurrence of the CfC family over whole sequences. README.md has the equations."""
 
 from liquidtime.ops.cfc_scan.backend import BACKENDS, Backend, FrozenStepper, Stepper
 from liquidtime.ops.cfc_scan.cpu import CpuBackend

@@ -1,4 +1,4 @@
-"""What a backend of the scan is: the runs that it has, and what they are given and give."""
+"""The interface of a backend of the scan: its runs, their inputs and their outputs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from liquidtime.ops.shapes import check_part, check_parts, check_samples
 
 
 class Inputs(NamedTuple):
-    """What a scan is given; `m0` and `masks` are None where the form has none."""
+    """Inputs of a scan; `m0` and `masks` are None if the form has none."""
 
     x: Tensor  # (B, T, D)
     h0: Tensor  # (B, H)
     m0: Tensor | None  # (B, H)
     dt: Tensor  # (B, T)
     lengths: Tensor | None  # (B,)
-    weights: Sequence[Tensor]  # as `cfc_scan` takes them
+    weights: Sequence[Tensor]  # in the order of `cfc_scan`
     masks: Tensor | None  # (K, B, T, U)
 
 
 class Outputs(NamedTuple):
-    """What a forward run gives: outputs, last state and memory, and what its backward run needs, known to it alone."""
+    """Results of a forward run: outputs, last state and memory, and opaque data for its backward run."""
 
     y: Tensor  # (B, T, H), 0 past the end of a row
     hn: Tensor  # (B, H)
@@ -36,7 +36,7 @@ class Outputs(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """What a backward run gives; None where it was not asked for."""
+    """Results of a backward run; None for gradients that were not requested."""
 
     x: Tensor | None
     h0: Tensor | None
@@ -46,7 +46,7 @@ class Gradients(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Of all tensors of a scan whose shapes fit the form and each other; U is 0 without a backbone."""
+    """Sizes of a scan whose tensors fit the form and each other; U is 0 without a backbone."""
 
     B: int
     T: int
@@ -57,7 +57,7 @@ class Sizes(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Which gradients beside the weights' are wanted; that of dt only where the forward run knew."""
+    """Which gradients are needed besides those of the weights; that of dt only if the forward run was told so."""
 
     x: bool
     state: bool
@@ -65,40 +65,40 @@ class Wanted(NamedTuple):
 
 
 class Stepper(ABC):
-    """A stack of cells of one form that takes single samples without gradients.
+    """A stack of cells of one form that processes single samples without gradients.
 
-    It keeps a copy of the weights in the backend's own order, and with every sample makes sure that the weights still
-    have the values that it was made from.
+    It keeps a copy of the weights in the order of the backend, and checks with every sample that the weights still have
+    the values from which the copy was made.
     """
 
     @abstractmethod
     def step(
         self, x: Tensor, h: Tensor | None, m: Tensor | None, dt: Tensor | float
     ) -> tuple[Tensor, Tensor, Tensor | None] | None:
-        """Take one sample.
+        """Process one sample.
 
         Args:
-            x: (B, D) in the weights' type and on their device, as h, m and a tensor dt are.
+            x: (B, D) in the type and on the device of the weights, as are h, m and dt if it is a tensor.
             h: (layers, B, H), or None for 0.
-            m: the memory likewise, where the form has one.
+            m: the memory in the same form, or None for 0 or if the form has no memory.
             dt: (B,), or one number for all rows.
 
         Returns:
-            (B, H) the output, and the new state and memory; None where the weights are others by now, an interval is
-            bad, or something watches what is computed.
+            (B, H) the output, and the new state and memory; None if the weights have changed, an interval is invalid,
+                or something traces or watches the computation.
 
         """
 
 
 class FrozenStepper(ABC):
-    """A stack of cells of one form that takes single samples with the weights that it was made with, whatever comes.
+    """A stack of cells of one form that processes single samples with the weights from which it was made.
 
-    It has its own state and memory, 0 at first, and an output, tensors which every sample overwrites.
+    It has its own state and memory, initially 0, and an output; these tensors are overwritten with every sample.
 
     Attributes:
         y: (B, H) the output.
         h: (layers, B, H) the state.
-        m: the memory likewise, or None.
+        m: the memory in the same form, or None.
 
     """
 
@@ -108,7 +108,7 @@ class FrozenStepper(ABC):
 
     @abstractmethod
     def step(self, x: Tensor, dt: Tensor | float) -> bool:
-        """Take one sample x (B, D), of any strides, with dt (), (B,), (B, 1) or a number; False where one does not fit.
+        """Process one sample x (B, D), of any strides, with dt (), (B,), (B, 1) or a number; False if one does not fit.
 
         Raises:
             ValueError: an interval that is negative, NaN or infinite.
@@ -117,7 +117,7 @@ class FrozenStepper(ABC):
 
 
 class Seen(ABC):
-    """A run whose inputs a backend has looked at; it is made right before it runs, and runs once."""
+    """A run whose inputs a backend has inspected; it is made right before it runs, and runs once."""
 
     @property
     @abstractmethod
@@ -130,23 +130,23 @@ class Seen(ABC):
 
 
 class Backend(ABC):
-    """Runs scans on the devices that it names. It is registered once: `BACKENDS.register(YourBackend())`.
+    """Runs scans on the devices that it lists. It is registered once: `BACKENDS.register(YourBackend())`.
 
-    A form or type that it does not have, or training where it has no backward run, it refuses: such a scan takes the
-    plain loop.
+    A backend refuses forms and types that it does not support, and training if it has no backward run; such a scan runs
+    in the plain loop.
     """
 
     devices: tuple[str, ...]
 
     @abstractmethod
     def refusal(self, form: Form, inputs: Inputs, training: bool) -> str | None:
-        """Return why this scan is not taken; None where it is. Called while tracing too, so it looks at no numbers."""
+        """Return why this scan is refused, or None if not. It is also called while tracing, so it reads no values."""
 
     def look(self, form: Form, inputs: Inputs) -> Seen | None:
-        """Return a run forward, where one look shows that the backend takes these inputs.
+        """Return a forward run if a single inspection shows that the backend supports these inputs.
 
-        It stands for `refusal` and `check_inputs`, and for the memory of all tensors. The backward run of the same scan
-        looks again, and refuses tensors that no longer fit each other. None says nothing.
+        It replaces `refusal`, `check_inputs` and the checks of the memory of all tensors. The backward run of the same
+        scan inspects the tensors again and refuses any that no longer fit. None is inconclusive.
         """
         return None
 
@@ -159,11 +159,11 @@ class Backend(ABC):
         """Run forward. Shapes, types and devices have been checked; numbers, lengths and memory have not.
 
         Args:
-            form: of the scan.
-            inputs: of the scan.
+            form: form of the scan.
+            inputs: inputs of the scan.
             save: whether a backward run will follow.
-            need_ddt: whether it will want the gradient of dt.
-            zeroed: whether what is saved goes out to a caller, and so must hold nothing that differs from run to run.
+            need_ddt: whether it will compute the gradient of dt.
+            zeroed: whether the saved data are returned to a caller, and so must not differ from run to run.
 
         Raises:
             ValueError: an interval that is negative, NaN or infinite, or a length outside 0…T.
@@ -183,18 +183,18 @@ class Backend(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no backward run, so it must refuse training")
 
     def stepper(self, form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> Stepper | None:
-        """Return what takes single samples; None where the backend has nothing faster than a scan of one sample.
+        """Return a stepper for single samples, or None if the backend has nothing faster than a scan of one sample.
 
         Args:
-            form: of every layer.
-            weights: of each layer, as `cfc_scan` takes them.
-            sources: the tensors that they were made from.
+            form: form of every layer.
+            weights: weights of each layer, in the order of `cfc_scan`.
+            sources: the tensors from which the weights were made.
 
         """
         return None
 
     def frozen(self, form: Form, weights: Sequence[Sequence[Tensor]], rows: int) -> FrozenStepper | None:
-        """Return what takes single samples of `rows` rows with these weights for good; None where there is nothing."""
+        """Return a stepper for single samples of `rows` rows with a copy of these weights, or None if there is none."""
         return None
 
 
@@ -206,8 +206,8 @@ def check_inputs(form: Form, inputs: Inputs) -> None:
     """Refuse inputs that do not fit the form or each other.
 
     Raises:
-        ValueError: a shape that does not fit.
-        TypeError: a type or device that does not.
+        ValueError: a shape does not fit.
+        TypeError: a type or device does not fit.
 
     """
     x, h0, m0, dt, lengths, weights, masks = inputs
@@ -229,18 +229,18 @@ def check_inputs(form: Form, inputs: Inputs) -> None:
 
 
 def sizes_of(form: Form, inputs: Inputs) -> Sizes:
-    """Return the sizes of inputs, taken from those that decide them."""
+    """Return the sizes of inputs, read from the tensors that determine them."""
     x = inputs.x
     B, T, D = x.shape
     return Sizes(B, T, D, inputs.h0.shape[1], inputs.weights[0].shape[0] if form.layers else 0, x.dtype)
 
 
 def check_weights(form: Form, weights: Sequence[Tensor], D: int, H: int, like: Tensor) -> int:
-    """Refuse weights that do not fit the form, D inputs and H units, or return U, 0 without a backbone.
+    """Return U (0 without a backbone), or refuse weights that do not fit the form, D inputs and H units.
 
     Raises:
-        ValueError: a shape that does not fit.
-        TypeError: a type or device other than that of `like`.
+        ValueError: a shape does not fit.
+        TypeError: a type or device differs from that of `like`.
 
     """
     width, U = (H if form.memory == "input" else D) + H, 0

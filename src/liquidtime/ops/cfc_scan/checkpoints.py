@@ -1,4 +1,4 @@
-"""The scan with little memory: the state is kept every √T steps, and what lies between is run again when needed."""
+"""The scan with little memory: the state is kept every √T steps, and the steps between are recomputed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from liquidtime.ops.once import once
 
 
 def _segment(inputs: Inputs, h: Tensor, m: Tensor | None, first: int, last: int) -> Inputs:
-    """Return the inputs of the steps first…last-1, which start from the state h, m."""
+    """Return the inputs of the steps first…last-1, starting from the state h, m."""
     lengths = None if inputs.lengths is None else (inputs.lengths - first).clamp(0, last - first)
     masks = None if inputs.masks is None else inputs.masks[:, :, first:last]
     return Inputs(inputs.x[:, first:last], h, m, inputs.dt[:, first:last], lengths, inputs.weights, masks)
@@ -38,11 +38,11 @@ class CheckpointedScan(torch.autograd.Function):
         masks: Tensor | None,
         *weights: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Run segment by segment and keep the state at the start of each."""
+        """Run segment by segment, keeping the state at the start of each."""
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
         B, T, _ = x.shape
         if lengths is not None:
-            check_lengths(lengths, B, T, x.device)  # which the segments would not show
+            check_lengths(lengths, B, T, x.device)  # the segments would hide bad lengths
         length = max(1, math.isqrt(max(T - 1, 0)) + 1)
         y = x.new_empty(B, T, h0.shape[1])
         h, m, states = h0, m0, []
@@ -58,7 +58,7 @@ class CheckpointedScan(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        """Run each segment forward again, then backward, the last one first."""
+        """Run each segment forward again and then backward, starting with the last."""
         x, h0, m0, dt, lengths, masks, *rest = ctx.saved_tensors
         weights, states = rest[: ctx.count], rest[ctx.count :]
         wanted = Wanted(ctx.needs_input_grad[3], True, ctx.needs_input_grad[6])

@@ -1,4 +1,4 @@
-"""What a scan of the CfC family computes, apart from its numbers."""
+"""The equations that a scan of the CfC family computes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ class Form(NamedTuple):
 
     Args:
         kind: "gated", "no_gate", "cf_s" or "cf_s_paper".
-        heads: 4 (g1 g2 a c) or 3 (g1 g2 a) of the first two kinds, 1 of the others.
-        layers: of the backbone, 0…16.
-        activation: of the backbone.
-        head_activation: of g1 and g2, "tanh" or "lecun_tanh".
-        state_amplitude: of "cf_s_paper": whether B is h - A.
+        heads: 4 (g1 g2 a c) or 3 (g1 g2 a) for the first two kinds, 1 for the others.
+        layers: number of layers of the backbone, 0…16.
+        activation: activation of the backbone.
+        head_activation: activation of g1 and g2, "tanh" or "lecun_tanh".
+        state_amplitude: only for "cf_s_paper": whether B is h - A.
         memory: "none", "hidden" or "input".
-        forget_bias: of the memory.
+        forget_bias: forget bias of the memory.
         masked: for each layer, whether its output is multiplied by a dropout mask.
-        products: "full" or "bf16": of weights, and of [x ; h] and what the layers give, see `ops.products`.
+        products: "full" or "bf16": precision of the operands of products (weights, [x ; h] and outputs of layers), see
+            `ops.products`.
 
     """
 
@@ -45,17 +46,17 @@ class Form(NamedTuple):
 
     @property
     def passes(self) -> int:
-        """How often the backbone runs in a step: twice where its arguments are also taken negated."""
+        """How often the backbone runs in a step: twice if its arguments are also used with the opposite sign."""
         return 2 if self.kind == "cf_s_paper" else 1
 
     @property
     def remembers(self) -> bool:
-        """Whether there is a memory beside the state."""
+        """Whether there is a memory in addition to the state."""
         return self.memory != "none"
 
     @property
     def vectors(self) -> int:
-        """How many vectors (H,) the weights hold behind the heads: A and the rate, and B where it is learned."""
+        """How many vectors (H,) follow the heads among the weights: A and the rate, and B if it is learned."""
         if self.kind == "cf_s":
             return 2
         if self.kind == "cf_s_paper":
@@ -64,11 +65,11 @@ class Form(NamedTuple):
 
     @property
     def tensors(self) -> int:
-        """How many tensors the weights are."""
+        """Number of tensors among the weights."""
         return 2 * self.layers + 2 + self.vectors + 2 * self.remembers
 
     def fault(self) -> str | None:
-        """Return why these are no equations of a scan; None where they are."""
+        """Return why this form is invalid, or None if it is valid."""
         headed = self.kind in ("gated", "no_gate")
         if self.kind not in KINDS or self.heads not in ((3, 4) if headed else (1,)):
             return f"there is no kind {self.kind!r} with {self.heads} heads"
@@ -83,7 +84,7 @@ class Form(NamedTuple):
         return None
 
     def encode(self) -> list[int]:
-        """Return the form as whole numbers, which an operation of PyTorch can be given; `decode` takes them back."""
+        """Return the form as whole numbers, as arguments for an operation of PyTorch; `decode` reads them."""
         return [
             KINDS.index(self.kind),
             self.heads,
@@ -101,7 +102,7 @@ def decode(code: Sequence[int], forget_bias: float) -> Form:
     """Return the form that `Form.encode` wrote.
 
     Raises:
-        ValueError: it did not.
+        ValueError: `code` was not written by `Form.encode`.
 
     """
     return _decode(tuple(code), forget_bias)
@@ -110,7 +111,7 @@ def decode(code: Sequence[int], forget_bias: float) -> Form:
 @functools.cache
 def _decode(code: tuple[int, ...], forget_bias: float) -> Form:
     if len(code) < 8 or min(code) < 0:
-        raise ValueError(f"`code` must be what `Form.encode` wrote; got {list(code)}")
+        raise ValueError(f"`code` must be a result of `Form.encode`; got {list(code)}")
     kind, heads, layers, activation, head_activation, state_amplitude, memory, products, *masked = code
     try:
         form = Form(
@@ -126,8 +127,8 @@ def _decode(code: tuple[int, ...], forget_bias: float) -> Form:
             PRODUCTS[products],
         )
     except IndexError:
-        raise ValueError(f"`code` must be what `Form.encode` wrote; got {list(code)}") from None
+        raise ValueError(f"`code` must be a result of `Form.encode`; got {list(code)}") from None
     fault = form.fault()
     if fault is not None:
-        raise ValueError(f"`code` stands for no form: {fault}")
+        raise ValueError(f"`code` is not a valid form: {fault}")
     return form

@@ -1,4 +1,4 @@
-"""The scan as an operation of PyTorch: one operator for each direction, and a shorter way to them in eager mode."""
+"""The scan as an operation of PyTorch: one operator for each direction, and a shortcut to them in eager mode."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Scan(torch.autograd.Function):
         backend, form, with_dt, sizes, looks = ctx.static
         inputs = Inputs(x, h0, m0, dt, lengths, weights, masks)
         wanted = Wanted(of_x, of_h0 or of_m0, with_dt)
-        try:  # `tensor.data = ...` may have changed them
+        try:  # the tensors may have been changed by `tensor.data = ...`
             if not looks:
                 check_inputs(form, inputs)
                 check_part("y", y, (*x.shape[:2], h0.shape[1]), x)
@@ -97,17 +97,17 @@ def cfc_scan_op(
     save: bool,
     need_ddt: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Run the scan: y, hn, mn, and what the backward run needs, the last two empty where there is none."""
-    given = x, h0, m0, dt, lengths, weights, masks
-    form, inputs, backend = _checked(given, code, forget_bias, save)
+    """Run the scan: y, hn, mn, and the data for the backward run; the last two are empty if there are none."""
+    tensors = x, h0, m0, dt, lengths, weights, masks
+    form, inputs, backend = _checked(tensors, code, forget_bias, save)
     y, hn, mn, saved = backend.forward(form, inputs, save, need_ddt, zeroed=True)
     return y, hn, x.new_empty(0) if mn is None else mn, x.new_empty(0) if saved is None else saved
 
 
 @cfc_scan_op.register_fake
-def _(*given: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    *_, code, forget_bias, save, need_ddt = given
-    form, inputs, backend = _checked(given[:7], code, forget_bias, save)
+def _(*arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    *_, code, forget_bias, save, need_ddt = arguments
+    form, inputs, backend = _checked(arguments[:7], code, forget_bias, save)
     x, h0, m0, *_ = inputs
     B, T, _ = x.shape
     H = h0.shape[1]
@@ -116,10 +116,10 @@ def _(*given: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 def _checked(
-    given: Sequence[Any], code: Sequence[int], forget_bias: float, training: bool
+    tensors: Sequence[Any], code: Sequence[int], forget_bias: float, training: bool
 ) -> tuple[Form, Inputs, Backend]:
-    """Return what an operator was called with, `given` in the order of `Inputs`, and its backend, or refuse it."""
-    form, inputs = decode(code, forget_bias), Inputs(*given)
+    """Check the arguments of an operator (`tensors` in the order of `Inputs`) and return them with the backend."""
+    form, inputs = decode(code, forget_bias), Inputs(*tensors)
     backend = BACKENDS.of(inputs.x, lambda backend: backend.refusal(form, inputs, training))
     check_inputs(form, inputs)
     return form, inputs, backend
@@ -144,9 +144,9 @@ def cfc_scan_backward_op(
     need_dx: bool,
     need_ddt: bool,
 ) -> list[Tensor]:
-    """Run the scan backward: dx, dh0, dm0, ddt (empty where not asked for), then the weights'."""
-    given = x, h0, m0, dt, lengths, weights, masks
-    form, inputs, backend = _checked(given, code, forget_bias, True)
+    """Run the scan backward: dx, dh0, dm0 and ddt (empty if not requested), then the gradients of the weights."""
+    tensors = x, h0, m0, dt, lengths, weights, masks
+    form, inputs, backend = _checked(tensors, code, forget_bias, True)
     check_part("y", y, (*x.shape[:2], h0.shape[1]), x)
     for name, gradient, result in (("dy", dy, y), ("dhn", dhn, h0), ("dmn", dmn, h0)):
         if gradient is not None:
@@ -156,9 +156,9 @@ def cfc_scan_backward_op(
 
 
 @cfc_scan_backward_op.register_fake
-def _(*given: Any) -> list[Tensor]:
-    *_, code, forget_bias, need_dx, need_ddt = given
-    _, inputs, _ = _checked(given[3:10], code, forget_bias, True)
+def _(*arguments: Any) -> list[Tensor]:
+    *_, code, forget_bias, need_dx, need_ddt = arguments
+    _, inputs, _ = _checked(arguments[3:10], code, forget_bias, True)
     x, h0, m0, dt, _, weights, _ = inputs
     nothing = x.new_empty(0)
     likes = [x if need_dx else nothing, h0, nothing if m0 is None else h0, dt if need_ddt else nothing, *weights]
@@ -199,30 +199,30 @@ def cfc_scan(
     *,
     recompute: bool = False,
 ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
-    """Run the recurrence of `form` over a sequence on the backend of its device, or return None where none takes it.
+    """Run the recurrence of `form` over a sequence on the backend of its device, or return None if none accepts it.
 
-    The caller then runs its own plain loop, which is the definition. Where operators are recorded or watched this
-    calls `torch.ops.liquidtime.cfc_scan`; elsewhere the same by a shorter way.
+    The caller then runs its own plain loop, which is the definition. If operators are recorded or watched, this calls
+    `torch.ops.liquidtime.cfc_scan`; otherwise it does the same with less overhead.
 
     Args:
-        x: (B, T, D) the samples.
+        x: (B, T, D) samples.
         state: (h (B, H),), or (h, m) with a memory.
         dt: (B, T) time since the previous sample, at least 0.
-        lengths: (B,) number of samples of each row, or None; what lies past them changes nothing.
-        weights: for each backbone layer its weight (U, ·) and bias (U,); of the heads, (heads·H, F) and (heads·H,);
-            of the Cf-S forms A and the rate, at least 0, and B where it is learned, each (H,); of a memory
-            (4H, D + H) and (4H,).
-        form: which equations.
-        draw_masks: draws (K, B, T, U), what the outputs of the masked layers are multiplied by, pass by pass, layer by
-            layer; called only where a backend runs the scan.
-        recompute: keep the state every √T steps only and run what lies between again for the gradients: memory that
-            grows with √T, for one more forward run. An operator that is recorded keeps everything.
+        lengths: (B,) number of samples of each row, or None; values past the end of a row are ignored.
+        weights: for each backbone layer its weight (U, ·) and bias (U,); for the heads (heads·H, F) and (heads·H,); for
+            the Cf-S forms A and the rate, which is at least 0, and B if it is learned, each (H,); for a memory (4H, D +
+            H) and (4H,).
+        form: the equations.
+        draw_masks: function that draws (K, B, T, U), the factors of the outputs of the masked layers, pass by pass and
+            layer by layer; called only if a backend runs the scan.
+        recompute: keep the state only every √T steps and compute the steps between again for the gradients: memory
+            grows with √T, at the cost of one more forward run. A recorded operator keeps everything.
 
     Returns:
         (B, T, H) the state after each step, 0 past the end of a row; and the last state.
 
     Raises:
-        ValueError: a shape that does not fit, an interval that is negative, NaN or infinite, a length outside 0…T.
+        ValueError: a shape does not fit, an interval is negative, NaN or infinite, or a length is outside 0…T.
 
     """
     tensors = [x, dt, *state, *weights]
@@ -244,7 +244,7 @@ def cfc_scan(
         return y, (hn, mn) if form.remembers else (hn,)
     check_inputs(form, inputs)
     if training:
-        copy = None if lengths is None else lengths.clone()  # the caller's may change before the backward run
+        copy = None if lengths is None else lengths.clone()  # the caller may change its own before the backward run
         way: Any = CheckpointedScan if recompute else _Scan
         y, hn, last = way.apply(choice.backend, form, None, x, state[0], inputs.m0, dt, copy, inputs.masks, *weights)
     else:
@@ -255,7 +255,7 @@ def cfc_scan(
 def _run_seen(
     backend: Backend, form: Form, inputs: Inputs, seen: Seen, training: bool
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """Run a scan that its backend has looked at already."""
+    """Run a scan that its backend has already inspected."""
     if training:
         y, hn, mn = _Scan.apply(backend, form, seen, *inputs[:5], None, *inputs.weights)  # type: ignore[no-untyped-call]
     else:
@@ -264,12 +264,12 @@ def _run_seen(
 
 
 def cfc_stepper(form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> Stepper | None:
-    """Return what takes single samples without gradients, or None where no backend has it.
+    """Return a stepper for single samples without gradients, or None if no backend has one.
 
     Args:
-        form: of every layer of a stack.
-        weights: of each layer, as `cfc_scan` takes them.
-        sources: the parameters and buffers that they were made from.
+        form: form of every layer of a stack.
+        weights: weights of each layer, in the order of `cfc_scan`.
+        sources: the parameters and buffers from which the weights were made.
 
     """
     backend = _backend_of_steps(form, weights)
@@ -277,11 +277,11 @@ def cfc_stepper(form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequen
 
 
 def cfc_frozen_stepper(form: Form, weights: Sequence[Sequence[Tensor]], rows: int) -> FrozenStepper | None:
-    """Return what takes single samples with the weights as they are now, or None where no backend has it.
+    """Return a stepper for single samples with a copy of the current weights, or None if no backend has one.
 
     Args:
-        form: of every layer of a stack.
-        weights: of each layer, as `cfc_scan` takes them.
+        form: form of every layer of a stack.
+        weights: weights of each layer, in the order of `cfc_scan`.
         rows: B.
 
     """

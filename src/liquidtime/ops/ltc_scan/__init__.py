@@ -1,4 +1,4 @@
-"""The whole-sequence steps of liquid time-constant neurons. README.md says what it equals."""
+"""The steps of liquid time-constant neurons over whole sequences. README.md has the equations."""
 
 from liquidtime.ops.ltc_scan.backend import BACKENDS, Backend
 from liquidtime.ops.ltc_scan.cpu import CpuBackend

@@ -1,4 +1,4 @@
-"""What a backend of the scan is: the runs that it has, and what they are given and give."""
+"""The interface of a backend of the scan: its runs, their inputs and their outputs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from liquidtime.ops.shapes import check_part, check_parts, check_samples
 
 
 class Inputs(NamedTuple):
-    """What a scan is given."""
+    """Inputs of a scan."""
 
     x: Tensor  # (B, T, D)
     v0: Tensor  # (B, H)
     dt: Tensor  # (B, T)
     lengths: Tensor | None  # (B,)
-    parameters: Sequence[Tensor]  # as `ltc_scan` takes them
+    parameters: Sequence[Tensor]  # in the order of `ltc_scan`
     sensory: Graph
     recurrent: Graph
     unfolds: int
@@ -30,7 +30,7 @@ class Inputs(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What a forward run gives: potentials, the last ones, and what its backward run needs, known to it alone."""
+    """Results of a forward run: potentials, the last ones, and opaque data for its backward run."""
 
     y: Tensor  # (B, T, H), 0 past the end of a row
     vn: Tensor  # (B, H)
@@ -38,7 +38,7 @@ class Outputs(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """What a backward run gives; None where it was not asked for."""
+    """Results of a backward run; None for gradients that were not requested."""
 
     x: Tensor | None
     v0: Tensor
@@ -47,17 +47,17 @@ class Gradients(NamedTuple):
 
 
 class Backend(ABC):
-    """Runs scans on the devices that it names. It is registered once: `BACKENDS.register(YourBackend())`.
+    """Runs scans on the devices that it lists. It is registered once: `BACKENDS.register(YourBackend())`.
 
-    A type that it does not have, or training where it has no backward run, it refuses: such a scan takes the plain
-    loop.
+    A backend refuses types that it does not support, and training if it has no backward run; such a scan runs in the
+    plain loop.
     """
 
     devices: tuple[str, ...]
 
     @abstractmethod
     def refusal(self, inputs: Inputs, training: bool) -> str | None:
-        """Return why this scan is not taken; None where it is. Called while tracing too, so it looks at no numbers."""
+        """Return why this scan is refused, or None if not. It is also called while tracing, so it reads no values."""
 
     @abstractmethod
     def saved_like(self, inputs: Inputs) -> Tensor:
@@ -68,9 +68,9 @@ class Backend(ABC):
         """Run forward. Shapes, types and devices have been checked; numbers, lengths, synapses and memory have not.
 
         Args:
-            inputs: of the scan.
+            inputs: inputs of the scan.
             save: whether a backward run will follow.
-            zeroed: whether what is saved goes out to a caller, and so must hold nothing that differs from run to run.
+            zeroed: whether the saved data are returned to a caller, and so must not differ from run to run.
 
         Raises:
             ValueError: an interval that is negative, NaN or infinite, or a length outside 0…T.
@@ -91,8 +91,8 @@ def check_inputs(inputs: Inputs) -> None:
     """Refuse inputs that do not fit each other.
 
     Raises:
-        ValueError: a shape, solver or number of steps that does not fit.
-        TypeError: a type or device that does not.
+        ValueError: a shape, the solver or the number of steps does not fit.
+        TypeError: a type or device does not fit.
 
     """
     x, v0, dt, lengths, parameters, sensory, recurrent, unfolds, solver = inputs

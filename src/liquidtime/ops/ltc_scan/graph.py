@@ -1,4 +1,4 @@
-"""Which synapses there are, and which solvers follow them."""
+"""The synapses of a network, and the solvers that the scan supports."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import torch
 from torch import Tensor
 
 STAGES = {"semi_implicit": 1, "euler": 1, "rk4": 4, "hold": 1, "midpoint": 2}
-"""How often each solver reads the synapses in an unfold; in the order of problem.h."""
+"""How often each solver reads the synapses in an unfold, in the order of problem.h."""
 SOLVERS = (*STAGES,)
 
 
 class Graph(NamedTuple):
-    """Which synapses there are, sorted by the neuron they end on.
+    """Synapses, sorted by the neuron they end on.
 
     Attributes:
-        pre: (n,) where each synapse comes from.
+        pre: (n,) where each synapse starts.
         post: (n,) where it ends, not decreasing.
-        first: (H + 1,) where the synapses of each neuron start.
+        first: (H + 1,) position of the first synapse of each neuron.
 
     """
 
@@ -28,7 +28,7 @@ class Graph(NamedTuple):
 
 
 def graph_of(mask: Tensor) -> Graph:
-    """Return the synapses of a mask (n_pre, n_post), which is 0 where there is none."""
+    """Return the synapses of a mask (n_pre, n_post), whose entries are 0 where there is no synapse."""
     post, pre = mask.t().nonzero(as_tuple=True)
     counts = torch.bincount(post, minlength=mask.shape[1])
     return Graph(pre.contiguous(), post.contiguous(), torch.cat([counts.new_zeros(1), counts.cumsum(0)]))

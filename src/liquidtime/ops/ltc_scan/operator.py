@@ -1,4 +1,4 @@
-"""The scan as an operation of PyTorch: one operator for each direction, and a shorter way to them in eager mode."""
+"""The scan as an operation of PyTorch: one operator for each direction, and a shortcut to them in eager mode."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _run_backward(
     need_dx: bool,
     need_ddt: bool,
 ) -> Gradients:
-    """Check everything anew, for parameters may have been replaced since the forward run, and run backward."""
+    """Check everything again, since parameters may have been replaced after the forward run, and run backward."""
     check_inputs(inputs)
     B, T, _ = inputs.x.shape
     for name, gradient, shape in (("dy", dy, (B, T, inputs.v0.shape[1])), ("dvn", dvn, inputs.v0.shape)):
@@ -69,12 +69,12 @@ def _run_backward(
 
 
 def _checked(
-    given: Sequence[Any], graphs: Sequence[Tensor], unfolds: int, solver: str, training: bool
+    tensors: Sequence[Any], graphs: Sequence[Tensor], unfolds: int, solver: str, training: bool
 ) -> tuple[Inputs, Backend]:
-    """Return what an operator was called with, `given` as far as the parameters, and the backend, or refuse it."""
+    """Check the arguments of an operator (`tensors` up to the parameters) and return them with the backend."""
     if len(graphs) != 6:
         raise ValueError(f"`graphs` must be the 6 vectors of two graphs; got {len(graphs)}")
-    x, v0, dt, lengths, parameters = given
+    x, v0, dt, lengths, parameters = tensors
     inputs = Inputs(x, v0, dt, lengths, parameters, Graph(*graphs[:3]), Graph(*graphs[3:]), unfolds, solver)
     backend = BACKENDS.of(x, lambda backend: backend.refusal(inputs, training))
     check_inputs(inputs)
@@ -94,16 +94,16 @@ def ltc_scan_op(
     need_ddt: bool,
     solver: str,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run the scan: y, vn, and what the backward run needs, empty without `save`."""
+    """Run the scan: y, vn, and the data for the backward run, which are empty without `save`."""
     inputs, backend = _checked((x, v0, dt, lengths, parameters), graphs, unfolds, solver, save)
     y, vn, saved = backend.forward(inputs, save, zeroed=True)
     return y, vn, x.new_empty(0) if saved is None else saved
 
 
 @ltc_scan_op.register_fake
-def _(*given: Any) -> tuple[Tensor, Tensor, Tensor]:
-    *inputs_given, graphs, unfolds, save, _, solver = given
-    inputs, backend = _checked(inputs_given, graphs, unfolds, solver, save)
+def _(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
+    *tensors, graphs, unfolds, save, _, solver = arguments
+    inputs, backend = _checked(tensors, graphs, unfolds, solver, save)
     x, (_, H) = inputs.x, inputs.v0.shape
     saved = backend.saved_like(inputs) if save else x.new_empty(0)
     return x.new_empty(*x.shape[:2], H), x.new_empty(inputs.v0.shape), saved
@@ -125,16 +125,16 @@ def ltc_scan_backward_op(
     need_ddt: bool,
     solver: str,
 ) -> list[Tensor]:
-    """Run the scan backward: dx, dv0, ddt (empty where not asked for), then the parameters'."""
+    """Run the scan backward: dx, dv0 and ddt (empty if not requested), then the gradients of the parameters."""
     inputs, backend = _checked((x, v0, dt, lengths, parameters), graphs, unfolds, solver, True)
     g = _run_backward(backend, inputs, saved, dy, dvn, need_dx, need_ddt)
     return [x.new_empty(0) if g.x is None else g.x, g.v0, x.new_empty(0) if g.dt is None else g.dt, *g.parameters]
 
 
 @ltc_scan_backward_op.register_fake
-def _(*given: Any) -> list[Tensor]:
-    _, _, *inputs_given, graphs, _, unfolds, need_dx, need_ddt, solver = given
-    (x, v0, dt, _, parameters, *_), _ = _checked(inputs_given, graphs, unfolds, solver, True)
+def _(*arguments: Any) -> list[Tensor]:
+    _, _, *tensors, graphs, _, unfolds, need_dx, need_ddt, solver = arguments
+    (x, v0, dt, _, parameters, *_), _ = _checked(tensors, graphs, unfolds, solver, True)
     nothing = x.new_empty(0)
     likes = [x if need_dx else nothing, v0, dt if need_ddt else nothing, *parameters]
     return [x.new_empty(like.shape) for like in likes]
@@ -173,19 +173,19 @@ def ltc_scan(
     unfolds: int,
     solver: str = SOLVERS[0],
 ) -> tuple[Tensor, Tensor] | None:
-    """Run neurons over a sequence on the backend of their device, or return None where none takes it.
+    """Run neurons over a sequence on the backend of their device, or return None if no backend accepts them.
 
-    The caller then runs its own plain loop, which is the definition. Where operators are recorded or watched this
-    calls `torch.ops.liquidtime.ltc_scan`; elsewhere the same by a shorter way.
+    The caller then runs its own plain loop, which is the definition. If operators are recorded or watched, this calls
+    `torch.ops.liquidtime.ltc_scan`; otherwise it does the same with less overhead.
 
     Args:
-        x: (B, T, D) what the sensors see.
+        x: (B, T, D) inputs of the sensory neurons.
         v: (B, H) potentials.
         dt: (B, T) time since the previous sample, at least 0.
-        lengths: (B,) number of samples of each row, or None; what lies past them changes nothing.
+        lengths: (B,) number of samples of each row, or None; values past the end of a row are ignored.
         parameters: w, γ, μ, E of the sensory synapses, each (n,), and of the recurrent ones; then gl, gl·vl and cm,
             each (H,). w, gl and cm are positive.
-        sensory: the synapses of the sensors.
+        sensory: the synapses from sensory neurons.
         recurrent: the synapses between neurons.
         unfolds: number of solver steps per sample.
         solver: one of `SOLVERS`: "semi_implicit", "euler", "rk4", "hold" or "midpoint".
@@ -194,7 +194,7 @@ def ltc_scan(
         (B, T, H) the potentials after each sample, 0 past the end of a row; and (B, H) the last ones.
 
     Raises:
-        ValueError: a shape that does not fit, an interval that is negative, NaN or infinite, a length outside 0…T.
+        ValueError: a shape does not fit, an interval is negative, NaN or infinite, or a length is outside 0…T.
 
     """
     tensors = [x, v, dt, *parameters]
@@ -209,7 +209,7 @@ def ltc_scan(
         return y, vn
     check_inputs(inputs)
     if training:
-        copy = None if lengths is None else lengths.clone()  # the caller's may change before the backward run
+        copy = None if lengths is None else lengths.clone()  # the caller may change its own before the backward run
         static: Any = (choice.backend, (sensory, recurrent), (unfolds, solver))
         y, vn = _Scan.apply(*static, x, v, dt, copy, *parameters)  # type: ignore[no-untyped-call]
     else:

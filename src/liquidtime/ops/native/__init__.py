@@ -1,1 +1,1 @@
-"""The compiled part: vectors, small products and threads in C++, and the door to them."""
+"""The compiled library, with vectors, small products and threads in C++, and its Python interface."""

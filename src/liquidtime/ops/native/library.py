@@ -1,4 +1,4 @@
-"""Finds and loads the compiled library, and says why there is none."""
+"""Find and load the compiled library, and explain why it is missing if it is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOW = "Install a C++17 compiler and CMake, then run `pip install --force-reinst
 
 
 class NativeMissingError(RuntimeError):
-    """The compiled library is not there or cannot be loaded."""
+    """The compiled library is missing or cannot be loaded."""
 
 
 _library: ctypes.CDLL | None = None
@@ -39,10 +39,10 @@ _generation = 0
 
 
 def load() -> ctypes.CDLL:
-    """Return the compiled library, loaded once.
+    """Return the compiled library, which is loaded once.
 
     Raises:
-        NativeMissingError: it was not built or does not load; the text says how to build it.
+        NativeMissingError: it was not built or cannot be loaded; the message says how to build it.
 
     """
     global _library, _missing
@@ -58,17 +58,17 @@ def load() -> ctypes.CDLL:
 
 def _open(path: Path) -> ctypes.CDLL:
     if not path.exists():
-        raise NativeMissingError(f"the native kernels are not built: there is no {path.name} in the package. {_HOW}")
+        raise NativeMissingError(f"the native kernels were not built: the package has no {path.name}. {_HOW}")
     try:
         library = ctypes.CDLL(str(path))
         library.lt_version.restype, library.lt_abi.restype = ctypes.c_char_p, ctypes.c_int64
         version, abi = library.lt_version().decode(), library.lt_abi()
     except (OSError, AttributeError) as error:
-        raise NativeMissingError(f"the native kernels do not load: {error}. {_HOW}") from error
+        raise NativeMissingError(f"the native kernels cannot be loaded: {error}. {_HOW}") from error
     if (version, abi) != (__version__, ABI):
         raise NativeMissingError(
-            f"the native kernels are of version {version}, interface {abi}, and the package of version {__version__}, "
-            f"interface {ABI}. {_HOW}"
+            f"the native kernels have version {version} and interface {abi}, but the package has version "
+            f"{__version__} and interface {ABI}. {_HOW}"
         )
     library.lt_target.restype = ctypes.c_char_p
     library.lt_select.argtypes = [ctypes.c_char_p]
@@ -87,14 +87,14 @@ def _open(path: Path) -> ctypes.CDLL:
 
 @functools.cache
 def held() -> ctypes.PyDLL:
-    """Return the library again, whose functions run without letting other threads of Python run beside them."""
+    """Return the same library with functions that keep Python's interpreter lock while they run."""
     load()
     return ctypes.PyDLL(str(Path(__file__).with_name(FILE_NAME)))
 
 
 @functools.cache
 def sees_tensors() -> bool:
-    """Return whether the library can look at tensors itself, through PyTorch's stable C interface; tried on one."""
+    """Return whether the library can inspect tensors itself, through PyTorch's stable C interface; tries it on one."""
     names = ("device_type", "layout", "dtype", "dim", "sizes", "strides", "storage_offset", "storage_size", "data_ptr")
     constants = ("device_type_cpu", "layout_strided", "dtype_float32", "dtype_float64")
     native = load()
@@ -119,14 +119,14 @@ def is_built() -> bool:
 
 
 def why_missing() -> str | None:
-    """Return why the compiled library cannot be used and how to build it; None where it can."""
+    """Return why the compiled library cannot be used and how to build it; None if it can be used."""
     if _library is None and _missing is None:
         with contextlib.suppress(NativeMissingError):
             load()
     return _missing
 
 
-why_missing._dynamo_marked_constant = True  # type: ignore[attr-defined]  # no compiler can follow what loads a library
+why_missing._dynamo_marked_constant = True  # type: ignore[attr-defined]  # compilers cannot trace loading a library
 
 
 def target() -> str:
@@ -136,22 +136,22 @@ def target() -> str:
 
 
 def cores() -> int:
-    """Return on how many cores the kernels run at most: those of this process's affinity and of its groups' quotas."""
+    """Return how many cores the kernels use at most, given the affinity and control groups of this process."""
     count: int = load().lt_cores()
     return count
 
 
 @functools.cache
 def bf16_unit() -> str:
-    """Return what multiplies bf16 operands: "avx512_bf16", or "emulated" where they are rounded float32 numbers.
+    """Return how bf16 operands are multiplied: "avx512_bf16", or "emulated" with rounded float32 numbers.
 
-    When first asked, the processor's instruction is tried on sums that have one exact answer. Where it gives another it
-    is not used, and a warning says so.
+    The first call tests the instruction of the processor on sums that have one exact answer. If an answer is wrong, the
+    instruction is not used, and a warning says so.
     """
     unit = load().lt_bf16_unit()
     if unit == _WRONG:
         warnings.warn(
-            "the processor's bf16 instruction gave wrong sums in a trial, so rounded float32 numbers are multiplied "
+            "the bf16 instruction of this processor gave wrong sums in a test, so rounded float32 numbers are used "
             "instead, which is slower",
             RuntimeWarning,
             stacklevel=2,
@@ -160,10 +160,10 @@ def bf16_unit() -> str:
 
 
 def select_target(name: str) -> None:
-    """Use another instruction set, for comparisons.
+    """Select an instruction set, for comparisons.
 
     Raises:
-        ValueError: this machine cannot run it.
+        ValueError: this machine does not have it.
 
     """
     if load().lt_select(name.encode()):
@@ -175,28 +175,28 @@ def select_target(name: str) -> None:
 
 
 def generation() -> int:
-    """Return a number that is another after each change of the instruction set."""
+    """Return a number that changes with every change of the instruction set."""
     return _generation
 
 
 def raise_for(code: int, dt: Tensor, lengths: Tensor | None) -> None:
-    """Raise what a function of the library says by the code that it returned, if it is not 0.
+    """Raise the exception for a code returned by a function of the library, unless it is 0.
 
     Args:
         code: a `Code` of boundary.h.
-        dt: (B, T) the intervals that it was given.
+        dt: (B, T) the intervals passed to the function.
         lengths: (B,) the lengths, or None.
 
     Raises:
-        ValueError: a bad interval or length, with its place.
-        MemoryError: there is none to work with.
-        RuntimeError: the library refused the problem as a whole.
+        ValueError: an interval or length is bad; the message says where.
+        MemoryError: working memory could not be allocated.
+        RuntimeError: the library refused the whole problem.
 
     """
     if not code:
         return
     if code == NO_MEMORY:
-        raise MemoryError("the native kernel could not get its working memory")
+        raise MemoryError("the native kernel could not allocate its working memory")
     if code == BAD_INTERVAL:
         check_dt(dt, lengths)
     if code == BAD_LENGTH and lengths is not None:
@@ -210,15 +210,15 @@ _storage, _stored = Tensor.untyped_storage, torch.UntypedStorage.nbytes
 
 
 def dense_addresses(names: Sequence[str], tensors: Sequence[Tensor], keep: list[Tensor]) -> list[int]:
-    """Return the addresses of tensors, or of copies, whose numbers lie one after another; `keep` holds them.
+    """Return the addresses of tensors, or of dense copies of them, which `keep` holds.
 
     Args:
-        names: of the tensors; the last one is that of all that follow.
-        tensors: of any strides.
-        keep: is given what must live as long as the addresses are used.
+        names: names of the tensors; the last one also stands for all further tensors.
+        tensors: tensors of any strides.
+        keep: receives the tensors that must live as long as the addresses are used.
 
     Raises:
-        ValueError: the memory of one does not hold all its numbers.
+        ValueError: the memory of a tensor does not hold all its numbers.
 
     """
     pointers, ends = [*map(_pointer, tensors)], [*map(_size, tensors)]
@@ -240,15 +240,15 @@ def dense_addresses(names: Sequence[str], tensors: Sequence[Tensor], keep: list[
 
 
 def dense_address(name: str, tensor: Tensor, keep: list[Tensor]) -> int:
-    """Return the address of one tensor as `dense_addresses` does."""
+    """Return the address of one tensor; see `dense_addresses`."""
     return dense_addresses((name,), (tensor,), keep)[0]
 
 
 def settled(name: str, tensor: Tensor) -> Tensor:
-    """Return a tensor whose memory holds its own numbers: not their negatives, and not nothing for zeros.
+    """Return a tensor whose memory holds its actual numbers, rather than their negatives or nothing for zeros.
 
     Raises:
-        ValueError: it has no memory to hold them, of which PyTorch's own copy would end the process.
+        ValueError: it has no memory for them; copying it with PyTorch would end the process.
 
     """
     if tensor._is_zerotensor():
@@ -264,7 +264,7 @@ def dense_last(name: str, tensor: Tensor) -> Tensor:
 
 
 def empty(like: Tensor, shape: Sequence[int]) -> Tensor:
-    """Return an uninitialised tensor, in large pages where it is large, of the type of `like`."""
+    """Return an uninitialised tensor of the type of `like`, in large pages if it is large."""
     room = like.new_empty(*shape)  # a shape as one argument takes twice as long
     if room.nbytes >= LARGE:
         load().lt_advise(room.data_ptr(), room.nbytes)
@@ -272,13 +272,13 @@ def empty(like: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def borrowed(like: Tensor, shape: Sequence[int]) -> Tensor:
-    """Return an uninitialised tensor of the type of `like`, for what stays inside an operation.
+    """Return an uninitialised tensor of the type of `like`, for data that stay inside an operation.
 
-    Where it is large its memory is one that was used before, if there is one, and is kept for the next when the tensor
-    is gone.
+    The memory of a large one is reused: it comes from an earlier tensor if possible, and is kept for a later one when
+    the tensor is freed.
 
     Raises:
-        MemoryError: there is none.
+        MemoryError: there is not enough memory.
 
     """
     count = math.prod(shape)
@@ -288,7 +288,7 @@ def borrowed(like: Tensor, shape: Sequence[int]) -> Tensor:
     size: int = native.lt_piece_size(count * like.element_size())
     pointer = native.lt_take(size)
     if not pointer:
-        raise MemoryError(f"the native kernels could not get {size} bytes")
+        raise MemoryError(f"the native kernels could not allocate {size} bytes")
     memory = (ctypes.c_char * size).from_address(pointer)
     weakref.finalize(memory, native.lt_give, pointer, size).atexit = False
     return torch.frombuffer(memory, dtype=like.dtype, count=count).view(shape)

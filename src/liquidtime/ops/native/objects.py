@@ -1,4 +1,4 @@
-"""Whether objects of Python are as they were, told by their dictionaries: by the versions of these, or by a walk."""
+"""Checks whether Python objects are unchanged, by the versions of their dictionaries or by a walk through them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from liquidtime.ops.native import library
 
 _FUNCTIONS = ("PyDict_Next", "PyObject_Type", "PyObject_GenericGetDict", "PyType_GetSlot", "Py_DecRef")
-_VERSION = 24  # bytes into a dictionary, in the versions of Python that have it (PEP 509)
+_VERSION = 24  # offset of the version in a dictionary, in Python versions that have it (PEP 509)
 
 
 class _Trial:
@@ -22,16 +22,16 @@ class _Trial:
 
 
 def version_of(table: dict[Any, Any]) -> int:
-    """Return the number by which Python tells this state of a dictionary from all states before, of any dictionary."""
+    """Return the number that distinguishes this state of a dictionary from all earlier states of any dictionary."""
     return ctypes.c_uint64.from_address(id(table) + _VERSION).value
 
 
 @functools.cache
 def have_versions() -> bool:
-    """Return whether dictionaries have versions: in Pythons that were tried, and only if a trial shows them."""
+    """Return whether dictionaries have versions: in tested versions of Python, and only if a test confirms it."""
     if sys.version_info[:2] not in ((3, 11), (3, 12)) or struct.calcsize("P") != 8:
         return False
-    if not hasattr(library.held(), "lt_same_versions"):  # a library that was built before it had this
+    if not hasattr(library.held(), "lt_same_versions"):  # the library is from a version without this function
         return False
     trial = _Trial()
     table, other = vars(trial), {"a": 1}
@@ -58,7 +58,7 @@ def have_versions() -> bool:
 
 @functools.cache
 def _functions() -> bytes | None:
-    """Return what the library calls, or None where nobody holds a lock on the interpreter."""
+    """Return the functions that the library calls, or None if Python runs without a lock on the interpreter."""
     if sys.implementation.name != "cpython" or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
     addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), c_void_p).value for name in _FUNCTIONS]
@@ -66,17 +66,17 @@ def _functions() -> bytes | None:
 
 
 class Watch:
-    """What instances, their classes and some dictionaries hold, object by object, with references to all of it.
+    """The contents of instances, their classes and some dictionaries, object by object, with references to all of it.
 
     Args:
-        instances: whose types and attributes are watched.
-        dicts: more to watch.
+        instances: objects whose types and attributes are watched.
+        dicts: further dictionaries to watch.
 
     """
 
     def __init__(self, instances: Sequence[object], dicts: Sequence[dict[Any, Any]]) -> None:
         classes = [*dict.fromkeys(base for one in instances for base in type(one).__mro__ if base is not object)]
-        own = [gc.get_referents(vars(base))[0] for base in classes]  # which a class shows by a proxy only
+        own = [gc.get_referents(vars(base))[0] for base in classes]  # a class exposes it only by a proxy
         watched = [*(vars(instance) for instance in instances), *own, *dicts]
         words = [id(part) for one in instances for part in (one, type(one), vars(one))]
         words += [id(part) for base in classes for part in (base, base.__bases__)]
@@ -97,9 +97,9 @@ class Watch:
 
     @classmethod
     def on(cls, instances: Sequence[object], dicts: Sequence[dict[Any, Any]]) -> Watch | None:
-        """Return a watch, or None where there can be none."""
+        """Return a watch, or None if it is not possible here."""
         return cls(instances, dicts) if library.is_built() and _functions() is not None else None
 
     def holds(self) -> bool:
-        """Return whether everything is the very object that it was; False does not say that it matters."""
+        """Return whether every object is still the very same; False does not say whether the change matters."""
         return bool(self._same(*self._arguments))

@@ -1,1 +1,1 @@
-"""What several comparison cells are made of; none of it is a network by itself."""
+"""Parts that several comparison cells share; none of them is a network by itself."""

@@ -1,4 +1,4 @@
-"""Exponential decay at learned rates, and what it makes of values that were not observed."""
+"""Exponential decay at learned rates, and its use for values that were not observed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from liquidtime.errors import wrong_shape
 
 
 class Decay(nn.Module):
-    """A factor in (0, 1] for each channel, which falls with time.
+    """A factor in (0, 1] for each channel that decreases with time.
 
         γ = exp(-max(0, w·δ + b))
 
@@ -33,15 +33,15 @@ class Decay(nn.Module):
 class InputDecay(nn.Module):
     """Replaces a value that was not observed by one between the last observation and the mean.
 
-        x̂ = m·x + (1 - m)·(mean + γ(δ)·(last - mean)),   δ the time since the channel was last observed
+        x̂ = m·x + (1 - m)·(mean + γ(δ)·(last - mean)),   with δ the time since the channel was last observed
 
-    The first K of D columns are values; each has a column that is 1 where it was observed and 0 where not. What is
-    carried on is last - mean and δ, each (B, K), 0 at the start.
+    The first K of D columns are values; each has a column that is 1 if it was observed and 0 if not. The state consists
+    of last - mean and δ, each (B, K), initially 0.
 
     Args:
         input_size: D.
-        masks: (K,) the column of each value's mask, none of them among the values.
-        mean: (K,) what values decay to, 0 if None; the buffer `mean` can be set later.
+        masks: (K,) the column with the mask of each value, which must not be among the values.
+        mean: (K,) value towards which values decay; None for 0. The buffer `mean` can be set later.
 
     """
 
@@ -53,7 +53,7 @@ class InputDecay(nn.Module):
         columns = [int(column) for column in masks]
         K = len(columns)
         if K == 0:
-            raise ValueError("`masks` must name the column of at least one value's mask; got none")
+            raise ValueError("`masks` must contain the mask column of at least one value; got none")
         if not all(K <= column < input_size for column in columns):
             raise ValueError(
                 f"`masks` must be columns after the {K} values and before input_size = {input_size}; got {columns}"
@@ -67,16 +67,16 @@ class InputDecay(nn.Module):
         self.register_buffer("mean", means)
 
     def forward(self, x: Tensor, last: Tensor, since: Tensor, dt: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Take one sample.
+        """Process one sample.
 
         Args:
-            x: (B, D) values, masks and whatever else.
-            last: (B, K) the last observation, less the mean.
+            x: (B, D) values, masks and other columns.
+            last: (B, K) the last observation minus the mean.
             since: (B, K) time from it to the previous sample.
             dt: (B,) time since the previous sample.
 
         Returns:
-            x̂, δ, and what is carried on in place of `last` and `since`, each (B, K).
+            x̂, δ, and the new values of `last` and `since`, each (B, K).
 
         """
         m = x.index_select(-1, self.masks)

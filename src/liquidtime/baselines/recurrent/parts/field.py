@@ -10,16 +10,16 @@ from liquidtime.solvers import EXPLICIT, Flow, Solver, solver_of
 
 
 class Field(nn.Module):
-    """A vector field, and the solver that follows it.
+    """A vector field, and the solver that integrates it.
 
-        dh/dt = V tanh(W h + b) + c,   with more layers like the inner one if asked for
+        dh/dt = V tanh(W h + b) + c,   optionally with more layers like the inner one
 
     Args:
         size: H.
-        units: U, of a hidden layer; None takes H.
-        solver: "euler", "heun", "rk4" or "dopri5", or a `Solver` of such a kind.
+        units: U, the width of a hidden layer; None for H.
+        solver: "euler", "heun", "rk4" or "dopri5", or another explicit `Solver`.
         unfolds: solver steps per interval.
-        layers: hidden layers.
+        layers: number of hidden layers.
 
     """
 
@@ -42,11 +42,11 @@ class Field(nn.Module):
         return self.out(z).to(h.dtype)  # type: ignore[no-any-return]
 
     def forward(self, h: Tensor, dt: Tensor) -> Tensor:
-        """Return where the field takes h (B, H) in the time dt (B,), which may be negative."""
+        """Return h (B, H) after following the field for the time dt (B,), which may be negative."""
         return self.solver.integrate(Flow(self.slope, self.parameters), h, dt.unsqueeze(-1), self.unfolds)
 
     def along(self, h: Tensor, times: Tensor) -> Tensor:
-        """Return (B, Q, H), where the field takes h (B, H) from time 0 at times (B, Q) in any order."""
+        """Return (B, Q, H): the solution from h (B, H) at time 0, at times (B, Q) in any order."""
         in_order, order = times.sort(dim=1)
         gaps = torch.diff(in_order, dim=1, prepend=torch.zeros_like(in_order[:, :1]))
         states = []

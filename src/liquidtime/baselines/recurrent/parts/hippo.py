@@ -12,11 +12,11 @@ from liquidtime.baselines.recurrent.parts.polynomial_memory import PolynomialMem
 
 
 class HiPPOCell(PolynomialMemoryCell):
-    """The gated network with a HiPPO memory of Gu, Dao, Ermon, Rudra and Ré (2020).
+    """A gated network with a HiPPO memory, by Gu, Dao, Ermon, Rudra and Ré (2020).
 
         g = σ(G [x; h; c]);   h' = (1 - g)·h + g·tanh(W [x; h; c]);   f = w·h' + b;   c' = memory(c, f, dt)
 
-    Each map has a bias. The state is (h, c, ...). With `memory_first`, as in the authors' code,
+    Each map has a bias. The state is (h, c, ...). With `memory_first`, as in the code of the authors,
 
         f = w·[x; h] + b;   c' = memory(c, f, dt);   g = σ(G [x; c']);   h' = (1 - g)·h + g·tanh(W [x; c'])
 
@@ -26,7 +26,7 @@ class HiPPOCell(PolynomialMemoryCell):
     Args:
         input_size: D.
         hidden_size: H.
-        order: N, the number of coefficients; None is H, as in the paper.
+        order: N, the number of coefficients; None for H, as in the paper.
         discretisation: "exact" or "bilinear".
         memory_first: whether the memory is updated before the hidden state.
 
@@ -52,7 +52,7 @@ class HiPPOCell(PolynomialMemoryCell):
         nn.init.zeros_(self.signal.bias)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of gate and candidate, and of f where the memory comes first, (..., 2H or 2H + 1)."""
+        """Return the part of gate, candidate and (`memory_first`) f that depends on the input, (..., 2H or 2H + 1)."""
         projected: Tensor = self.input_map(x)
         if not self.memory_first:
             return projected
@@ -60,17 +60,17 @@ class HiPPOCell(PolynomialMemoryCell):
 
     @abstractmethod
     def matrix(self) -> Tensor:
-        """Return A (N, N) of the memory's equation dc/ds = A c + B f in double precision."""
+        """Return A (N, N) of the equation of the memory, dc/ds = A c + B f, in double precision."""
 
     def bilinear(self, step: Tensor) -> Tensor:
-        """Return the bilinear step's matrix (..., N, N) for steps δ (...)."""
+        """Return the matrix of the bilinear step (..., N, N) for steps δ (...)."""
         half = 0.5 * step.double()[..., None, None] * self.matrix().to(step.device)
         identity = torch.eye(self.order, dtype=half.dtype, device=half.device)
         E: Tensor = torch.linalg.solve(identity - half, identity + half)
         return E
 
     def move(self, projected: Tensor, state: State, dt: Tensor, E: Tensor) -> tuple[Tensor, State]:
-        """Take one step with the memory's matrix given: projected (B, 2H), state (h (B, H), c (B, N), ...)."""
+        """Take one step with the matrix E of the memory: projected (B, 2H), state (h (B, H), c (B, N), ...)."""
         h, c = state[:2]
         if self.memory_first:
             w = self.signal.weight[:, self.input_size :]

@@ -1,4 +1,4 @@
-"""What networks with a fixed linear memory share: its exact step, and a loop that builds each different step once."""
+"""The base of networks with a fixed linear memory: its exact step, and a loop that builds each matrix once."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from liquidtime.cells.hoisted import HoistedCell
 from liquidtime.cells.plain import is_plain
 
 TABLE = 2**24
-"""Entries that the matrices of a batch of sequences may have together."""
+"""Largest number of entries of the matrices of a batch of sequences."""
 AT_ONCE = 64
-"""Matrices that are built together, few enough to stay in the processor's cache."""
+"""Number of matrices that are built together, few enough to stay in the cache of the processor."""
 
 
 class PolynomialMemoryCell(HoistedCell):
-    """A cell that keeps the past of one signal f as N coefficients c of orthogonal polynomials.
+    """A cell that represents the past of one signal f by N coefficients c of orthogonal polynomials.
 
         c' = f·e0 + E·(c - f·e0),   E = `transition(span)`
 
     The coefficients follow a linear equation with fixed matrices. With f held over the interval this is its exact
-    solution, whatever the interval: e0, the coefficients of a constant 1, is where the memory of a constant rests. The
-    span is what E depends on: the interval in units of the window, or the share of all time that is past.
-    The state is (h, c, ...).
+    solution for any interval: e0, the coefficients of a constant 1, is where the memory of a constant rests. E depends
+    on the span: the interval in units of the window, or the fraction of all time that is past. The state is (h, c,
+    ...).
     """
 
     order: int
@@ -40,12 +40,12 @@ class PolynomialMemoryCell(HoistedCell):
         """Return E (..., N, N) in double precision for spans (...)."""
 
     def rest(self, f: Tensor) -> Tensor:
-        """Return where the memory of a signal that stays at f (B, 1) rests: f·e0 (B, N)."""
+        """Return the value at which the memory of a constant signal f (B, 1) rests: f·e0 (B, N)."""
         return torch.cat([f, f.new_zeros(f.shape[0], self.order - 1)], dim=1)
 
     @abstractmethod
     def move(self, projected: Tensor, state: State, dt: Tensor, E: Tensor) -> tuple[Tensor, State]:
-        """Take one step with the memory's matrix given: E (B, N, N), or (N, N) for all rows."""
+        """Take one step with the matrix E of the memory: E (B, N, N), or (N, N) for all rows."""
 
     def advance(self, projected: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: projected (B, ·), state (h (B, H), c (B, N), ...), dt (B,)."""
@@ -53,14 +53,14 @@ class PolynomialMemoryCell(HoistedCell):
         return self.move(projected, state, dt, self.transition(span).to(state[1].dtype))
 
     def remember(self, c: Tensor, f: Tensor, E: Tensor) -> Tensor:
-        """Return the coefficients (B, N) after a step in which f (B, 1) is held."""
+        """Return the coefficients (B, N) after a step during which f (B, 1) is held."""
         rest = self.rest(f)
         left = c - rest
         moved = left @ E.mT if E.dim() == 2 else (E @ left.unsqueeze(-1)).squeeze(-1)
         return rest + moved.to(c.dtype)
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """Run the cell over a sequence; one matrix is built for each different span, see `Cell.scan`."""
+        """Run the cell over a sequence, building one matrix for each different span; see `Cell.scan`."""
         self.check_stored(x, state, dt, lengths)
         B, T = dt.shape
         learned = dt.requires_grad or state[-1].requires_grad
@@ -75,7 +75,7 @@ class PolynomialMemoryCell(HoistedCell):
             return super().scan(x, state, dt, lengths)
         pieces = [self.transition(piece).to(state[1].dtype) for piece in known.split(AT_ONCE)]
         table = torch.cat(pieces)  # (K, N, N)
-        first = inside.to(torch.uint8).argmax(0)  # (T,) a row that is inside, if any is
+        first = inside.to(torch.uint8).argmax(0)  # (T,) a row that is inside, if there is one
         shared = which.gather(0, first.unsqueeze(0)).squeeze(0)  # (T,)
         alike = ((which == shared) | ~inside).all(0).tolist()
         outputs = []

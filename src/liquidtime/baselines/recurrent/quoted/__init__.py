@@ -1,7 +1,7 @@
-"""Comparison cells as the code of the ODE-LSTM work (mlech26l/ode-lstms) has them, from which the paper quotes figures.
+"""Comparison cells as in the code of the ODE-LSTM work (mlech26l/ode-lstms), from which the paper quotes figures.
 
-Each differs from the model of the same name in its own paper; `docs/deviations.md` says how. They are here so that a
-quoted figure can be compared with the network it belongs to.
+Each differs from the model of the same name in its own paper; `docs/deviations.md` says how. They are included so that
+a quoted figure can be compared with the network to which it belongs.
 """
 
 from liquidtime.baselines.recurrent.quoted.bidirectional_rnn import QuotedBidirectionalRNNCell

@@ -12,16 +12,17 @@ from liquidtime.solvers import Solver
 
 
 class QuotedBidirectionalRNNCell(Cell):
-    """Bi-directional RNN: an LSTM and a CT-RNN that read each other's previous state, their outputs added.
+    """Bi-directional RNN: an LSTM and a CT-RNN that read each other's previous state; their outputs are added.
 
         (h', m') = LSTM([x ; v ; dt], (h, m));   v' = CT-RNN([x ; h], v, dt);   y = h' + v'
 
-    The state is (h, m, v). `BidirectionalRNNCell` reads the new h', gives no dt to the LSTM and maps both outputs.
+    The state is (h, m, v). `BidirectionalRNNCell` reads the new h', does not pass dt to the LSTM, and maps both
+    outputs.
 
     Args:
         input_size: D.
         hidden_size: H, of both networks and of the output.
-        solver: of the CT-RNN, as in `QuotedCTRNNCell`.
+        solver: solver of the CT-RNN, see `QuotedCTRNNCell`.
         unfolds: solver steps per sample.
 
     """

@@ -17,12 +17,12 @@ class QuotedCTGRUCell(Cell):
         q = tanh(W_q [x ; Σ r_i·v_i] + b_q);   v_i' = ((1 - s_i)·v_i + s_i·q)·exp(-dt / τ_i);   y = Σ v_i'
 
     τ_i = shortest·√10^i, i = 0 … M - 1. The state is v, (B, H·M). `CTGRUCell`, as in the paper, has one ρ and one ς for
-    each unit, and its traces decay before the update, over the interval that has passed.
+    each unit, and its traces decay before the update, over the past interval.
 
     Args:
         input_size: D.
         hidden_size: H, the width of the output.
-        scales: M.
+        scales: M, the number of time scales.
         shortest: τ_0, in the unit of dt.
 
     """

@@ -10,7 +10,7 @@ from liquidtime.cells.hoisted import HoistedCell
 
 
 class QuotedCTLSTMCell(HoistedCell):
-    """CT-LSTM whose output decays over the interval that comes with the sample, while its memory does not.
+    """CT-LSTM whose output decays over the interval of the sample, while its memory does not decay.
 
         i, a, f, o, ā, f̄, d = W x + b + R h;   z = tanh(i)
         c' = σ(f)·c + σ(a)·z;   c̄' = σ(f̄)·c̄ + σ(ā)·z;   h' = σ(o)·tanh(c̄' + (c' - c̄')·exp(-softplus(d)·dt))
@@ -35,7 +35,7 @@ class QuotedCTLSTMCell(HoistedCell):
         nn.init.orthogonal_(self.recurrent_map.weight)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the gates, (..., 7H)."""
+        """Return the part of the gates that depends on the input, (..., 7H)."""
         projected: Tensor = self.input_map(x)
         return projected
 

@@ -14,13 +14,13 @@ class QuotedCTRNNCell(HoistedCell):
 
         dh/dt = -h + s·tanh(W x + b + R h)
 
-    The input is held over the interval; dt = 0 leaves the state as it is. `CTRNNCell` learns a time constant for each
-    unit and has no scale.
+    The input is held over the interval; with dt = 0 the state does not change. `CTRNNCell` learns a time constant for
+    each unit and has no scale.
 
     Args:
         input_size: D.
         hidden_size: H.
-        solver: "euler", "heun", "rk4" or another name of `solvers.ALL_SOLVERS`, or a `Solver`.
+        solver: "euler", "heun", "rk4" or another name in `solvers.ALL_SOLVERS`, or a `Solver`.
         unfolds: solver steps per sample.
 
     """
@@ -39,7 +39,7 @@ class QuotedCTRNNCell(HoistedCell):
         nn.init.orthogonal_(self.recurrent_map.weight)
 
     def project(self, x: Tensor, dt: Tensor) -> Tensor:
-        """Return the input's part of the drive, (..., H)."""
+        """Return the part of the drive that depends on the input, (..., H)."""
         projected: Tensor = self.input_map(x)
         return projected
 

@@ -10,16 +10,17 @@ from liquidtime.solvers import ALL_SOLVERS, Solver, solver_of
 
 
 class QuotedGRUODECell(Cell):
-    """GRU-ODE with the sample held in the flow and no update at the sample.
+    """GRU-ODE with the sample held during the flow and without an update at the sample.
 
         dh/dt = (1 - z)·(n - h),   r, z = σ(W [x ; h] + b),   n = tanh(W_n [x ; r·h] + b_n)
 
-    A sample with dt = 0 is lost. `GRUODECell`, as in the paper, has a flow without input and a GRU at each sample.
+    A sample with dt = 0 has no effect. `GRUODECell`, as in the paper, has a flow without input and a GRU at each
+    sample.
 
     Args:
         input_size: D.
         hidden_size: H.
-        solver: "euler", "semi_implicit", "rk4" or another name of `solvers.ALL_SOLVERS`, or a `Solver`.
+        solver: "euler", "semi_implicit", "rk4" or another name in `solvers.ALL_SOLVERS`, or a `Solver`.
         unfolds: solver steps per sample.
 
     """
@@ -42,7 +43,7 @@ class QuotedGRUODECell(Cell):
 
         def drive(at: Tensor) -> tuple[Tensor, Tensor]:
             r, stay = self.gate_map(torch.cat([x, at.to(x.dtype)], dim=-1)).to(at.dtype).chunk(2, dim=-1)
-            rate = torch.sigmoid(-stay)  # 1 - z, above 0 also where z rounds to 1
+            rate = torch.sigmoid(-stay)  # 1 - z, above 0 even if z rounds to 1
             n = self.candidate_map(torch.cat([x, (torch.sigmoid(r) * at).to(x.dtype)], dim=-1)).to(at.dtype)
             return rate, rate * torch.tanh(n)
 

@@ -11,18 +11,18 @@ from liquidtime.solvers import Solver
 
 
 class QuotedODELSTMCell(Cell):
-    """ODE-LSTM in which a CT-RNN with the LSTM's output as its input takes the place of the vector field.
+    """ODE-LSTM with a CT-RNN, whose input is the output of the LSTM, instead of a vector field.
 
         (o, m') = LSTM(x, (v, m));   v' = CT-RNN(o, v, dt)
 
-    The state is (v, m), the output v'. In `ODELSTMCell` the flow starts at the LSTM's output and has no input.
+    The state is (v, m), the output v'. In `ODELSTMCell` the flow starts at the output of the LSTM and has no input.
 
     Args:
         input_size: D.
         hidden_size: H.
-        solver: of the CT-RNN, as in `QuotedCTRNNCell`.
+        solver: solver of the CT-RNN, see `QuotedCTRNNCell`.
         unfolds: solver steps per sample.
-        forget_bias: what is added to the forget gate's argument.
+        forget_bias: constant that is added to the argument of the forget gate.
 
     """
 

@@ -12,13 +12,13 @@ from liquidtime.cells.lstm import LSTMCell
 
 
 class QuotedPhasedLSTMCell(LSTMCell):
-    """Phased LSTM with one period, shift and open ratio for all units, which takes the interval for the time.
+    """Phased LSTM with one period, shift and open ratio for all units, which uses the interval as the time.
 
         τ, r, s = softplus(·);   φ = ((dt - s) mod τ) / τ;   k = 2φ·r if φ < r/2;   2 - 2φ/r if φ < r;   α·φ else
         (h̃, m̃) = LSTM(x, (h, m));   m' = k·m̃ + (1 - k)·m;   h' = k·h̃ + (1 - k)·h
 
-    The rising ramp is 2φ·r where the paper has 2φ/r, the leak α is always there, and there are no peepholes; see
-    `PhasedLSTMCell` for the paper's. The state is (h, m).
+    The rising ramp is 2φ·r where the paper has 2φ/r, the leak α is always active, and there are no peepholes; see
+    `PhasedLSTMCell` for the version in the paper. The state is (h, m).
 
     Args:
         input_size: D.

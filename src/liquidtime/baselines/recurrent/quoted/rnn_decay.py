@@ -9,11 +9,11 @@ from liquidtime.cells.cell import Cell
 
 
 class QuotedRNNDecayCell(Cell):
-    """RNN-Decay as a plain recurrent network from which time times a learned vector is subtracted.
+    """RNN-Decay as a plain recurrent network from which a learned vector times the interval is subtracted.
 
         h' = V tanh(W [x ; h] + b) + c - dt·τ
 
-    Nothing decays in it. `DecayGRUCell` is a gated unit whose state decays exponentially.
+    Nothing in it decays. `DecayGRUCell` is a gated unit whose state decays exponentially.
 
     Args:
         input_size: D.

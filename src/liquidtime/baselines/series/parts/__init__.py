@@ -1,1 +1,1 @@
-"""What several models of whole series are made of; none of it is a network by itself."""
+"""Parts that several models of whole series share; none of them is a network by itself."""

@@ -1,4 +1,4 @@
-"""A batch of series as the models of this package read it: padding emptied, times added up, observations picked out."""
+"""A batch of series in the form that these models read: padding cleared, times summed up, observations listed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from torch import Tensor
 
 
 class Observations(NamedTuple):
-    """Every value that was observed, one after another; N in all.
+    """All N observed values, one after another.
 
     Args:
-        series: (N,) which series of the batch.
-        channel: (N,) which channel.
-        time: (N,) when, on the series' clock.
-        value: (N,) what.
+        series: (N,) position of the series in the batch.
+        channel: (N,) position of the channel.
+        time: (N,) time on the clock of the series.
+        value: (N,) value.
     """
 
     series: Tensor
@@ -35,7 +35,7 @@ class SeriesBatch:
         dt: (B, T) time since the previous sample, 0 in the padding.
         times: (B, T) sum of the intervals so far; the clock of a series starts with its first interval.
         inside: (B, T) True where there is a sample.
-        lengths: (B,) samples of each series.
+        lengths: (B,) number of samples of each series.
         values: (B, T, C) 0 where not observed.
         observed: (B, T, C) True where a channel was observed.
 
@@ -66,13 +66,13 @@ class SeriesBatch:
         return SeriesBatch(x, dt, dt.cumsum(dim=1), inside, lengths, values.masked_fill(~observed, 0.0), observed)
 
     def last(self, y: Tensor) -> Tensor:
-        """Return (B, ·) of y (B, T, ·) at each series' last sample, 0 for a series without any."""
+        """Return (B, ·): y (B, T, ·) at the last sample of each series, 0 for a series without samples."""
         last = (self.lengths - 1).clamp(min=0)
         outputs = y[torch.arange(len(y), device=y.device), last]
         return outputs.masked_fill((self.lengths == 0).unsqueeze(-1), 0.0)
 
     def span(self, horizon: float | None) -> Tensor:
-        """Return (B, 1) what counts as the whole time: `horizon`, or with None each series' last time (1 where 0)."""
+        """Return (B, 1) the whole time span: `horizon`, or, if None, the last time of each series (1 instead of 0)."""
         if horizon is not None:
             return self.times.new_full((len(self.times), 1), horizon)
         end = self.times[:, -1:]
@@ -84,23 +84,23 @@ class SeriesBatch:
         return Observations(series, channel, self.times[series, step], self.values[series, step, channel])
 
     def without(self, out: Tensor) -> SeriesBatch:
-        """Return the batch without the observed values where `out` (B, T, C) is True."""
+        """Return the batch without the observed values for which `out` (B, T, C) is True."""
         return dataclasses.replace(self, values=self.values.masked_fill(out, 0.0), observed=self.observed & ~out)
 
 
 FAR = 60.0
-"""Scores further below the largest count as so far below: their weight is under 1e-26, and exp stays quick there."""
+"""Scores further below the largest are raised to it: their weight is below 1e-26, and exp remains fast there."""
 
 
 def group_softmax(scores: Tensor, group: Tensor, groups: int) -> tuple[Tensor, Tensor]:
-    """Return softmax within groups, and the logarithm of each group's sum.
+    """Return the softmax within groups, and the logarithm of the sum of each group.
 
         weight[n] = exp(score[n]) / Z[group[n]],   Z[g] = Σ over its members of exp(score)
 
     Args:
-        scores: (N, K), K softmaxes beside each other.
-        group: (N,) in 0…G - 1.
-        groups: G.
+        scores: (N, K), for K softmaxes side by side.
+        group: (N,) group of each row, in 0…G - 1.
+        groups: G, the number of groups.
 
     Returns:
         (N, K) the weights, and (G, K) log Z, -inf for a group without members.

@@ -1,4 +1,4 @@
-"""Models that explain a series by latent numbers: an encoder, a Gaussian posterior, and a decoder over time."""
+"""Models that explain a series by latent variables: an encoder, a Gaussian posterior, and a decoder over time."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class LatentModel(WholeSeriesModel):
         [μ ; s] = W·encoder(series),   q(z) = N(μ, softplus(s)²),   x̂(t) = decoder(z, t)
         own loss = loss_weight·mean over series of ( KL(q ‖ N(0, 1)) - Σ log N(x; x̂, observation_std²) ) / values
 
-    The output is z, drawn in training and its mean otherwise, or a perceptron of it. A model may have several z,
-    (B, R, L) in place of (B, L), and then says how they become one vector.
+    The output is z, drawn at random in training and its mean otherwise, or a perceptron of it. A model may have several
+    z, (B, R, L) instead of (B, L); `condense` then combines them into one vector.
 
     Args:
         input_size: D, 2C with a mask.
-        state_size: of the encoder.
-        latent_size: of z.
-        code_size: of what `condense` makes of z; None for that of z.
-        head_units: if over 0, two layers of this many units with relu between z and the output.
-        observation_std: of the values around the decoder's.
-        loss_weight: of the model's own loss.
+        state_size: width of the encoder.
+        latent_size: size of z.
+        code_size: size of the result of `condense`; None for that of z.
+        head_units: if greater than 0, two layers of this many units with relu between z and the output.
+        observation_std: standard deviation of the values around those of the decoder.
+        loss_weight: weight of the model's own loss.
         mask: whether x is [values ; mask].
 
     """
@@ -76,21 +76,21 @@ class LatentModel(WholeSeriesModel):
 
     @abstractmethod
     def encode(self, batch: SeriesBatch) -> Tensor:
-        """Return (B, state_size), or (B, R, state_size) for several z: what the encoder made of each series."""
+        """Return the encoding of each series: (B, state_size), or (B, R, state_size) for several z."""
 
     @abstractmethod
     def decode(self, z: Tensor, times: Tensor, span: Tensor) -> Tensor:
-        """Return (B, Q, C), the values that z means at times (B, Q) on the series' clocks, in any order.
+        """Return (B, Q, C): the decoded values of z at times (B, Q) on the clocks of the series, in any order.
 
         Args:
             z: (B, L) or (B, R, L).
             times: (B, Q).
-            span: (B, 1) what counts as each series' whole time.
+            span: (B, 1) whole time span of each series.
 
         """
 
     def condense(self, z: Tensor) -> Tensor:
-        """Return (B, code_size) of z; here z itself."""
+        """Return (B, code_size) from z; by default z itself."""
         return z
 
     def posterior(self, batch: SeriesBatch) -> tuple[Tensor, Tensor]:
@@ -99,7 +99,7 @@ class LatentModel(WholeSeriesModel):
         return mean, nn.functional.softplus(raw) + 1e-4
 
     def summarise(self, batch: SeriesBatch, with_loss: bool) -> tuple[Tensor, Tensor | None]:
-        """Return (B, output_size) from z, and the negative evidence bound for each value."""
+        """Return (B, output_size) from z, and the negative evidence lower bound per value."""
         mean, deviation = self.posterior(batch)
         z = mean + deviation * torch.randn_like(mean) if self.training else mean
         summary: Tensor = self.head(self.condense(z))
@@ -116,17 +116,17 @@ class LatentModel(WholeSeriesModel):
         return self.loss_weight * each.masked_fill(~some, 0.0).sum() / some.sum().clamp(min=1)
 
     def interpolate(self, x: Tensor, dt: Interval, lengths: Tensor | Sequence[int] | None, times: Tensor) -> Tensor:
-        """Return (B, Q, C), the values at times (B, Q) on the series' clocks, from the posterior's mean.
+        """Return (B, Q, C): the values at times (B, Q) on the clocks of the series, from the mean of the posterior.
 
-        The other arguments are those of `forward`. Before time 0 there is nothing to be had.
+        The other arguments are those of `forward`. Times before 0 are not supported.
         """
         batch = self.batch(x, dt, lengths)
         if times.dim() != 2 or len(times) != len(x):
-            raise wrong_shape("times", "(B, Q)", [len(x), "Q"], times.shape, "Times on each series' clock.")
+            raise wrong_shape("times", "(B, Q)", [len(x), "Q"], times.shape, "Times on the clock of each series.")
         if times.numel() and not bool((times >= 0).all()):
-            raise ValueError("`times` must be at least 0, where each series' clock starts.")
+            raise ValueError("`times` must be at least 0, where the clock of each series starts.")
         return self.decode(self.posterior(batch)[0], times.to(x.dtype), batch.span(self.horizon))
 
     def inputs(self, batch: SeriesBatch) -> Tensor:
-        """Return (B, T, 2C or C) what an encoder reads: values, 0 where not observed, and with a mask the mask."""
+        """Return (B, T, 2C or C): inputs of an encoder, values (0 where not observed) and the mask if there is one."""
         return torch.cat([batch.values, batch.observed.to(batch.x.dtype)], -1) if self.mask else batch.values

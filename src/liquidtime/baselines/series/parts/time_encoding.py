@@ -9,7 +9,7 @@ from liquidtime._checks import check_size
 
 
 class TimeEncoding(nn.Module):
-    """Times as waves: sines and cosines whose periods / 2π go in equal ratios from `shortest` to `longest`.
+    """Times as waves: sines and cosines with periods / 2π in a geometric sequence from `shortest` to `longest`.
 
         φ(t) = [ sin(t / p_k) ]_k, [ cos(t / p_k) ]_k,   p_k = shortest·(longest / shortest)^(k / (K - 1))
 
@@ -27,7 +27,7 @@ class TimeEncoding(nn.Module):
         if check_size("time_size", size, least=2) % 2:
             raise ValueError(f"`time_size` must be even, for pairs of a sine and a cosine; got {size}")
         if not 0 < shortest <= longest < math.inf:
-            raise ValueError(f"`shortest` must be over 0 and at most `longest`; got {shortest} and {longest}")
+            raise ValueError(f"`shortest` must be greater than 0 and at most `longest`; got {shortest} and {longest}")
         exponents = torch.linspace(0.0, 1.0, size // 2, dtype=torch.float64)
         periods = shortest * (longest / shortest) ** exponents
         self.register_buffer("rates", (1 / periods).float(), persistent=False)

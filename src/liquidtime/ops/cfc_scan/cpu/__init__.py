@@ -24,19 +24,19 @@ from liquidtime.ops.native import library
 
 
 class CpuBackend(Backend):
-    """Every form, in float32 and float64, where the library is built."""
+    """Supports every form, in float32 and float64, if the library was built."""
 
     devices = ("cpu",)
 
     def refusal(self, form: Form, inputs: Inputs, training: bool) -> str | None:
-        """Return why this scan is not taken; see `Backend.refusal`."""
+        """Return why this scan is refused; see `Backend.refusal`."""
         dtype = inputs.x.dtype
         if dtype is not torch.float32 and (dtype is not torch.float64 or form.products == "bf16"):
             return f"it computes in float32, or in float64 with full products; the tensors are {dtype}"
         return library.why_missing()
 
     def look(self, form: Form, inputs: Inputs) -> CpuSeen | None:
-        """Return a description of the run, or None where the library does not take the tensors as they are."""
+        """Return a description of the run, or None if the library cannot use the tensors as they are."""
         return CpuSeen.of(form, inputs) if library.is_built() else None
 
     def saved_like(self, form: Form, inputs: Inputs, need_ddt: bool) -> Tensor:
@@ -63,9 +63,9 @@ class CpuBackend(Backend):
         return run_backward(form, inputs, y, saved, incoming, wanted)
 
     def stepper(self, form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> Stepper | None:
-        """Return what takes single samples; see `Backend.stepper`."""
+        """Return a stepper for single samples; see `Backend.stepper`."""
         return CpuStepper.of(form, weights, sources)
 
     def frozen(self, form: Form, weights: Sequence[Sequence[Tensor]], rows: int) -> FrozenStepper | None:
-        """Return what takes single samples with these weights for good; see `Backend.frozen`."""
+        """Return a stepper with a fixed copy of these weights; see `Backend.frozen`."""
         return CpuFrozenStepper.of(form, weights, rows)

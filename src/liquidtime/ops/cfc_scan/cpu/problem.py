@@ -1,4 +1,4 @@
-"""The structure that crosses the C boundary, what it points to, and how large that is."""
+"""The structure that crosses the C boundary, the memory that it points to, and its size."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ def backbone_units(form: Form, weights: Sequence[Tensor]) -> int:
 
 
 class Kept(NamedTuple):
-    """How many numbers of each kind a forward run keeps for the backward one, for at most B·T samples."""
+    """How many numbers of each kind a forward run keeps for the backward run, for at most B·T samples."""
 
     z: int  # of each layer, passes·B·T·Up
-    pre: int  # the same, for activations whose slope needs it, else 0
+    pre: int  # the same for activations whose derivative needs it, otherwise 0
     gates: int  # B·T·S·Hp in the kernel's own order, S values per unit
     lstm: int  # of the memory: a sixth of four gates side by side, o and m
 
     def total(self, layers: int) -> int:
-        """Return how many there are together."""
+        """Return how many numbers there are together."""
         return layers * (self.z + self.pre) + self.gates + 6 * self.lstm
 
 
@@ -85,7 +85,7 @@ def kept_by(form: Form, B: int, T: int, H: int, U: int, itemsize: int, need_ddt:
 
 
 def point_to_kept(p: Problem, form: Form, kept: Kept, at: int, item: int) -> None:
-    """Point the structure into the memory at an address, which has room for what is kept, numbers of `item` bytes."""
+    """Point the structure to memory at an address with room for the kept numbers, each of `item` bytes."""
     for layer in range(form.layers):
         p.z[layer] = at
         at += kept.z * item
@@ -106,24 +106,24 @@ def _of_form(form: Form) -> bytes:
     p.head_activation, p.memory = ACTIVATIONS.index(form.head_activation), MEMORIES.index(form.memory)
     p.state_amplitude, p.forget_bias = form.state_amplitude, form.forget_bias
     if form.products == "bf16":
-        library.bf16_unit()  # which warns where it is not to be trusted
+        library.bf16_unit()  # it warns if the instruction cannot be trusted
         p.bf16 = True
     return bytes(p)
 
 
 def of_form(form: Form) -> Problem:
-    """Return a structure that has the form and nothing else."""
+    """Return a structure with the form and nothing else."""
     return Problem.from_buffer_copy(_of_form(form))
 
 
 @functools.lru_cache(maxsize=100)
 def takes(form: Form, dtype: torch.dtype) -> bool:
-    """Return whether the kernels have a form in a type."""
+    """Return whether the kernels support a form in a type."""
     return form.fault() is None and (dtype is torch.float32 or (dtype is torch.float64 and form.products != "bf16"))
 
 
 def described(form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> Problem:
-    """Return a structure with the form and the weights; tensors that only it points to are put into `keep`."""
+    """Return a structure with the form and the weights; tensors to which only it points are added to `keep`."""
     p = of_form(form)
     p.H, p.U = weights[2 * form.layers].shape[0] // form.heads, backbone_units(form, weights)
     addresses = library.dense_addresses(("weights",), weights, keep)
@@ -132,7 +132,7 @@ def described(form: Form, weights: Sequence[Tensor], keep: list[Tensor]) -> Prob
 
 
 def point_to_gradients(p: Problem, form: Form, weights: Sequence[Tensor]) -> list[Tensor]:
-    """Return room for the gradients of the weights, and point the structure to it."""
+    """Allocate the gradients of the weights, point the structure to them and return them."""
     grads = [torch.empty_like(w, memory_format=torch.contiguous_format) for w in weights]
     _point(p.dweight, p.dbias, p, ("dA", "drate", "dB"), form, [grad.data_ptr() for grad in grads])
     return grads
@@ -156,7 +156,7 @@ def _point(
 
 
 def pack(p: Problem, form: Form, like: Tensor) -> Tensor:
-    """Pack the weights once for several forward runs; the structure points into the tensor that is returned."""
+    """Pack the weights once for several forward runs; the structure points into the returned tensor."""
     wide = int(like.dtype is torch.float64)
     size = kernel().lt_cfc_packed_size(ctypes.addressof(p), wide)
     packed = torch.empty(size + 64, dtype=torch.uint8)

@@ -1,4 +1,4 @@
-"""The kernel's two runs on tensors."""
+"""The forward and the backward run of the kernel on tensors."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _address, _is_negated = operator.attrgetter("_cdata"), Tensor.is_neg
 def _point(
     p: Problem, form: Form, inputs: Inputs, later: Sequence[Tensor | None], count: int, keep: list[Tensor]
 ) -> bool:
-    """Return whether the tensors of a run fit as they are, and then fill in what they say of it.
+    """Return whether the tensors of a run fit as they are; if they do, fill in the structure.
 
     Args:
-        p: has the form.
-        form: of the scan.
-        inputs: of the scan.
-        later: of a backward run, y, what was saved, and the gradients of y, the last state and the last memory.
-        count: how many numbers must have been saved.
-        keep: is given what must live as long as the structure is used.
+        p: structure with the form.
+        form: form of the scan.
+        inputs: inputs of the scan.
+        later: for a backward run: y, the saved data, and the gradients of y, the last state and the last memory.
+        count: how many saved numbers there must be.
+        keep: receives the objects that must live as long as the structure is used.
 
     """
     x, h0, m0, dt, lengths, weights, masks = inputs
     if lengths is not None or masks is not None or len(weights) != form.tensors or not library.sees_tensors():
         return False
-    if not h0.is_contiguous():  # as that of some of the neurons
+    if not h0.is_contiguous():  # for example the state of some of the neurons
         keep.append(h0 := library.settled("h0", h0).contiguous())
     first: list[Tensor | None] = [x, dt, h0, m0, *later]
     if any(map(_is_negated, [tensor for tensor in (*first, *weights) if tensor is not None])):
@@ -58,14 +58,14 @@ def _point(
 
 
 class CpuSeen(Seen):
-    """A structure that describes a run, and what must live as long as it is used."""
+    """A structure that describes a run, with the objects that must live as long as it is used."""
 
     def __init__(self, problem: Problem, form: Form, inputs: Inputs, keep: list[Tensor]) -> None:
         self._problem, self._form, self._inputs, self._keep = problem, form, inputs, keep
 
     @classmethod
     def of(cls, form: Form, inputs: Inputs) -> CpuSeen | None:
-        """Return what is seen of a run; None where the kernels do not take the tensors as they are."""
+        """Return the inspected run, or None if the kernels cannot use the tensors as they are."""
         if not takes(form, inputs.x.dtype):
             return None
         problem, keep = of_form(form), list[Tensor]()
@@ -83,7 +83,7 @@ class CpuSeen(Seen):
 
 
 def _describe(form: Form, inputs: Inputs, keep: list[Tensor]) -> Problem:
-    """Return what both runs share; tensors that only the structure points to are put into `keep`."""
+    """Return the part that both runs share; tensors to which only the structure points are added to `keep`."""
     x, h0, m0, dt, lengths, weights, masks = inputs
     p = described(form, weights, keep)
     p.B, p.T, p.D = x.shape
@@ -144,7 +144,7 @@ def _describe_backward(
     count: int,
     keep: list[Tensor],
 ) -> Problem:
-    """Return the same with what a backward run reads besides, as `_point` fills it in."""
+    """Return the same structure, with the additional inputs of a backward run, as `_point` fills it in."""
     p = _describe(form, inputs, keep)
     check_part("saved", saved, (count,), inputs.x)
     p.gates, p.y = library.dense_addresses(("saved", "y"), (saved, y), keep)
@@ -173,12 +173,12 @@ def run_backward(
     kept = kept_by(form, B, T, h0.shape[1], backbone_units(form, inputs.weights), x.element_size(), wanted.dt)
     count = kept.total(form.layers)
     dy = incoming[0]
-    if dy is not None and dy.stride(-1) != 1:  # as that of a sum
+    if dy is not None and dy.stride(-1) != 1:  # such as the gradient of a sum
         incoming = library.dense_last("dy", dy), *incoming[1:]
     keep: list[Tensor] = []
     p = of_form(form)
     if not _point(p, form, inputs, (y, saved, *incoming), count, keep):
-        try:  # what a look at the tensors has shown until now
+        try:  # these checks are otherwise part of inspecting the tensors
             check_inputs(form, inputs)
             check_part("y", y, (B, T, h0.shape[1]), x)
         except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Single samples: weights are packed once and compared with their sources each time, in one call for a whole stack."""
+"""Single samples: weights are packed once and compared with their sources every time, in one call per stack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.native import library
 from liquidtime.ops.storage import check_stored
 
-_HELD = 1 << 20  # bytes of weights up to which other threads of Python wait: letting them in takes longer
+_HELD = 1 << 20  # up to this many bytes of weights other Python threads wait: switching to them takes longer
 _AXES = 4  # `source_axes` of problem.h
 _address, _is_negated = operator.attrgetter("_cdata"), Tensor.is_neg
 
@@ -29,7 +29,7 @@ class _Source(ctypes.Structure):
 
 
 class CpuStepper(Stepper):
-    """A stack of cells of one form and width, its weights packed. It never changes, so threads may share it."""
+    """A stack of cells of one form and width with packed weights. It never changes, so threads may share it."""
 
     def __init__(
         self, form: Form, weights: Sequence[Sequence[Tensor]], inputs: Sequence[int], sources: Sequence[Tensor]
@@ -37,7 +37,7 @@ class CpuStepper(Stepper):
         first = weights[0][0]
         self.generation = library.generation()
         self._sources = list(sources)
-        then = [t.detach().clone() for t in sources]  # before the weights are read: what changes later is seen
+        then = [t.detach().clone() for t in sources]  # copied first, so that later changes are noticed
         self._compared = (_Source * len(then))(
             *(_Source(copy.data_ptr(), copy.nbytes, copy.dim(), (c_int64 * _AXES)(*copy.shape)) for copy in then)
         )
@@ -61,7 +61,7 @@ class CpuStepper(Stepper):
 
     @classmethod
     def of(cls, form: Form, weights: Sequence[Sequence[Tensor]], sources: Sequence[Tensor]) -> CpuStepper | None:
-        """Return what takes single samples; None where the layers do not fit or sources are not dense."""
+        """Return a stepper for single samples, or None if the layers do not fit or sources are not dense."""
         if not library.sees_tensors():
             return None
         for t in sources:
@@ -76,13 +76,13 @@ class CpuStepper(Stepper):
             for layer, width in zip(weights, inputs, strict=True):
                 check_weights(form, layer, width, H, layer[0])
         except (TypeError, ValueError):
-            return None  # the plain step says what does not fit
+            return None  # the plain step reports what does not fit
         return cls(form, weights, inputs, sources)
 
     def step(
         self, x: Tensor, h: Tensor | None, m: Tensor | None, dt: Tensor | float
     ) -> tuple[Tensor, Tensor, Tensor | None] | None:
-        """Take one sample; see `Stepper.step`."""
+        """Process one sample; see `Stepper.step`."""
         if library.generation() != self.generation:
             return None
         layers, B, H = self.layers, x.shape[0], self.H
@@ -116,9 +116,9 @@ class CpuStepper(Stepper):
 
 
 class CpuFrozenStepper(FrozenStepper):
-    """The same without a look at any weight, and with room of its own, so that nothing is made for a sample.
+    """The same without comparing weights, and with its own memory, so that nothing is allocated per sample.
 
-    The state goes back and forth between two places, each of which a call reads from or writes to.
+    The state alternates between two places; each call reads one and writes the other.
     """
 
     def __init__(self, form: Form, weights: Sequence[Sequence[Tensor]], stepper: CpuStepper, rows: int) -> None:
@@ -134,7 +134,7 @@ class CpuFrozenStepper(FrozenStepper):
 
     @classmethod
     def of(cls, form: Form, weights: Sequence[Sequence[Tensor]], rows: int) -> CpuFrozenStepper | None:
-        """Return what takes single samples with a copy of these weights; None where the layers do not fit."""
+        """Return a stepper for single samples with a copy of these weights, or None if the layers do not fit."""
         for layer in weights:
             for w in layer:
                 check_stored("weights", w)
@@ -143,9 +143,9 @@ class CpuFrozenStepper(FrozenStepper):
         return None if stepper is None else cls(form, copies, stepper, rows)
 
     def step(self, x: Tensor, dt: Tensor | float) -> bool:
-        """Take one sample; see `FrozenStepper.step`."""
+        """Process one sample; see `FrozenStepper.step`."""
         stepper = self._stepper
-        if library.generation() != stepper.generation:  # which has another order of weights
+        if library.generation() != stepper.generation:  # the new instruction set packs weights in another order
             stepper = CpuStepper.of(self._form, self._weights, ()) or stepper
             self._stepper = stepper
         h, m = self.h, self.m

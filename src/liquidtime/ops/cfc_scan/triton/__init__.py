@@ -1,4 +1,4 @@
-"""The scan on CUDA devices: kernels in Triton, where it is installed. It has never been run on a GPU by us."""
+"""The scan on CUDA devices: kernels in Triton, if it is installed. We have never run them on a GPU."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ACTIVATIONS = ("relu", "silu", "tanh", "lecun_tanh")
 
 
 class TritonBackend(Backend):
-    """Gated heads and those without a gate, on one backbone layer of up to 256 units, in float32.
+    """Supports heads with and without a gate, on one backbone layer of up to 256 units, in float32.
 
-    Products are exact ("full", or of bf16 operands where the form says so), unless PyTorch's own setting
-    `torch.set_float32_matmul_precision("high")` asks for TF32, as it does for its products of matrices.
+    Products are exact ("full", or with bf16 operands if the form says so), unless
+    `torch.set_float32_matmul_precision("high")` requests TF32, as it does for the matrix products of PyTorch.
 
     Args:
-        devices: the types of device whose tensors it takes.
+        devices: the types of device that it runs scans on.
 
     """
 
@@ -29,20 +29,20 @@ class TritonBackend(Backend):
         self.devices = devices
 
     def refusal(self, form: Form, inputs: Inputs, training: bool) -> str | None:
-        """Return why this scan is not taken; see `Backend.refusal`."""
+        """Return why this scan is refused; see `Backend.refusal`."""
         if form.kind not in ("gated", "no_gate") or form.remembers:
-            return f"it has no kind {form.kind!r} with memory {form.memory!r}"
+            return f"it does not support kind {form.kind!r} with memory {form.memory!r}"
         if form.layers != 1 or form.activation not in ACTIVATIONS or any(form.masked):
-            return "it takes a backbone of one layer without dropout, and every activation but gelu"
+            return "it supports only a backbone of one layer without dropout, with any activation except gelu"
         if inputs.x.dtype is not float32:
             return f"it computes in float32; the tensors are {inputs.x.dtype}"
         U, H = inputs.weights[0].shape[0], inputs.weights[2].shape[0] // form.heads
         if max(U, H) > MOST_UNITS:
-            return f"it takes up to {MOST_UNITS} units; there are {H} and {U} in the backbone"
+            return f"it supports up to {MOST_UNITS} units; there are {H}, and {U} in the backbone"
         return missing()
 
     def saved_like(self, form: Form, inputs: Inputs, need_ddt: bool) -> Tensor:
-        """Return a tensor like the one that a forward run saves: the backbone's arguments and the heads' outputs."""
+        """Return a tensor like the saved one, which has the arguments of the backbone and the outputs of the heads."""
         B, T, _ = inputs.x.shape
         return inputs.x.new_empty(B, T, inputs.weights[0].shape[0] + inputs.weights[2].shape[0])
 
@@ -69,5 +69,5 @@ class TritonBackend(Backend):
 
 @functools.cache
 def missing() -> str | None:
-    """Return why the kernels cannot run; None where they can."""
+    """Return why the kernels cannot run, or None if they can."""
     return None if importlib.util.find_spec("triton") else "Triton is not installed"

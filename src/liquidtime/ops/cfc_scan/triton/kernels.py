@@ -1,15 +1,15 @@
-"""The two kernels. One program takes 16 rows through all their steps.
+"""The two kernels. One program processes 16 rows through all their steps.
 
-Forward, for each step: blocks of backbone units are computed one after the other, z = act(px + h·Whᵀ), and each is
-used at once for all heads, whose sums are in registers. Backward goes through time the other way and writes the
-gradients of the heads' outputs and of the backbone's arguments; those of the weights are products over all steps, made
-afterwards.
+Forward, for each step: blocks of backbone units are computed one after the other, z = act(px + h·Whᵀ), and each block
+is used at once for all heads, whose sums are in registers. Backward goes through time in reverse and writes the
+gradients of the outputs of the heads and of the arguments of the backbone; the gradients of the weights are products
+over all steps, computed afterwards.
 
-No operand of a product is longer than a block along the axis that is summed over: the state, and backward the
-gradients of the heads, are read again block by block from memory that the program has just written, behind a barrier.
-Operands that long would be held in registers, of which there are too few from 128 units on.
+No operand of a product is longer than a block along the axis of summation: the state and, backward, the gradients of
+the heads are read block by block from memory that the program has just written, behind a barrier. Longer operands would
+be held in registers, and from 128 units on there are too few of these.
 
-The state's axis is padded to a power of two; what lies past an edge is loaded as 0 and not stored.
+The axis of the state is padded to a power of two; values past an edge are loaded as 0 and not stored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ except ImportError as error:
     raise ImportError("kernels for CUDA need Triton: pip install 'liquidtime[gpu]'") from error
 
 _WIDENED: tl.constexpr = tl.constexpr(bool(triton.knobs.runtime.interpret))
-"""Triton's interpreter has no products of bf16, and cuts digits off instead of rounding: there it is done by hand."""
+"""Triton's interpreter has no bf16 products and truncates instead of rounding, so bf16 is emulated there."""
 
 
 @triton.jit
@@ -86,7 +86,7 @@ def forward(
     here = row_here[:, None] & unit_here[None, :]
     ends = tl.minimum(tl.maximum(tl.load(lengths + rows, mask=row_here, other=0), 0), T)
     h = tl.load(h0 + rows[:, None] * H + units[None, :], mask=here, other=0.0)
-    tl.store(hn + rows[:, None] * H + units[None, :], h, mask=here)  # where it is read from at every step
+    tl.store(hn + rows[:, None] * H + units[None, :], h, mask=here)  # every step reads it from here
     b1 = tl.load(bias + units, mask=unit_here, other=0.0)[None, :]
     b2 = tl.load(bias + H + units, mask=unit_here, other=0.0)[None, :]
     ba = tl.load(bias + 2 * H + units, mask=unit_here, other=0.0)[None, :]
@@ -94,7 +94,7 @@ def forward(
     if HEADS == 4:
         bc = tl.load(bias + 3 * H + units, mask=unit_here, other=0.0)[None, :]
     for k in range(tl.max(ends, 0)):
-        tl.debug_barrier()  # the state is written
+        tl.debug_barrier()  # until the state is written
         inside = k < ends
         step = rows * T + k
         g1 = tl.zeros((BM, HP), tl.float32)
@@ -143,7 +143,7 @@ def forward(
         g2 = _activation(g2, HEAD_ACT)
         after = g1 * (1.0 - s) + g2 * s if GATED else g1 + g2 * s
         tl.store(y + step[:, None] * H + units[None, :], after, mask=kept)
-        tl.debug_barrier()  # the state has been read
+        tl.debug_barrier()  # until the state has been read
         tl.store(hn + rows[:, None] * H + units[None, :], after, mask=kept)
 
 
@@ -194,7 +194,7 @@ def backward(
         tl.store(to + 2 * H, da, mask=kept)
         if HEADS == 4:
             tl.store(to + 3 * H, dc, mask=kept)
-        tl.debug_barrier()  # the gradients of the heads are written
+        tl.debug_barrier()  # until the gradients of the heads are written
         before = tl.zeros((BM, HP), tl.float32)
         for first in range(0, U, BU):
             block = first + tl.arange(0, BU)

@@ -1,4 +1,4 @@
-"""What surrounds the kernels: the products that need no state, before and after them, and their launch."""
+"""The products before and after the kernels that need no state, and the launch of the kernels."""
 
 from __future__ import annotations
 
@@ -79,25 +79,25 @@ def run_backward(
 
 
 def _parts(saved: Tensor, U: int) -> tuple[Tensor, Tensor]:
-    """Return the two tables of what was saved, one after the other in its memory."""
+    """Return the two tables that were saved one after the other in one tensor."""
     B, T, width = saved.shape
     pre, out = torch.split(saved.view(-1), [B * T * U, B * T * (width - U)])
     return pre.view(B, T, U), out.view(B, T, width - U)
 
 
 def _cleared(x: Tensor, counts: Tensor) -> Tensor:
-    """Return x with 0 past the ends, whatever stands there."""
+    """Return x with 0 past the end of each row, whatever was there."""
     past = torch.arange(x.shape[1], device=x.device) >= counts.unsqueeze(1)
     return x.masked_fill(past.unsqueeze(-1), 0.0)
 
 
 def _operand(form: Form) -> Any:
-    """Return what is done to operands of products: rounded to bf16, or nothing."""
+    """Return what is done to the operands of products: rounding to bf16, or nothing."""
     return (lambda t: t.to(torch.bfloat16).float()) if form.products == "bf16" else (lambda t: t)
 
 
 def _stored(form: Form, weights: Tensor) -> Tensor:
-    """Return weights in the type that the kernel multiplies, in the order of their axes."""
+    """Return weights in the type that the kernel multiplies, with dense axes in their order."""
     return weights.to(torch.bfloat16 if form.products == "bf16" else weights.dtype).contiguous()
 
 
@@ -114,5 +114,5 @@ def _options(form: Form, H: int, U: int) -> dict[str, Any]:
 
 
 def precision() -> str:
-    """Return how float32 is multiplied: exactly, or as TF32 where PyTorch is allowed to."""
+    """Return how float32 is multiplied: exactly, or as TF32 if PyTorch is allowed to."""
     return "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"

@@ -11,12 +11,12 @@ from liquidtime.ops.native import library
 
 
 class CpuBackend(Backend):
-    """Every solver, in float32 and float64, where the library is built."""
+    """Supports every solver, in float32 and float64, if the library was built."""
 
     devices = ("cpu",)
 
     def refusal(self, inputs: Inputs, training: bool) -> str | None:
-        """Return why this scan is not taken; see `Backend.refusal`."""
+        """Return why this scan is refused; see `Backend.refusal`."""
         dtype = inputs.x.dtype
         if dtype is not torch.float32 and dtype is not torch.float64:
             return f"it computes in float32 or float64; the tensors are {dtype}"

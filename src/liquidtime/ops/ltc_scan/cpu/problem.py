@@ -1,4 +1,4 @@
-"""The kernel's two runs on tensors: fills the structure that crosses the C boundary and makes the calls."""
+"""The forward and the backward run of the kernel on tensors, and the structure that crosses the C boundary."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def kernel() -> ctypes.CDLL:
 
 
 def states_shape(inputs: Inputs) -> tuple[int, ...]:
-    """Return the shape of what a forward run saves, in an order of its own.
+    """Return the shape of the tensor that a forward run saves, in its own order.
 
-    Of each row, step, unfold and neuron the potential, and conductance and current at each stage of the solver.
+    It has, for each row, step, unfold and neuron, the potential, and the conductance and current at each solver stage.
     """
     (B, T, _), H = inputs.x.shape, inputs.v0.shape[1]
     return B, T, inputs.unfolds, 1 + 2 * STAGES[inputs.solver], H
