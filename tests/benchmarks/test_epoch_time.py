@@ -58,12 +58,13 @@ def test_the_table_is_shown_below_the_results(tmp_path):
 
     models = {"cfc": model("CfC", 2.0), "lstm": model("LSTM", 1.0), "ode_rnn": model("ODE-RNN", 30.0)}
     record = {"sequences": 9684, "timed": 128, "threads": 1, "models": models}
-    assert "s/epoch | × CfC" not in tables.markdown(EXPERIMENTS["walker2d"], tmp_path)
+    assert "seconds per epoch | relative to CfC" not in tables.markdown(EXPERIMENTS["walker2d"], tmp_path)
     epoch_time.write(tmp_path, "xor", {**record, "models": {"cfc": model("CfC", 1.0)}})
     epoch_time.write(tmp_path, "walker2d", record)
     text = tables.markdown(EXPERIMENTS["walker2d"], tmp_path)
     assert text.endswith(
-        "| model | H | weights | s/epoch | × CfC | × LSTM |\n| --- | --- | --- | --- | --- | --- |\n"
+        "| model | H | weights | seconds per epoch | relative to CfC | relative to LSTM |\n"
+        "| --- | --- | --- | --- | --- | --- |\n"
         "| LSTM | 64 | 1,234 | 1.00 | 0.50 | 1.00 |\n| CfC | 64 | 1,234 | 2.00 | 1.00 | 2.00 |\n"
         "| ODE-RNN | 64 | 1,234 | 30.00 | 15.00 | 30.00 |\n"
     )

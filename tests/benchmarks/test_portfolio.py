@@ -104,10 +104,10 @@ def test_differences_are_paired_and_go_by_groups(tmp_path):
 def test_a_foreign_file_is_refused(tmp_path):
     (tmp_path / "portfolio").mkdir()
     (tmp_path / "portfolio" / "a.json").write_text('{"key": 1}')
-    with pytest.raises(ValueError, match=r"a\.json is not a result of a run: it has no 'metric'"):
+    with pytest.raises(ValueError, match=r"a\.json is not a result file: it has no 'metric'"):
         portfolio_rows(tmp_path)
     (tmp_path / "portfolio" / "a.json").write_text("{")
-    with pytest.raises(ValueError, match=r"a\.json is not a result of a run"):
+    with pytest.raises(ValueError, match=r"a\.json is not a result file"):
         portfolio_rows(tmp_path)
 
 

@@ -130,7 +130,7 @@ def write_config(context: typer.Context, out: Path) -> Path | None:
     """Write the options of a command beside a model folder, unless a file that is not ours has that name.
 
     Args:
-        context: of the command.
+        context: context of the command.
         out: the model folder.
 
     Returns:

@@ -71,7 +71,7 @@ def command(body: Callable[P, None]) -> Callable[P, None]:
 
 
 class _Terminated(BaseException):
-    """SIGTERM came."""
+    """SIGTERM was received."""
 
 
 @contextlib.contextmanager

@@ -94,7 +94,7 @@ def tune_models(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Try random settings on the validation part, as many for every model; MODEL_searched uses the best."""
+    """Try random settings on the validation part, equally many for each model; MODEL_searched uses the best."""
     from liquidtime.paper.runner import tune
 
     searches = {}

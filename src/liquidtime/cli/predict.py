@@ -64,8 +64,7 @@ def predict(
         typer.Option(
             "--each-sample",
             help="Write one row per sample: the prediction from the samples up to it; for forecasts, how far each "
-            "value "
-            "lies from its forecast from the samples before it.",
+            "value is from its forecast, which uses the samples before it.",
         ),
     ] = False,
     threshold: Annotated[

@@ -21,7 +21,7 @@ class Printer:
 
     Args:
         as_json: whether the result is printed as JSON.
-        silent: print nothing, as only one of several ranks prints.
+        silent: print nothing; used by all ranks but one.
     """
 
     def __init__(self, as_json: bool, silent: bool = False) -> None:

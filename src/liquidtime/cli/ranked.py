@@ -20,7 +20,7 @@ def run_in_ranks(job: Job, as_json: bool) -> dict[str, Any] | None:
     Ranks that are restarted after one died resume the run.
 
     Args:
-        job: what to do.
+        job: arguments of the job.
         as_json: whether the result is printed as JSON, and progress on standard error.
     """
     from liquidtime.distributed import ranks
@@ -45,7 +45,7 @@ def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[s
     """Run the job by ranks on this machine, which torchrun's agent starts, and restarts when one dies.
 
     Args:
-        job: what to do.
+        job: arguments of the job.
         as_json: see `run_in_ranks`.
         workers: number of ranks.
         debug: whether a rank shows the traceback of an error.
@@ -72,13 +72,13 @@ def run_by_workers(job: Job, as_json: bool, workers: int, debug: bool) -> dict[s
 
 
 def run_on_cluster(job: Job, as_json: bool, workers: int, cluster: str, debug: bool) -> dict[str, Any]:
-    """Do the job by ranks on a Ray cluster, which are started again where one of them dies.
+    """Run the job by ranks on a Ray cluster, which are restarted if one of them dies.
 
     Args:
-        job: what to do.
-        as_json: as above.
-        workers: how many ranks.
-        cluster: its address.
+        job: arguments of the job.
+        as_json: see `run_in_ranks`.
+        workers: number of ranks.
+        cluster: address of the cluster.
         debug: whether a rank shows the traceback of an error.
     """
     from liquidtime.distributed import WorkerDied, joined_cluster
@@ -93,7 +93,7 @@ def run_on_cluster(job: Job, as_json: bool, workers: int, cluster: str, debug: b
 
 
 def _plain(job: Job) -> Job:
-    """Return the job without what other processes cannot be sent."""
+    """Return the job without anything that cannot be sent to other processes."""
     return dataclasses.replace(job, reading=dataclasses.replace(job.reading, context=None))
 
 

@@ -24,7 +24,7 @@ def test_a_line_has_the_row_and_its_best_trial(tmp_path):
     lines = [line for line in text.splitlines() if line.startswith("| walker2d")]
     rate = 0.02 - 0.001 * (trials - 1)
     assert lines == [
-        f"| walker2d | LSTM | mse ↓ | 2 of {trials} | 1 | 1 | nothing: its own settings are the best |",
+        f"| walker2d | LSTM | mse ↓ | 2 of {trials} | 1 | 1 | none: its own settings are the best |",
         f"| walker2d | coRNN | mse ↓ | {trials} | 6.5 | {7.5 - trials:.4g} | base_lr {rate:g} |",
     ]
     assert [row["number"] for row in search_rows(tmp_path)] == [0, trials - 1]

@@ -106,7 +106,7 @@ def test_a_reason_names_only_rows_and_protocols_that_were_run(tmp_path):
     put(tmp_path, "walker2d", "cornn", 0, 4.5, protocol="published")
     assert told() == {
         "- CT-RNN": f"{other} See the row `as in the quoted code`.",
-        "- coRNN": f"{unsaid} See the row `searched`. Under the protocol `published` ours is 4.500.",
+        "- coRNN": f"{unsaid} See the row `searched`. Under the protocol `published`, ours is 4.500.",
     }
 
 
@@ -121,10 +121,10 @@ def test_page_has_the_experiments_with_results_only(tmp_path):
 def test_foreign_files_are_refused(tmp_path):
     put(tmp_path, "xor", "cfc", 0, 0.6)
     (tmp_path / "xor" / "a.json").write_text('{"key": 1}')
-    with pytest.raises(ValueError, match=r"a\.json is not a result of a run: it has no 'figures'"):
+    with pytest.raises(ValueError, match=r"a\.json is not a result file: it has no 'figures'"):
         read_results(tmp_path, "xor")
     (tmp_path / "xor" / "a.json").write_text("{")
-    with pytest.raises(ValueError, match=r"a\.json is not a result of a run"):
+    with pytest.raises(ValueError, match=r"a\.json is not a result file"):
         read_results(tmp_path, "xor")
     (tmp_path / "xor" / "a.json").unlink()
     put(tmp_path, "xor", "gone", 0, 0.6)

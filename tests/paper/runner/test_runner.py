@@ -80,7 +80,7 @@ def test_what_is_done_is_not_run_again(tmp_path, monkeypatch, small):
     said = []
     assert run("xor", "cfc", [0], out=tmp_path, jobs=1, progress=False, log=said.append) == [path]
     assert path.read_bytes() == before
-    assert said == [f"{path}: done before"]
+    assert said == [f"{path}: already done"]
 
 
 def comparable(path):

@@ -125,7 +125,7 @@ def test_trials_that_diverged_are_never_the_best():
         for number, value in enumerate((None, 0.5, float("nan"), 0.4, 0.4))
     ]
     assert best(experiment, records)["trial"] == 3
-    with pytest.raises(ValueError, match="every trial of cfc diverged"):
+    with pytest.raises(ValueError, match="all trials of cfc diverged"):
         best(experiment, records[:1])
 
 

@@ -1,4 +1,4 @@
-"""Tables and figures made from the result files."""
+"""Tables and figures from the result files."""
 
 from liquidtime.paper.pages.figures import ANIMATIONS, FIGURES, draw
 from liquidtime.paper.pages.sections import SECTIONS

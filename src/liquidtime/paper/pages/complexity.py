@@ -1,4 +1,4 @@
-"""The paper's two tables of complexity with the exponents that `benchmarks/side_by_side.py --case scaling` measured."""
+"""The paper's two complexity tables, with exponents measured by `benchmarks/side_by_side.py --case scaling`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from liquidtime.paper.experiments.published import PREDICTION, SOLVER_STEPS
 from liquidtime.paper.pages.markdown import cells, head
 
 NAMES = {"RNN": "nn.RNN", "ODE-RNN": "ODE-RNN", "Transformer": "Transformer", "CfC": "CfC"}
-"""Of the paper's second table, as the benchmark calls them."""
+"""Models of the paper's second table, by their names in the benchmark."""
 FIXED, ADAPTIVE = ("euler", "midpoint", "rk4"), "dopri5"
 LEGEND = """\
-Measured: cost ∝ size^e, fitted over the larger half of the sizes, one thread, no gradients; n samples, k hidden units,
-K solver steps. A network's products are of k × k matrices, so its exponent of k goes from 0, where calls cost more than
-arithmetic, to 2; the paper counts one multiplication a unit. *p*: what a step costs in parts of Euler's. *order*: of
-the error over whole intervals in the length of a step, one less than the local error's. Hypersolvers: Euler and Heun
-with a learned correction, `make bench CASE=hypersolvers`, means over three vector fields; δ is the error of the
-correction relative to the residuals that it has learned from."""
+Measured: exponent e of cost ∝ size^e, fitted to the larger half of the sizes, on one thread, without gradients; n
+samples, k hidden units, K solver steps. Networks multiply k × k matrices, so the exponent of k rises from 0, where
+function calls cost more than arithmetic, to 2; the paper counts one multiplication per unit. *p*: cost of a step
+relative to an Euler step. *order*: exponent of the error over a whole interval as a function of the step length, which
+is one less than that of the local error. Hypersolvers: Euler and Heun with a learned correction, from
+`make bench CASE=hypersolvers`, means over three vector fields; δ is the error of the correction relative to the
+residuals that it was trained on."""
 ORDERED = ("euler", "rk4")
-"""Whose order the compiler's benchmark has measured; its midpoint is another method."""
+"""Solvers whose order the compiler's benchmark measures; its midpoint is another method."""
 
 
 def growth(out: Path) -> dict[tuple[str, str], float]:
-    """Return the exponents by sweep and model, from every report under `bench/`; empty where there is none."""
+    """Return the exponents by sweep and model, from all reports under `bench/`; empty if there are none."""
     found: dict[tuple[str, str], float] = {}
     for report in _reports(out):
         for entry in report["conclusions"]["growth"]:
@@ -35,7 +36,7 @@ def growth(out: Path) -> dict[tuple[str, str], float]:
 
 
 def complexity_rows(out: Path) -> list[dict[str, Any]]:
-    """Return one entry per line of both tables: the paper's words and our exponents; empty if nothing was measured."""
+    """Return one entry per line of both tables: the paper's text and our exponents; empty if nothing was measured."""
     measured = growth(out)
     if not measured:
         return []
@@ -82,7 +83,7 @@ def complexity_rows(out: Path) -> list[dict[str, Any]]:
 
 
 def complexity_markdown(out: Path) -> str:
-    """Return both tables; empty where nothing was measured."""
+    """Return both tables; empty if nothing was measured."""
     rows = complexity_rows(out)
     if not rows:
         return ""
@@ -100,7 +101,7 @@ def complexity_markdown(out: Path) -> str:
                     _listed(_orders_and_deltas(row), many),
                 )
             )
-    text += ["", *head("model", "a sequence", "measured", "one more sample", "measured")]
+    text += ["", *head("model", "cost of a sequence", "measured", "cost of one more sample", "measured")]
     for row in rows:
         if row["table"] == "prediction":
             e = row["exponents"]
@@ -122,7 +123,7 @@ def _reports(out: Path) -> list[dict[str, Any]]:
 
 
 def _orders(out: Path) -> dict[str, float]:
-    """Return the measured orders of solvers, from the compiler's benchmark; means over its networks."""
+    """Return the orders of solvers from the compiler's benchmark, as means over its networks."""
     path = out / "compile_ltc.json"
     if not path.exists():
         return {}
@@ -131,7 +132,7 @@ def _orders(out: Path) -> dict[str, float]:
 
 
 def _hypersolvers(out: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """Return exponents, costs, orders and δ of both hypersolvers by the paper's name; empty where none was measured."""
+    """Return exponents, costs, orders and δ of both hypersolvers by the paper's name; empty if none was measured."""
     path = out / "bench" / "hypersolvers.json"
     if not path.exists():
         return {}

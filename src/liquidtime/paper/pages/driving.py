@@ -19,25 +19,25 @@ HEADS = {
     "noise": "noise 0.35",
     "brighter": "+0.3",
     "blur": "blur",
-    "dropped": "half dropped",
+    "dropped": "half the frames",
 }
 LEGEND = """\
-Interventions per kilometre on test tracks that no network was trained on, the first {metres:.0f} m of each of
-{tracks}, at {speed:.0f} m/s; a car that leaves the road is put back to the centre line. Mean over n seeds, in brackets
-the 95 % interval over tracks and, where there are several, seeds; of one seed it says nothing about training again.
-With no intervention at all, its upper end is exact if they fall independently along the road.
-*noise 0.35*: variance 0.35 added to pixels in 0…1; *+0.3*: brightness, cut at
-1; *blur*: 1.5 pixels; *half dropped*: each frame is lost with probability 1/2, and the next one's interval is longer.
-*between*: metres driven for each intervention, over all conditions. *off centre*: mean distance from the centre line
-in metres, clean and in noise. *change*: Σ|Δ command| per second, clean and in noise. *error*: of the command
-on the teacher's own drives, mean squared, in thousandths. *attention*: correlation of the VisualBackprop maps in noise,
-and in winter colours, with those of clean pictures in summer colours (seed 0). The teacher, who knows the track, has
-{teacher} interventions, is {off:.2f} m off centre and changes its command by {change:.2f} per second; shown half of the
-moments only, so that its command holds as long as the networks', it has {held:.2f} interventions per kilometre."""
+Interventions per kilometre on {tracks} test tracks that no network was trained on, over the first {metres:.0f} m of
+each, at {speed:.0f} m/s; a car that leaves the road is put back on the centre line. Mean over n seeds and, in brackets,
+the 95 % interval over tracks and seeds; with one seed, it does not include the variation between trainings. If there
+was no intervention at all, the upper end is exact for interventions that are independent of each other.
+*noise 0.35*: noise of variance 0.35 added to pixels in 0…1; *+0.3*: brighter, clipped at 1; *blur*: by 1.5 pixels;
+*half the frames*: each frame is lost with probability 1/2, so intervals are longer. *between*: metres driven per
+intervention, over all conditions. *off centre*: mean distance from the centre line in metres, clean and with noise.
+*change*: Σ|Δ command| per second, clean and with noise. *error*: mean squared error of the command on the teacher's own
+drives, in thousandths. *attention*: correlation of the VisualBackprop maps of noisy images, and of images in winter
+colours, with those of clean images in summer colours (seed 0). The teacher, which knows the track, has {teacher}
+interventions, is {off:.2f} m off centre and changes its command by {change:.2f} per second. If it also sees only half
+of the frames, and so holds its commands as long as the networks do, it has {held:.2f} interventions per kilometre."""
 
 
 def driving_rows(out: Path) -> list[dict[str, Any]]:
-    """Return one entry per row of the table, in its order; empty where nothing was run."""
+    """Return one entry per row of the table, in order; empty if nothing was run."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for record in read_results(out, DRIVING.name):
         if record["key"]["epochs"] is None and record["key"]["limit"] is None:
@@ -76,13 +76,13 @@ def driving_rows(out: Path) -> list[dict[str, Any]]:
 
 
 def rate(loops: list[dict[str, Any]]) -> tuple[float, float, float]:
-    """Return interventions per kilometre over seeds, with an interval over tracks and seeds.
+    """Return interventions per kilometre over seeds, with a confidence interval over tracks and seeds.
 
-    Tracks and seeds are drawn anew independently of each other. Where nothing happened, the upper end is the rate at
-    which nothing happens in so many kilometres with probability 1/40.
+    The bootstrap draws tracks and seeds independently of each other. If there was no intervention, the upper end is the
+    rate at which there is none on that many kilometres with probability 1/40.
 
     Args:
-        loops: figures of the same tracks, one per seed.
+        loops: figures of the same tracks, one entry per seed.
 
     """
     counts, kilometres = (_table(loops, name) for name in ("interventions", "kilometres"))
@@ -98,7 +98,7 @@ def rate(loops: list[dict[str, Any]]) -> tuple[float, float, float]:
 
 
 def driving_markdown(out: Path) -> str:
-    """Return the table; empty where nothing was run."""
+    """Return the table; empty if nothing was run."""
     rows = driving_rows(out)
     if not rows:
         return ""
@@ -129,7 +129,7 @@ def driving_markdown(out: Path) -> str:
         held=first["teacher_dropped"]["per_kilometre"],
     )
     parts = [*lines, "", legend]
-    for file, text in (("driving.png", "where the driving networks look"), ("driving-lap.gif", "a lap")):
+    for file, text in (("driving.png", "attention maps of the driving networks"), ("driving-lap.gif", "a lap")):
         if (out / "figures" / file).exists():
             parts += ["", f"![{text}](results/figures/{file})"]
     return "\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""Pictures of driving in closed loop: where the networks look, and a lap with the neurons beside it."""
+"""Figures of driving in closed loop: attention maps, and an animated lap with the states of the neurons."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ TIMES = 2
 TRACES = 300
 """Width of the neurons' traces, pixels."""
 PAST = 80
-"""Frames of the camera in the traces."""
+"""Number of camera frames in the traces."""
 NAMES = 52
-"""Width of the neurons' kinds beside their traces, pixels."""
+"""Width of the stripe that marks the kinds of neurons, pixels."""
 COLOURS = 48
 INTER, COMMAND, MOTOR = (78, 121, 167), (89, 161, 79), (225, 87, 89)
 
@@ -43,10 +43,10 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def draw_attention(canvas: Figure, out: Path) -> None:
-    """Draw the attention maps of all rows that have some, under the pictures; the canvas is made as high as they need.
+    """Draw the attention maps of all rows that have them, below the images, and set the height of the canvas.
 
     Raises:
-        ValueError: there are none; the text says which command makes them.
+        ValueError: there are none; the message has the command that makes them.
 
     """
     kept = Key(DRIVING.name, LAP_ROW, HONEST, 0).kept(out)
@@ -70,19 +70,19 @@ def draw_attention(canvas: Figure, out: Path) -> None:
 
 
 def lap(out: Path, file: Path, track: int = TEST_TRACKS[0], metres: float | None = None) -> Path:
-    """Let the kept network drive a lap of a test track, and write it as an animated GIF.
+    """Let the stored network drive a lap of a test track, and write it as an animated GIF.
 
-    Above the camera's picture, below where the network looks; beside them the states of the 19 neurons, the motor
-    neuron at the top.
+    The camera image is at the top and the attention map below it; beside them are the states of the 19 neurons, with
+    the motor neuron at the top.
 
     Args:
         out: folder of results.
-        file: to be written.
+        file: path of the GIF.
         track: seed of the track.
-        metres: how far; None = one lap.
+        metres: distance to drive; None for one lap.
 
     Raises:
-        ValueError: the network's weights are missing; the text says which command makes them.
+        ValueError: the network's weights are missing; the message has the command that makes them.
 
     """
     from PIL import Image
@@ -134,7 +134,7 @@ def _beside(picture: Bytes, attention: npt.NDArray[np.float32], neurons: npt.NDA
 
 
 def _traces(neurons: npt.NDArray[np.float64], now: int, height: int) -> Bytes:
-    """Return the traces of the last frames (height, TRACES, 3), a line per neuron, each stretched to its own range."""
+    """Return the traces over the last frames (height, TRACES, 3): one line per neuron, each scaled to its own range."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (TRACES, height), (255, 255, 255))

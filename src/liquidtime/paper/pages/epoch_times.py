@@ -10,11 +10,11 @@ from liquidtime.paper.pages.markdown import cells, head
 
 FILE = "epoch_time.json"
 BESIDE = {"CfC": "cfc", "LSTM": "lstm"}
-"""What every time is given relative to: the head of the column, and the row."""
+"""Reference rows for relative times, by column title."""
 
 
 def read(out: str | Path) -> dict[str, Any]:
-    """Return the records by experiment; none where there is no file."""
+    """Return the records by experiment; none if there is no file."""
     path = Path(out) / FILE
     if not path.exists():
         return {}
@@ -23,14 +23,15 @@ def read(out: str | Path) -> dict[str, Any]:
 
 
 def table(record: dict[str, Any]) -> str:
-    """Return the record of one experiment as a table, quickest first."""
+    """Return the record of one experiment as a table, fastest first."""
     models = record["models"]
     threads = record["threads"]
     text = [
-        f"Time of a training epoch of {record['sequences']:,} sequences, each model with its own settings: best of "
-        f"several rounds over {record['timed']} of them in one run, {threads} thread{'s' if threads > 1 else ''}.",
+        f"Time per training epoch of {record['sequences']:,} sequences, each model with its own settings. All were "
+        f"timed in one run on {threads} thread{'s' if threads > 1 else ''}, and extrapolated from the best of several "
+        f"rounds over {record['timed']} sequences.",
         "",
-        *head("model", "H", "weights", "s/epoch", *(f"× {name}" for name in BESIDE)),
+        *head("model", "H", "weights", "seconds per epoch", *(f"relative to {name}" for name in BESIDE)),
     ]
     for name in sorted(models, key=lambda name: float(models[name]["seconds_per_epoch"])):
         model = models[name]

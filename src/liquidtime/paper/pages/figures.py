@@ -1,4 +1,4 @@
-"""The figures: where lane-keeping networks look, how close the closed form is, what gradients do over time."""
+"""The figures: attention maps, traces of the closed form, gradients over time, theory and architecture."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 DOTS = 80
 SHOWN = ("printed_recorded", "repaired", "hold", "midpoint")
-"""Methods in the figure of traces, those that stay finite."""
+"""Methods in the figure of traces: those that stay finite."""
 SECONDS = 40.0
 
 
 def draw(name: str, out: Path, data_dir: str | Path | None = None) -> Path:
-    """Draw a figure of `FIGURES` or `ANIMATIONS` into the folder `figures/` of the results, and return its file.
+    """Draw one of `FIGURES` or `ANIMATIONS` into the folder `figures/` of the results, and return its path.
 
     Raises:
-        ValueError: a file that it is drawn from is missing; the text says which command makes it.
+        ValueError: a file that it is drawn from is missing; the message has the command that makes it.
         ImportError: matplotlib is not installed.
 
     """
@@ -45,7 +45,7 @@ def draw(name: str, out: Path, data_dir: str | Path | None = None) -> Path:
 
 
 def attention_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
-    """Return the attention maps of all networks: a row each, under the images; without noise, with some, with much."""
+    """Return the attention maps of all networks, one row each, below the images: without, with mild and full noise."""
     canvas = _canvas(10.5, 5.4)
     kept = Key("lane-keeping", "cfc", HONEST, 0).kept(out)
     names = {INPUT: "image"} | {name: model.title for name, model in LANE_MODELS.items()}
@@ -79,7 +79,7 @@ def driving_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
 
 
 def tightness_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
-    """Return the traces of three neurons of the trained NCP along the test run, by its equation and in closed form."""
+    """Return the traces of three neurons of the trained NCP on the test run, by its equation and in closed form."""
     experiment = EXPERIMENTS["tightness"]
     key = Key(experiment.name, "hold", HONEST, 0)
     trial = Trial(
@@ -121,7 +121,7 @@ def tightness_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
 
 
 def gradients_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
-    """Return what is left of a change of the first state after T samples, before and after training."""
+    """Return the effect of a change of the initial state after T samples, before and after training."""
     rows = gradient_rows(out)
     if not rows:
         raise ValueError("there are no results of `gradients`. Run: liquidtime paper run gradients --model cfc_40")
@@ -131,7 +131,7 @@ def gradients_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
 
 
 def neuron_figure(out: Path, data_dir: str | Path | None = None) -> Figure:
-    """Return one neuron and its synapse: input, synapse and state by the equation, its symmetric form and the lemma."""
+    """Return one neuron and its synapse: input, synapse, and state by equation 1, its symmetric form and the lemma."""
     canvas = _canvas(8.0, 5.6)
     draw_neuron(canvas.subplots(3, 1, sharex=True))
     return canvas
@@ -161,7 +161,7 @@ FIGURES: dict[str, Callable[..., Any]] = {
     "gradients": gradients_figure,
 }
 ANIMATIONS: dict[str, Callable[[Path, Path], Path]] = {"driving-lap": lap}
-"""By name: (folder of results, file) -> the file."""
+"""Functions by name: (folder of results, path) -> the path."""
 
 
 def _canvas(width: float, height: float) -> Figure:

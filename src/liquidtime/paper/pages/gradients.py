@@ -12,15 +12,15 @@ from liquidtime.paper.pages.markdown import cells, head
 from liquidtime.paper.runner import read_results
 
 LEGEND = """\
-How much of a change of the state at the start is left after T samples: ‖∂s_T/∂s_0‖ / √|s| (Frobenius, s the whole
-state, 32 units), 1 where nothing is lost; at dt = 1, geometric mean over the seeds, 0 where it is below the least
-float32. *Before*: first weights. *After*: trained to recall the sign of the first sample after a delay, the longest of
-its rows. Recall: mean accuracy on 1,000 test sequences after each delay, chance 50 %. All networks have the same
-budget: 12 epochs of 3,600 sequences, one rate, no search."""
+Effect of a change of the initial state after T samples: ‖∂s_T/∂s_0‖ / √|s| (Frobenius norm, s the whole state, 32
+units); 1 if nothing is lost, and 0 below the smallest float32; at dt = 1, geometric mean over the seeds. *Before*:
+initial weights. *After*: trained to recall the sign of the first sample after the longest of the network's delays.
+*Recall*: mean accuracy on 1,000 test sequences per delay, where chance is 50 %. All networks have the same budget: 12
+epochs of 3,600 sequences at one learning rate, without a search."""
 
 
 def gradient_rows(out: Path) -> list[dict[str, Any]]:
-    """Return one entry per network with its norms and accuracies by delay; empty where nothing was run."""
+    """Return one entry per network with its norms and accuracies by delay; empty if nothing was run."""
     runs: dict[str, list[dict[str, Any]]] = {}
     for record in read_results(out, GRADIENTS.name):
         key = record["key"]
@@ -48,7 +48,7 @@ def gradient_rows(out: Path) -> list[dict[str, Any]]:
 
 
 def _means(tables: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
-    """Return the geometric means over seeds, by interval and length; 0 where any is 0."""
+    """Return the geometric means over seeds, by interval and length; 0 if any norm is 0."""
     return {
         interval: {length: _geometric([table[interval][length] for table in tables]) for length in tables[0][interval]}
         for interval in tables[0]
@@ -63,7 +63,7 @@ def _geometric(values: list[float]) -> float:
 
 
 def gradient_markdown(out: Path) -> str:
-    """Return the table; empty where nothing was run."""
+    """Return the table; empty if nothing was run."""
     rows = gradient_rows(out)
     if not rows:
         return ""

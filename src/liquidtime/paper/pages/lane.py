@@ -1,4 +1,4 @@
-"""The lane-keeping table and that of the closed form's tightness, from the result files."""
+"""The tables of lane keeping and of the closed form's tightness, from the result files."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from liquidtime.paper.pages.markdown import cells, head
 from liquidtime.paper.runner import read_results
 
 SCALE = 1000.0
-"""Errors of steering are printed in thousandths."""
+"""Steering errors are printed in thousandths."""
 HEADS = {"noise": "noise 0.35", "mild_noise": "mild noise", "brighter": "+0.3", "darker": "−0.3", "blur": "blur"}
 LANE_LEGEND = """\
-Steering in −1…1, mean squared error in thousandths along the whole of run 7, mean ± deviation over n seeds; the mean
-steering of the training part has {mean:.2f}. Interval: bootstrap over windows of 64 images. *noise 0.35*: variance 0.35
-added to pixels in 0…1, as in the paper's figure; *mild noise*: variance 0.35 after each image was scaled to variance 1;
-*+0.3*, *−0.3*: brightness, cut at 0 and 1; *blur*: 1.5 pixels. All are done to the images, which then pass the head.
-*change*: Σ|Δ command| a second, where the human driver has {human:.3f}; *in noise*: the same under noise 0.35.
-*attention*: correlation of the VisualBackprop maps with and without noise 0.35 (mild noise in brackets), where the head
-was trained along; a frozen head's maps are the same for all, and a short training from one head leaves them alike."""
+Mean squared error, in thousandths, of steering in −1…1 over the whole of run 7; mean ± standard deviation over n seeds.
+Predicting the mean steering of the training part has an error of {mean:.2f}. Interval: bootstrap over windows of 64
+images. *noise 0.35*: noise of variance 0.35 added to pixels in 0…1, as in the paper's figure; *mild noise*: variance
+0.35 after each image was scaled to variance 1; *+0.3*, *−0.3*: brighter or darker, clipped at 0 and 1; *blur*: by 1.5
+pixels. All of these change the images that the head reads. *change*: Σ|Δ command| per second, {human:.3f} for the
+human driver; *with noise*: the same at noise 0.35. *attention*: correlation of the VisualBackprop maps with and without
+noise 0.35 (mild noise in brackets), for rows whose head was trained too. The maps of a frozen head are the same for all
+rows, and remain similar after a short training from the same head."""
 TIGHT_LEGEND = """\
-One trained NCP, 19 neurons and 253 synapses, along run 7, same parameters in all rows, in float64. Mean squared error
-against a fine solution of its equation (RK4, 16 steps per sample), in brackets against the solver it was trained with.
-*motor*: the output neuron, for which the paper has {paper}. *steering*: error of the command, held in −1…1, against the
-human driver, in thousandths. *speed*: of one run over all samples on the plain loop, as a multiple of the trained
-solver's there, taken in turns; how far the first row is from 1 is the noise of that."""
+One trained NCP with 19 neurons and 253 synapses on run 7, with the same parameters in all rows, in float64. Mean
+squared error relative to a fine solution of its equation (RK4, 16 steps per sample) and, in brackets, relative to the
+solver that it was trained with. *motor*: the output neuron, for which the paper has {paper}. *steering*: error of the
+command, clipped to −1…1, relative to the human driver, in thousandths. *speed*: of one run over all samples in the
+plain loop, relative to the solver that it was trained with, timed in alternation; the distance of the first row from 1
+is the noise of this measurement."""
 
 
 def lane_rows(out: Path) -> list[dict[str, Any]]:
-    """Return one entry per row of the lane-keeping table, in its order; empty where nothing was run."""
+    """Return one entry per row of the lane-keeping table, in order; empty if nothing was run."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for record in read_results(out, LANE_KEEPING.name):
         if record["key"]["epochs"] is None and record["key"]["limit"] is None:
@@ -72,12 +74,12 @@ def lane_rows(out: Path) -> list[dict[str, Any]]:
 
 
 def lane_markdown(out: Path) -> str:
-    """Return the lane-keeping table; empty where nothing was run."""
+    """Return the lane-keeping table; empty if nothing was run."""
     rows = lane_rows(out)
     if not rows:
         return ""
-    names = ["model", "weights (paper)", "behind the head (paper)", "n", "error", "interval"]
-    names += [*(HEADS[name] for name in CORRUPTIONS), "change", "in noise", "attention"]
+    names = ["model", "weights (paper)", "after the head (paper)", "n", "error", "interval"]
+    names += [*(HEADS[name] for name in CORRUPTIONS), "change", "with noise", "attention"]
     lines = head(*names)
     for row in rows:
         paper, kept = row["paper"], row["attention"]
@@ -96,12 +98,14 @@ def lane_markdown(out: Path) -> str:
             )
         )
     legend = LANE_LEGEND.format(mean=SCALE * rows[0]["mse_of_mean"], human=rows[0]["change_human"])
-    joint = f'Rows without "{JOINTLY}" share one head, trained image by image with a linear read-out, then frozen.'
-    return "\n".join([*lines, "", legend, "", joint, *_picture(out, "attention", "where the networks look")]) + "\n"
+    joint = f'Rows without "{JOINTLY}" share one head, trained on single images with a linear read-out, then frozen.'
+    return (
+        "\n".join([*lines, "", legend, "", joint, *_picture(out, "attention", "attention maps of the networks")]) + "\n"
+    )
 
 
 def tightness_rows(out: Path) -> list[dict[str, Any]]:
-    """Return one entry per row of the tightness table, in its order; empty where nothing was run."""
+    """Return one entry per row of the tightness table, in order; empty if nothing was run."""
     records = {record["key"]["model"]: record for record in read_results(out, TIGHTNESS.name) if _is_full(record)}
     return [
         {
@@ -119,11 +123,11 @@ def tightness_rows(out: Path) -> list[dict[str, Any]]:
 
 
 def tightness_markdown(out: Path) -> str:
-    """Return the tightness table; empty where nothing was run."""
+    """Return the tightness table; empty if nothing was run."""
     rows = tightness_rows(out)
     if not rows:
         return ""
-    names = ["method", "how", "motor", "all neurons", "first two samples", "steering", "speed"]
+    names = ["method", "remarks", "motor", "all neurons", "first two samples", "steering", "speed"]
     lines = head(*names)
     for row in rows:
         fine, own = row["against_fine"], row["against_own"]
@@ -138,14 +142,14 @@ def tightness_markdown(out: Path) -> str:
         )
     first = rows[0]
     sizes = (
-        f"The potentials themselves have variance {first['variance']:.2g} along the run, the motor neuron's "
-        f"{first['variance_motor']:.2g}."
+        f"For comparison, the variance over the run is {first['variance']:.2g} for all potentials and "
+        f"{first['variance_motor']:.2g} for that of the motor neuron."
     )
     legend = TIGHT_LEGEND.format(paper=PAPER_MSE)
     kernel = first["speed"].get("seconds_own_kernel")
     if kernel is not None:
         times = first["speed"]["seconds_own"] / kernel
-        legend += f" The compiled kernel runs the trained solver {times:.0f} times faster than that loop."
+        legend += f" The compiled kernel runs that solver {times:.0f} times faster than the plain loop."
     return "\n".join([*lines, "", legend, "", sizes, *_picture(out, "tightness", "traces of the neurons")]) + "\n"
 
 
@@ -166,7 +170,7 @@ def _spread(values: list[float]) -> str:
 
 
 def _failed(values: list[float], useless: float) -> str:
-    """Return a word on seeds that are worse than steering by the mean, with the median of all; empty for none."""
+    """Return a remark on seeds with a larger error than the mean steering, with the median of all; empty for none."""
     failed = sum(value > useless for value in values)
     return f" (median {SCALE * median(values):.2f}; {failed} of {len(values)} worse than the mean)" if failed else ""
 

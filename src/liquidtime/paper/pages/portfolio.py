@@ -1,4 +1,4 @@
-"""The defaults on data of different character, beside rivals: the table of what `benchmarks/portfolio.py` measured."""
+"""The table of the library's defaults and other models on various data sets, measured by `benchmarks/portfolio.py`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Floats = npt.NDArray[np.float64]
 DEFAULT = "default"
 TITLES = {
     DEFAULT: "**default** (stack)",
-    "ensemble": "CfC networks alone, five",
+    "ensemble": "five CfC networks alone",
     "networks": "CfC networks alone",
-    "quick": "CfC network, quick",
+    "quick": "one CfC network, quick budget",
     "boosting": "HistGradientBoosting",
     "lightgbm": "LightGBM",
     "multirocket-hydra": "MultiRocket-Hydra",
@@ -28,18 +28,19 @@ TITLES = {
 }
 """Models in the order of the table; others follow under their own names."""
 LOWER = ("rmse", "mse", "mse_e3")
-"""Metrics that are better the lower they are."""
+"""Metrics for which lower is better."""
 RESAMPLES, LEVEL = 1000, 0.95
 LEGEND = """\
-Inside the training series of each set: seed s is tested on fold s of five and trained on the others (PhysioNet 2012:
-trained on set a, tested on set b; forecasts: trained on the training part, tested on the validation part, which is
-later, in squared standard deviations, and of PhysioNet in t-PatchGNN's thousandths), groups kept whole. Figures are
-means over the seeds. *Minus default*: the model's figure minus the default's on the same series and seeds, with the
-95 % bootstrap interval over series, or over groups; an interval on one side of 0 is in bold. *Seconds*: of one core, to
-fit. Boosting reads the library's rich features of each series; of P19-hours, a class for every hour, the running
-features of each hour, and nothing is kept of single hours to pair models by;
-MultiRocket-Hydra reads dense channels at equal steps of time, brought to one length, and gives no probabilities.
-*Best part*: the figure of the best single part of the stack on the test series, known only afterwards."""
+Only the training series of each set are used: seed s is tested on fold s of five and trained on the others, and groups
+are never split. PhysioNet 2012 is trained on set a and tested on set b. Forecasts are trained on the training part and
+tested on the validation part, which is later; their errors are in squared standard deviations, those of PhysioNet in
+the thousandths that t-PatchGNN uses. Figures are means over the seeds. *Difference*: the model's figure minus the
+default's on the same series and seeds, with the 95 % bootstrap interval over series, or over groups; it is bold if the
+interval excludes 0. *Seconds*: time to fit, on one core. Boosting reads the library's rich features of each series. For
+P19-hours, which has a class per hour, it reads the running features of each hour, and there is no difference because
+the results of single hours are not stored. MultiRocket-Hydra reads complete channels at equal steps of time, resampled
+to one length, and gives no probabilities. *Best part*: the figure of the best single part of the stack on the test
+series, which is known only after the test."""
 
 
 MODEL = "model"
@@ -50,18 +51,19 @@ SHOWN = {
     "mean so far": "mean so far",
     "seasonal naive": "seasonal naive",
 }
-"""Parts of the default that are shown beside it by gap."""
+"""Parts of the default that the table by gap includes."""
 GAPS = """\
-Mean squared errors of the same forecasts by the gap since the last sample, in the set's unit of time (hours; PhysioNet
-minutes): of the default, of its networks, and of the naive forecasts that it must not be worse than. Where series show
-no season, the seasonal naive forecast is the last value. Of PhysioNet over all values, and not channel by channel."""
+Mean squared errors of the same forecasts, by the gap since the last sample in the set's unit of time (hours; for
+PhysioNet, minutes): of the default, of its networks alone, and of the naive forecasts, which the default should not be
+worse than. If series have no season, the seasonal naive forecast is the last value. For PhysioNet, the errors are means
+over all values, not over channels."""
 
 
 def portfolio_rows(out: Path) -> list[dict[str, Any]]:
-    """Return one entry per set and model, in the order of the table; empty where nothing was measured.
+    """Return one entry per set and model, in the order of the table; empty if nothing was measured.
 
     Raises:
-        ValueError: a file that is not a result; the text names it.
+        ValueError: a file is not a result; the message names it.
 
     """
     records = [_read(path) for path in sorted((out / "portfolio").glob("*.json"))]
@@ -81,9 +83,9 @@ def _read(path: Path) -> dict[str, Any]:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         missing = [name for name in ("key", "metric", "figures") if name not in record]
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path} is not a result of a run ({error}). Remove it and run again.") from error
+        raise ValueError(f"{path} is not a result file ({error}). Remove it and run again.") from error
     if missing:
-        raise ValueError(f"{path} is not a result of a run: it has no {missing[0]!r}. Remove it and run again.")
+        raise ValueError(f"{path} is not a result file: it has no {missing[0]!r}. Remove it and run again.")
     return record
 
 
@@ -115,13 +117,13 @@ def _row(
 def _mean_of_default(
     metric: str, own: Mapping[int, dict[str, Any]], default: Mapping[int, dict[str, Any]]
 ) -> float | None:
-    """Return the default's mean figure over the seeds that a model shares with it, None where there are none."""
+    """Return the default's mean figure over the seeds that it has in common with a model; None if there are none."""
     shared = own.keys() & default.keys()
     return fmean(default[seed]["figures"][metric] for seed in shared) if shared else None
 
 
 def _best_part(metric: str, runs: list[dict[str, Any]]) -> float | None:
-    """Return the mean figure of the part of a stack that is the best on average, None for models without parts."""
+    """Return the mean figure of the best part of a stack; None for models without parts."""
     names = {name for run in runs for name in run.get("parts") or {}}
     means = [
         fmean(run["parts"][name][metric] for run in runs) for name in names if all(name in run["parts"] for run in runs)
@@ -136,16 +138,16 @@ def difference(
 ) -> tuple[float, float, float] | None:
     """Return a model's mean figure minus the default's over their common seeds, and the ends of its interval.
 
-    The units (series or groups) are drawn with replacement, each with all its series and in every seed that tests on
-    it; the models see the same draws.
+    The bootstrap draws series, or groups with all their series, in every seed that tests on them; both models have the
+    same draws.
 
     Args:
-        metric: of the set.
-        own: results of the model by seed.
-        default: results of the default by seed.
+        metric: metric of the set.
+        own: results of the model, by seed.
+        default: results of the default, by seed.
 
     Returns:
-        None where there is no common seed, or nothing is known of single series.
+        None if there is no common seed, or if the results of single series are not stored.
     """
     seeds = sorted(own.keys() & default.keys())
     known = [seed for seed in seeds if "series" in own[seed] and "series" in default[seed]]
@@ -158,7 +160,7 @@ def difference(
     totals, begin = np.zeros(len(weights)), 0
     for one, other in pairs:
         if one["unit"] != other["unit"]:
-            raise ValueError("results of one set and seed must be of the same series; remove the older ones")
+            raise ValueError("results of one set and seed must be for the same series; remove the older ones")
         W = weights[:, codes[begin : begin + len(one["unit"])]]
         begin += len(one["unit"])
         totals += (_figure(metric, one, W) - _figure(metric, other, W)) / len(pairs)
@@ -167,7 +169,7 @@ def difference(
 
 
 def _figure(metric: str, series: Mapping[str, Any], W: Floats) -> Floats:
-    """Return (R,) the figure under (R, n) weights of the series."""
+    """Return (R,) figures for weights (R, n) of the series."""
     column = "squared_error" if metric in LOWER else {"accuracy": "correct"}.get(metric)
     if column is None:
         y, p = METRICS[metric].prepare(np.array(series["truth"]), np.array(series["probability"]))
@@ -178,11 +180,11 @@ def _figure(metric: str, series: Mapping[str, Any], W: Floats) -> Floats:
 
 
 def portfolio_markdown(out: Path) -> str:
-    """Return the table; empty where nothing was measured."""
+    """Return the table; empty if nothing was measured."""
     rows = portfolio_rows(out)
     if not rows:
         return ""
-    text = head("set", "metric", "model", "figure", "log loss", "minus default", "best part", "seconds", "seeds")
+    text = head("set", "metric", "model", "figure", "log loss", "difference", "best part", "seconds", "seeds")
     for row in rows:
         digits = 1 if row["value"] >= 10 else 3
         text.append(
@@ -202,7 +204,7 @@ def portfolio_markdown(out: Path) -> str:
 
 
 def forecasts_markdown(out: Path) -> str:
-    """Return the errors of forecasts by gap, beside those of their parts; empty where nothing was measured."""
+    """Return the errors of forecasts and of their parts by gap; empty if nothing was measured."""
     rows = forecasts_by_gap(out)
     if not rows:
         return ""
@@ -215,7 +217,7 @@ def forecasts_markdown(out: Path) -> str:
 
 
 def forecasts_by_gap(out: Path) -> list[dict[str, Any]]:
-    """Return one entry per set and span of gaps, with the mean squared errors of the default and its parts by name."""
+    """Return one entry per set and range of gaps, with the mean squared errors of the default and its parts by name."""
     records = [_read(path) for path in sorted((out / "portfolio").glob(f"*-{DEFAULT}-seed*.json"))]
     rows = []
     for name in dict.fromkeys(record["key"]["set"] for record in records if "mse_by_gap" in record):

@@ -1,4 +1,4 @@
-"""The table of searches for settings: what the trials of each model gave on validation data."""
+"""The table of searches for settings: validation metrics of the trials of each model."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from liquidtime.paper.runner.search import best, read_trials
 from liquidtime.training import METRICS
 
 LEGEND = """\
-Metric on the validation part, which alone decides; a trial never sees the test part. *Own settings*: the first trial,
-with the settings of the model's row in the table of its experiment; where trials are short, these are not the figures
-of that row. All models of an experiment have the same number of trials, of the same epochs and sequences; where fewer
-are counted than declared, the search was not finished, and where a model is missing, it was not begun."""
+Metric on the validation part; trials never see the test part. *Own settings*: the first trial, with the settings of the
+model's row in the table of its experiment; if trials are short, its figure differs from that row's. All models of an
+experiment have the same number of trials, with the same epochs and sequences. If fewer trials are counted than
+declared, the search was not finished; if a model is missing, it was not started."""
 
 
 def search_rows(out: Path) -> list[dict[str, Any]]:
-    """Return one entry per model of which trials were run, in the order of the experiments."""
+    """Return one entry per model that has trials, in the order of the experiments."""
     rows = []
     for experiment in EXPERIMENTS.values():
         for name in experiment.search.rows if experiment.search is not None else ():
@@ -48,11 +48,11 @@ def search_rows(out: Path) -> list[dict[str, Any]]:
 
 
 def search_markdown(out: Path) -> str:
-    """Return the table; empty where no trial was run."""
+    """Return the table; empty if no trial was run."""
     rows = search_rows(out)
     if not rows:
         return ""
-    lines = head("experiment", "model", "metric", "trials", "own settings", "best trial", "what it has otherwise")
+    lines = head("experiment", "model", "metric", "trials", "own settings", "best trial", "its changes")
     for row in rows:
         better = "" if METRICS[row["metric"]].higher_is_better else " ↓"
         trials = str(row["trials"]) if row["trials"] == row["declared"] else f"{row['trials']} of {row['declared']}"
@@ -61,7 +61,7 @@ def search_markdown(out: Path) -> str:
         lines.append(
             cells(
                 row["experiment"], row["title"], row["metric"] + better, trials, own, f"{row['best']:.4g}",
-                other or "nothing: its own settings are the best",
+                other or "none: its own settings are the best",
             )
         )  # fmt: skip
     return "\n".join([*lines, "", LEGEND]) + "\n"

@@ -1,4 +1,4 @@
-"""Parts of the page of results that have a table of their own kind."""
+"""Sections of the page of results whose tables have a form of their own."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Section:
     """A table made from files in the folder of results.
 
     Attributes:
-        title: of the section.
-        command: what makes the files.
-        rows: folder -> what the table tells, as JSON has it.
-        markdown: folder -> the table; empty where there are no files yet.
+        title: title of the section.
+        command: command that makes the files.
+        rows: folder -> contents of the table, for JSON.
+        markdown: folder -> the table; empty if there are no files yet.
 
     """
 
@@ -64,7 +64,7 @@ SECTIONS: dict[str, Section] = {
         "Complexity", "make bench CASE=scaling ARGS='--out results/bench'", complexity_rows, complexity_markdown
     ),
     "portfolio": Section(
-        "Data of different character",
+        "Portfolio of data sets",
         "make bench CASE=portfolio ARGS='--sets SET --models MODEL --seeds 0 1 2'",
         portfolio_rows,
         portfolio_markdown,

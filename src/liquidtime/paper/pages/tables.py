@@ -1,4 +1,4 @@
-"""Our results beside the paper's, made from the result files alone."""
+"""Our results next to the paper's, from the result files only."""
 
 from __future__ import annotations
 
@@ -15,24 +15,32 @@ from liquidtime.paper.pages.markdown import cells, head
 from liquidtime.paper.pages.sections import SECTIONS, written
 from liquidtime.paper.runner import read_results
 
-QUOTED = "Quoted from a work with its own inputs and settings; which of them makes the difference we do not know."
+QUOTED = "Quoted from a work with other inputs and settings; we do not know which of them makes the difference."
 UNKNOWN = "We do not know why."
 PERCENT = ("accuracy",)
 _HEAD = "# Results\n\nMade by `liquidtime paper table --all` from the files in `results/`.\n"
 LEGEND = """\
-Ours: mean ± standard deviation (of the sample) over n seeds, on the test part. Interval: the ends of the 95 %
-bootstrap intervals over test sequences (runs since 2026-11-18: over rollouts or drives where sequences are windows of
-them, and exact where every answer is right), averaged over the seeds. Paper: as printed, deviations with ddof 0 over
-5 runs; in italics where the paper quotes another work. `honest`: the epoch is chosen on a validation part, or none is
-chosen; rows that say "tuned, also on these test stays" have settings that were chosen on the test part too, and rows
-with "epochs of the paper" a number of epochs that the paper chose on test data. Searched: settings of the best of a
-number of trials on validation data, the same number for every model searched (`liquidtime paper tune`). Runs
-since that date also record the metric on test sequences that do not occur in training (docs/deviations.md).
-`published`: the last epoch, as in the paper's code. Remarks count the seeds that ended before the last epoch of their
-settings: `early` for want of a better validation, `target` by a perfect one, `spent` when an exponentially falling
-rate was down to the least of its experiment (docs/reproducing.md) and validation had ceased to rise, `diverged`. Time
-per epoch stands below, where it was measured for all models in one run; the seconds in the result files are those of
-runs beside other work and are not compared."""
+*Ours*: mean ± sample standard deviation over n seeds, on the test part. *Interval*: lower and upper ends of the 95 %
+bootstrap intervals over test sequences, averaged over the seeds; in runs since 2026-11-18, windows of one rollout or
+drive are resampled together, and the interval is exact if all predictions are right. Those runs also record the metric
+on test sequences that do not occur in training (docs/deviations.md). *Paper*: as printed, standard deviations with ddof
+0 over 5 runs; in italics if the paper quotes another work. `honest`: the epoch is chosen on a validation part, or none
+is chosen. The settings of rows labelled "tuned, also on these test stays" were chosen on data that include the test
+part, and the number of epochs of rows labelled "epochs of the paper" was chosen by the paper on test data. *Searched*:
+settings of the best of several trials by validation data, with the same number of trials for every model in the search
+(`liquidtime paper tune`). `published`: the last epoch, as in the paper's code. Remarks count seeds that stopped before
+the last epoch of their settings: early, because validation had stopped improving; at perfect validation; or at a
+negligible rate, when an exponentially falling learning rate had reached the lowest of its experiment
+(docs/reproducing.md) and validation no longer improved. Times per epoch are in separate tables below, where they were
+measured for all models in one run; the times in the result files are not comparable, because other work ran at the same
+time."""
+STOPPED = {
+    "early": "stopped early",
+    "target": "stopped at perfect validation",
+    "spent": "stopped at a negligible rate",
+    "diverged": "diverged",
+}
+"""Remarks on why seeds stopped, by the reason in the result files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,19 +48,19 @@ class Line:
     """One line of our table.
 
     Attributes:
-        row: its name.
-        title: of the model, with what is not as its settings say.
-        protocol: of the runs.
-        values: of the test part, one per seed.
-        low: lower ends of the intervals, averaged.
-        high: upper ends.
-        stopped: how many seeds ended before their last epoch, by reason.
-        penalised: the mean with the L2 penalty, for a published protocol that reports it; else None.
-        unseen: the mean on test sequences that do not occur in training, over the seeds that recorded it; else None.
-        paper: the paper's line, None where it has none.
-        note: of the row.
-        why: what is known of a difference from the paper; empty where nothing is, None for a row with settings of its
-            own, which is not held against it.
+        row: name of the row.
+        title: title of the model, with the changes of its settings.
+        protocol: protocol of the runs.
+        values: figures of the test part, one per seed.
+        low: mean lower end of the confidence intervals.
+        high: mean upper end.
+        stopped: number of seeds that stopped before their last epoch, by reason.
+        penalised: mean with the L2 penalty, if the published protocol reports it; otherwise None.
+        unseen: mean on test sequences that do not occur in training, over the seeds that recorded it; otherwise None.
+        paper: line of the paper; None if it has none.
+        note: remark of the row.
+        why: known reasons for a difference from the paper; empty if there are none; None for a row with other settings,
+            which is not compared with it.
 
     """
 
@@ -71,11 +79,11 @@ class Line:
 
     @property
     def deviation(self) -> float | None:
-        """Standard deviation over the seeds, None for one."""
+        """Standard deviation over the seeds; None for one seed."""
         return stdev(self.values) if len(self.values) > 1 else None
 
     def differs(self, digits: int) -> bool:
-        """Whether the mean is more than two of the paper's deviations from its figure, as far as it is printed."""
+        """Return whether the mean, rounded as printed, differs from the paper's by more than two of its deviations."""
         if self.paper is None or self.why is None:
             return False
         deviation = self.paper.deviation or 0.0
@@ -83,13 +91,13 @@ class Line:
 
 
 def lines(experiment: Experiment, results: list[dict[str, Any]]) -> list[Line]:
-    """Return our lines, in the order of the experiment's protocols and rows, full runs first."""
+    """Return our lines in the order of the experiment's protocols and rows, full runs first."""
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for record in results:
         groups.setdefault((record["key"]["protocol"], record["key"]["model"], _changed(record)), []).append(record)
     unknown = sorted({model for _, model, _ in groups} - set(experiment.rows))
     if unknown:
-        raise ValueError(f"results of {experiment.name} are of models that it does not have: {', '.join(unknown)}")
+        raise ValueError(f"{experiment.name} has results of models that it does not have: {', '.join(unknown)}")
     protocols, rows = list(experiment.protocols), list(experiment.rows)
     order = sorted(
         groups, key=lambda group: (protocols.index(group[0]), bool(group[2]), rows.index(group[1]), group[2])
@@ -126,7 +134,7 @@ def _line(
 
 
 def markdown(experiment: Experiment, out: str | Path = "results") -> str:
-    """Return the table of an experiment: our lines with the paper's beside, the paper's other lines, and the times."""
+    """Return the table of an experiment: our lines next to the paper's, the paper's other lines, and the times."""
     return _table(experiment, read_results(Path(out), experiment.name), epoch_times.read(out).get(experiment.name))
 
 
@@ -139,7 +147,7 @@ def _table(experiment: Experiment, results: list[dict[str, Any]], times: dict[st
     text = head(*names)
     for line in ours:
         remarks = [line.note] if line.note else []
-        remarks += [f"{count} {reason}" for reason, count in line.stopped.items()]
+        remarks += [f"{count} {STOPPED[reason]}" for reason, count in line.stopped.items()]
         if line.penalised is not None:
             remarks.append(f"with the L2 penalty, as the paper reports it: {line.penalised:.{digits}f}")
         if line.unseen is not None:
@@ -166,7 +174,7 @@ def _table(experiment: Experiment, results: list[dict[str, Any]], times: dict[st
 
 
 def is_page(file: Path) -> bool:
-    """Return whether a file is such a page."""
+    """Return whether a file is a page of results."""
     try:
         with file.open("rb") as opened:
             return not file.is_symlink() and opened.read(len(_HEAD)) == _HEAD.encode()
@@ -175,7 +183,7 @@ def is_page(file: Path) -> bool:
 
 
 def page(out: str | Path = "results") -> str:
-    """Return the page of all experiments that have a result, or times of their models."""
+    """Return the page of all experiments that have results or times."""
     parts = [_HEAD, LEGEND, ""]
     timed = epoch_times.read(out)
     for experiment in EXPERIMENTS.values():
@@ -193,7 +201,11 @@ def _differences(experiment: Experiment, ours: list[Line]) -> list[str]:
     far = [line for line in ours if line.protocol == HONEST and line.differs(digits)]
     if not far:
         return []
-    return ["", "More than two of its deviations from the paper, under the honest protocol:", ""] + [
+    return [
+        "",
+        "Under the honest protocol, these differ from the paper by more than two of its standard deviations:",
+        "",
+    ] + [
         f"- {line.title}: {fmean(line.values):.{digits}f}, paper {_paper(line.paper, digits)[0]}. "
         + " ".join(_reasons(experiment, line, ours))
         for line in far
@@ -201,7 +213,7 @@ def _differences(experiment: Experiment, ours: list[Line]) -> list[str]:
 
 
 def _reasons(experiment: Experiment, line: Line, ours: list[Line]) -> list[str]:
-    """Return what is known of a difference, and which rows and protocols tell more, were they run or not."""
+    """Return the known reasons for a difference, and the rows and protocols that say more, whether run or not."""
     reasons = [line.why or (QUOTED if line.paper is not None and line.paper.quoted else UNKNOWN)]
     done = {other.row for other in ours if other.protocol == HONEST}
     for name in experiment.rows[line.row].see:
@@ -214,7 +226,7 @@ def _reasons(experiment: Experiment, line: Line, ours: list[Line]) -> list[str]:
     for other in ours:
         if other.row == line.row and other.protocol != HONEST:
             figure = _mean(fmean(other.values), other.deviation, experiment.digits)
-            reasons.append(f"Under the protocol `{other.protocol}` ours is {figure}.")
+            reasons.append(f"Under the protocol `{other.protocol}`, ours is {figure}.")
     return reasons
 
 
@@ -228,7 +240,7 @@ def _with(figure: str, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mean_of(figure: str, records: list[dict[str, Any]]) -> float | None:
-    """Return the mean of a figure that all of the records have; None where one lacks it."""
+    """Return the mean of a figure over the records; None if one lacks it."""
     if not records or len(_with(figure, records)) < len(records):
         return None
     return fmean(record["figures"][figure]["value"] for record in records)

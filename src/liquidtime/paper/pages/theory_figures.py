@@ -1,4 +1,4 @@
-"""The paper's figures of the theory and the architecture, each drawn from the equations or from a real network."""
+"""The paper's figures of the theory and the architecture, drawn from the equations or from a network."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from liquidtime.theory import approximate, exact, printed
 from liquidtime.training import isolated_rng
 
 FINE = 64
-"""RK4 steps per interval where a curve stands for the equation itself."""
+"""RK4 steps per interval for the exact solution of the equation."""
 
 
 def draw_neuron(axes: Any) -> None:
-    """Draw one neuron and its synapse on three axes: the input, how far the synapse is open, and the state.
+    """Draw one neuron and its synapse on three axes: the input, the activation of the synapse, and the state.
 
     The state follows equation 1, the symmetric equation of the proof, and the lemma's closed form.
     """
@@ -43,7 +43,7 @@ def draw_neuron(axes: Any) -> None:
 
 
 def two_neurons() -> LTCCell:
-    """Return two neurons with five synapses: one input to each, one to each other, and one of the first to itself."""
+    """Return two neurons with five synapses: input to each, each to the other, and the first to itself."""
     with isolated_rng(7):
         cell = LTCCell(1, 2, unfolds=1).double()
     masks = {"sensory": torch.tensor([[1.0, 1.0]]), "recurrent": torch.tensor([[1.0, 1.0], [1.0, 0.0]])}
@@ -59,7 +59,7 @@ def two_neurons() -> LTCCell:
 
 
 def paths(cell: LTCCell, solver: Solver, unfolds: int, x: torch.Tensor, dt: torch.Tensor) -> torch.Tensor:
-    """Return the potentials (T, H) along inputs x (T, D) held over intervals dt (T,)."""
+    """Return the potentials (T, H) for inputs x (T, D) that are constant over the intervals dt (T,)."""
     state, rows = torch.zeros(1, cell.hidden_size, dtype=x.dtype), []
     for sample, gap in zip(x, dt, strict=True):
         state = solver.integrate(cell.drive(sample.unsqueeze(0)), state, gap.reshape(1, 1), unfolds)
@@ -68,7 +68,7 @@ def paths(cell: LTCCell, solver: Solver, unfolds: int, x: torch.Tensor, dt: torc
 
 
 def draw_two_neurons(axes: Any) -> None:
-    """Draw two neurons with five synapses on three axes: the input, then each potential by ODE and in closed form."""
+    """Draw two neurons with five synapses on three axes: the input, and each potential by ODE and in closed form."""
     cell = two_neurons()
     dt = torch.full((240,), 0.05, dtype=torch.float64)
     t = dt.cumsum(0)
@@ -88,14 +88,14 @@ def draw_two_neurons(axes: Any) -> None:
 
 
 def gate_curves(cell: CfCCell, x: torch.Tensor, h: torch.Tensor, times: torch.Tensor) -> torch.Tensor:
-    """Return the gates s (N, H) of one input x (1, D) and state h (1, H) after the times (N,)."""
+    """Return the gates s (N, H) for one input x (1, D) and state h (1, H) after the times (N,)."""
     with torch.no_grad():
         _, _, s = cell.gates(x.expand(len(times), -1), h.expand(len(times), -1), times.unsqueeze(-1))
     return s
 
 
 def draw_architecture(axes: Any) -> None:
-    """Draw the architecture on two axes: its parts, and the gates of a real network over time."""
+    """Draw the architecture on two axes: its parts, and the gates of a network over time."""
     left, right = axes
     left.set_axis_off()
     left.set_xlim(0, 11)

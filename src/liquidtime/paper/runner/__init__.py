@@ -1,4 +1,4 @@
-"""Runs what the experiments declare, and keeps the result files."""
+"""Run the declared experiments and store their results."""
 
 from liquidtime.paper.runner.results import Key, read_results, write_result, write_text
 from liquidtime.paper.runner.runner import progress_of, run, tune

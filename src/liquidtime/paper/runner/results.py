@@ -1,4 +1,4 @@
-"""Result files: one JSON for each experiment, model, protocol and seed."""
+"""Result files: one JSON file per experiment, model, protocol and seed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from liquidtime.ops.backend import native_is_live
 
 @dataclass(frozen=True)
 class Key:
-    """What names a run.
+    """The key of a run, which determines its file name.
 
     Attributes:
-        experiment: its name.
-        model: the name of the row.
-        protocol: "honest" or another of the experiment's.
-        seed: of the run.
-        epochs: if not the settings'.
-        limit: sequences of each part, if not all.
+        experiment: name of the experiment.
+        model: name of the row.
+        protocol: "honest" or another protocol of the experiment.
+        seed: random seed.
+        epochs: number of epochs; None for that of the settings.
+        limit: largest number of sequences per part; None for all.
 
     """
 
@@ -39,40 +39,40 @@ class Key:
     limit: int | None = None
 
     def changed(self) -> str:
-        """Return what is not as the settings say, e.g. "epochs3-limit100"; empty for a full run."""
+        """Return the changes of the settings, such as "epochs3-limit100"; empty for a full run."""
         parts = {"epochs": self.epochs, "limit": self.limit}
         return "-".join(f"{name}{value}" for name, value in parts.items() if value is not None)
 
     def stem(self) -> str:
-        """Return the name of the run's file and folder."""
+        """Return the name of the run's file and folder, without an extension."""
         changed = f"-{self.changed()}" if self.changed() else ""
         return f"{self.model}-{self.protocol}{changed}-seed{self.seed}"
 
     def file(self, out: Path) -> Path:
-        """Return where the result is."""
+        """Return the path of the result."""
         return out / self.experiment / f"{self.stem()}.json"
 
     def folder(self, out: Path) -> Path:
-        """Return where checkpoints are while the run is under way."""
+        """Return the folder of the checkpoints during the run."""
         return out / "runs" / self.experiment / self.stem()
 
     def kept(self, out: Path) -> Path:
-        """Return where weights and pictures are that other runs and figures need; small runs have their own place."""
+        """Return the folder of weights and images for other runs and figures; changed runs have their own folder."""
         return out / "kept" / self.changed()
 
     def prediction(self, out: Path) -> Path:
-        """Return where the prediction of the test part is, of a run that others are averaged with."""
+        """Return the path of the test predictions, which are stored for runs that are averaged."""
         return self.kept(out) / "predictions" / self.experiment / f"{self.stem()}.npy"
 
 
 def write_result(path: Path, record: dict[str, Any]) -> None:
-    """Write a result, whole or not at all."""
+    """Write a result, completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, json_to_bytes(record, indent=1))
 
 
 def write_prediction(path: Path, prediction: npt.NDArray[np.float64]) -> None:
-    """Write a prediction as `np.load` reads it, whole or not at all."""
+    """Write a prediction for `np.load`, completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = io.BytesIO()
     np.save(data, prediction)
@@ -80,15 +80,15 @@ def write_prediction(path: Path, prediction: npt.NDArray[np.float64]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a page, whole or not at all."""
+    """Write a page, completely or not at all."""
     write_file(path, text.encode())
 
 
 def read_results(out: Path, experiment: str) -> list[dict[str, Any]]:
-    """Return the results of an experiment, by file name.
+    """Return the results of an experiment, sorted by file name.
 
     Raises:
-        ValueError: a file that is not a result; the text names it.
+        ValueError: a file is not a result; the message names it.
 
     """
     records = []
@@ -97,19 +97,19 @@ def read_results(out: Path, experiment: str) -> list[dict[str, Any]]:
             record = json.loads(path.read_text(encoding="utf-8"))
             missing = [name for name in ("key", "figures", "stopped") if name not in record]
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{path} is not a result of a run ({error}). Remove it and run again.") from error
+            raise ValueError(f"{path} is not a result file ({error}). Remove it and run again.") from error
         if missing:
-            raise ValueError(f"{path} is not a result of a run: it has no {missing[0]!r}. Remove it and run again.")
+            raise ValueError(f"{path} is not a result file: it has no {missing[0]!r}. Remove it and run again.")
         records.append(record)
     return records
 
 
 def surroundings(threads: int, side_by_side: int) -> dict[str, Any]:
-    """Return what a figure may depend on besides the settings.
+    """Return versions, hardware and load, which figures may depend on besides the settings.
 
     Args:
         threads: number of threads.
-        side_by_side: number of seeds that ran at the same time.
+        side_by_side: number of seeds that ran in parallel.
 
     """
     return {

@@ -1,4 +1,4 @@
-"""Runs seeds of a model in an experiment: skips those with a result, resumes those that were interrupted."""
+"""Run seeds of a model in an experiment; skip those with a result and resume interrupted ones."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def run(
     log: Callable[[str], None] = lambda text: None,
     every: float = 30.0,
 ) -> list[Path]:
-    """Run seeds and return the files of their results.
+    """Run seeds and return their result files.
 
     Args:
         experiment: name in `EXPERIMENTS`.
         model: name of a row of the experiment.
-        seeds: random seeds, one result each; those that have a result are not run again.
+        seeds: random seeds, one result each; seeds that have a result are skipped.
         protocol: name of a protocol of the experiment.
-        epochs: number of epochs, in place of the settings'.
-        limit: largest number of sequences of each part, the first ones, to try things out.
-        data_dir: a folder with the data, see `liquidtime.paper.datasets`.
-        out: where results go; checkpoints are under its `runs/` while a seed is under way.
-        jobs: seeds side by side, one thread each. None: as many as cores, where there are several seeds to run.
-        progress: show a progress line of each seed; None = only on a terminal.
+        epochs: number of epochs; None for that of the settings.
+        limit: use only this many sequences of each part, the first ones, for a quick try.
+        data_dir: folder with the data, see `liquidtime.paper.datasets`.
+        out: folder of the results; its folder `runs/` has the checkpoints of seeds that are running.
+        jobs: number of seeds to run in parallel, with one thread each. None: as many as there are cores.
+        progress: whether to show a progress line per seed; None: only on a terminal.
         log: called with one line per event.
-        every: seconds between lines about seeds that are under way side by side.
+        every: seconds between progress lines of seeds that run in parallel.
 
     """
     check_choice("experiment", experiment, EXPERIMENTS)
@@ -72,7 +72,7 @@ def run(
     waiting = []
     for key in keys:
         if key.file(home).exists():
-            log(f"{key.file(home)}: done before")
+            log(f"{key.file(home)}: already done")
         else:
             waiting.append(key)
     together = min(jobs if jobs is not None else os.cpu_count() or 1, max(len(waiting), 1))
@@ -107,18 +107,18 @@ def tune(
     progress: bool | None = None,
     log: Callable[[str], None] = lambda text: None,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Run the trials of a model in an experiment's search on its validation part; return them and the best.
+    """Run the trials of a model in an experiment's search, and return all of them and the one with the best validation.
 
-    Trials that have a file are not run again. The row `MODEL_searched` takes the settings of the best.
+    Trials that have a file are skipped. The row `MODEL_searched` uses the settings of the best one.
 
     Args:
         experiment: name in `EXPERIMENTS`.
-        model: name of a row that the search has.
-        epochs: number of epochs, in place of the trials'.
-        limit: largest number of sequences of each part, the first ones, to try things out.
-        data_dir: a folder with the data, see `liquidtime.paper.datasets`.
-        out: where trials go, under its `search/`.
-        progress: show a progress line of each trial; None = only on a terminal.
+        model: name of a row in the search.
+        epochs: number of epochs; None for that of the trials.
+        limit: use only this many sequences of each part, the first ones, for a quick try.
+        data_dir: folder with the data, see `liquidtime.paper.datasets`.
+        out: folder of the results; trials are in its folder `search/`.
+        progress: whether to show a progress line per trial; None: only on a terminal.
         log: called with one line per trial.
 
     """
@@ -186,7 +186,7 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
         **surroundings(torch.get_num_threads(), together),
     }
     write_result(key.file(out), record)
-    for part in folder.glob("*/"):  # a model of several parts trains each in a folder of its own
+    for part in folder.glob("*/"):  # a model with several parts trains each of them in its own folder
         clear_run(part)
     clear_run(folder)
     test = figures["test"]
@@ -196,7 +196,7 @@ def run_seed(key: Key, data_dir: str | Path | None, out: Path, together: int, pr
 def _averaged(
     key: Key, average: tuple[str, int], data_dir: str | Path | None, out: Path, together: int, progress: bool | None
 ) -> Outcome:
-    """Return the mean prediction of several seeds of a row; those that are missing are run first, as seeds of it."""
+    """Return the mean prediction of several seeds of a row, after running those that are missing."""
     name, n = average
     members = [dataclasses.replace(key, model=name, seed=n * key.seed + number) for number in range(n)]
     for member in members:
@@ -211,7 +211,7 @@ def _averaged(
 
 
 def progress_of(key: Key, out: Path) -> str:
-    """Return a line about a seed under way, from its log; empty before its first epoch has ended."""
+    """Return a progress line of a running seed, from its log; empty before the end of its first epoch."""
     try:
         records = read_log(key.folder(out))
     except OSError:
@@ -234,7 +234,7 @@ def _curves(history: list[dict[str, Any]]) -> dict[str, list[Any]]:
 def _data(
     experiment: str, protocol: str, data_dir: str | None, limit: int | None, options: tuple[tuple[str, Any], ...]
 ) -> Split:
-    """Seeds of one process share their data."""
+    """Return the data, which the seeds of one process share."""
     return EXPERIMENTS[experiment].data(protocol, data_dir, limit, **dict(options))
 
 

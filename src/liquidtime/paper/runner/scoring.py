@@ -1,4 +1,4 @@
-"""What a run reports of its test part: the metric, an interval over what is independent, and what it had not seen."""
+"""The test figures of a run: the metric, its confidence interval, and the metric on sequences absent from training."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LEVEL, RESAMPLES = 0.95, 1000
 
 
 def reported(task: Task, split: Split, outcome: Outcome) -> dict[str, Any]:
-    """Return the figures of the test part, with those of the validation part where there is one.
+    """Return the figures of the test part and, if there is one, of the validation part.
 
-    Sequences of one id, such as windows of one rollout, are resampled together. `test_unseen` is the
-    metric on test sequences that do not occur in the training part, where some do.
+    Sequences of one id, such as windows of one rollout, are resampled together. If some test sequences occur in the
+    training part, `test_unseen` is the metric on the others.
     """
     target = np.asarray(task.target(split.test))
     ids = split.test.ids.numpy()
@@ -40,12 +40,12 @@ def reported(task: Task, split: Split, outcome: Outcome) -> dict[str, Any]:
     return figures
 
 
-def occurs(known: Sequences, asked: Sequences) -> npt.NDArray[np.bool_]:
-    """Return which sequences are, samples and intervals alike, among the known ones; images count as new."""
+def occurs(known: Sequences, part: Sequences) -> npt.NDArray[np.bool_]:
+    """Return which sequences of a part are among the known ones, with equal samples and intervals; images never are."""
     if known.x.dim() > 3:
-        return np.zeros(len(asked), dtype=np.bool_)
+        return np.zeros(len(part), dtype=np.bool_)
     keys = set(_keys(known))
-    return np.array([key in keys for key in _keys(asked)], dtype=np.bool_)
+    return np.array([key in keys for key in _keys(part)], dtype=np.bool_)
 
 
 def _keys(part: Sequences) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Runs the trials of a search, one file each, and takes the settings of the best on the validation part."""
+"""Run the trials of a search, with one file each, and choose the settings of the one with the best validation."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ FOLDER = "search"
 
 @dataclass(frozen=True)
 class TrialKey:
-    """What names a trial: the run whose settings are searched for, and a number from 0."""
+    """The key of a trial: the run whose settings are searched for, and a number from 0."""
 
     run: Key
     number: int
 
     def stem(self) -> str:
-        """Return the name of the trial's file and folder."""
+        """Return the name of the trial's file and folder, without an extension."""
         changed = f"-{self.run.changed()}" if self.run.changed() else ""
         return f"{self.run.model}{changed}-trial{self.number}"
 
     def file(self, out: Path) -> Path:
-        """Return where the result of the trial is."""
+        """Return the path of the trial's result."""
         return out / FOLDER / self.run.experiment / f"{self.stem()}.json"
 
     def folder(self, out: Path) -> Path:
-        """Return where checkpoints are while the trial is under way."""
+        """Return the folder of the checkpoints during the trial."""
         return out / "runs" / FOLDER / self.run.experiment / self.stem()
 
 
@@ -53,14 +53,13 @@ def trials_of(
     progress: bool | None = None,
     log: Callable[[str], None] = lambda text: None,
 ) -> list[dict[str, Any]]:
-    """Return the trials of a row, by number; those without a file are run, interrupted ones resumed.
+    """Return the trials of a row, by number, after running those without a file and resuming interrupted ones.
 
     Args:
         key: a run of the row whose settings are searched for; its seed does not matter.
-        split: the data of the honest protocol. The test part does not take part: the validation part stands in its
-            place.
+        split: data of the honest protocol. Its test part is not used: trials are tested on the validation part.
         out: folder of the result files.
-        progress: show a progress line.
+        progress: whether to show a progress line.
         log: called with one line per trial.
 
     """
@@ -70,7 +69,7 @@ def trials_of(
     if start is None:
         raise ValueError(f"{key.model} of {key.experiment} has no settings to search for.")
     if split.validation is None:
-        raise ValueError("trials are compared on a validation part; this split has none.")
+        raise ValueError("trials are compared on the validation part; this split has none.")
     rows = torch.arange(len(split.train))[: search.sequences]
     blind = Split(split.train.take(rows), split.validation, split.validation)
     records = []
@@ -86,17 +85,17 @@ def trials_of(
 
 
 def read_trials(out: Path, experiment: Experiment, model: str) -> list[dict[str, Any]]:
-    """Return the trials of a row that have a file, by number; none of changed length or data."""
+    """Return the trials of a row that have a file, by number, without those of changed length or data."""
     key = Key(experiment.name, model, HONEST, 0)
     files = [TrialKey(key, number).file(out) for number in range(searched(experiment, model).trials)]
     return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
 
 
 def searched(experiment: Experiment, model: str) -> Search:
-    """Return the search that a row takes part in.
+    """Return the search that includes a row.
 
     Raises:
-        ValueError: it takes part in none; the text names those that do.
+        ValueError: there is none; the message names the rows or experiments that have one.
 
     """
     search = experiment.search
@@ -109,7 +108,7 @@ def searched(experiment: Experiment, model: str) -> Search:
 
 
 def best(experiment: Experiment, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the trial with the best validation metric, the earliest of several; one that diverged has none.
+    """Return the trial with the best validation metric, or the first of equally good ones; diverged trials have none.
 
     Raises:
         ValueError: all trials diverged.
@@ -118,12 +117,12 @@ def best(experiment: Experiment, records: list[dict[str, Any]]) -> dict[str, Any
     sign = 1.0 if METRICS[experiment.task.metric].higher_is_better else -1.0
     usable = [record for record in records if record["validation"] is not None and math.isfinite(record["validation"])]
     if not usable:
-        raise ValueError(f"every trial of {records[0]['model']} diverged; there are no settings to take.")
+        raise ValueError(f"all trials of {records[0]['model']} diverged, so there are no best settings.")
     return max(usable, key=lambda record: (sign * record["validation"], -record["trial"]))
 
 
 def chosen_settings(key: Key, split: Split, out: Path, progress: bool | None = None) -> tuple[Settings, int]:
-    """Return the settings of a row's best trial, and its number; trials that are missing are run first."""
+    """Return the settings of a row's best trial and its number, after running missing trials."""
     found = best(EXPERIMENTS[key.experiment], trials_of(key, split, out, progress))
     values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in found["settings"].items()

@@ -72,11 +72,11 @@ def traces(on: Course, solver: Solver, unfolds: int) -> Tensor:
     cell = copy.deepcopy(cast(LTCCell, on.ltc.cells[0])).double()
     cell.solver, cell.unfolds = solver, unfolds
     x, dt = on.x.double(), on.dt.double()
-    state, found = cell.initial_state(x[:, 0]), []
+    state, potentials = cell.initial_state(x[:, 0]), []
     for step in range(x.shape[1]):
         _, state = cell(x[:, step], state, dt[:, step])
-        found.append(state[0][0])
-    return torch.stack(found)
+        potentials.append(state[0][0])
+    return torch.stack(potentials)
 
 
 def from_recorded(on: Course, recorded: Tensor, *, repaired: bool) -> Tensor:
@@ -140,11 +140,11 @@ class TightnessModel:
         with torch.no_grad():
             cell = cast(LTCCell, on.ltc.cells[0])
             own = traces(on, cell.solver, cell.unfolds)
-            found = self.traces(on, fine)
-            steering = cell.read_out(found)[:, 0].nan_to_num(0.0).clamp(-1, 1)
+            potentials = self.traces(on, fine)
+            steering = cell.read_out(potentials)[:, 0].nan_to_num(0.0).clamp(-1, 1)
             against = {"fine": fine, "own": own}
             figures: dict[str, Any] = {
-                f"against_{name}": _errors(found, trace, float(cell.output_weight[0]))
+                f"against_{name}": _errors(potentials, trace, float(cell.output_weight[0]))
                 for name, trace in against.items()
             }
             figures["variance_per_neuron"] = fine.var(dim=0, correction=0).tolist()
@@ -174,10 +174,10 @@ class TightnessModel:
             compiled = with_solver(on.ltc, self.solver, self.unfolds)
             runs = {"seconds": lambda: compiled(on.x, dt=on.dt)}
         with using_backend("reference"):
-            found = _best({**runs, "seconds_own": lambda: on.ltc(on.x, dt=on.dt)})
+            potentials = _best({**runs, "seconds_own": lambda: on.ltc(on.x, dt=on.dt)})
         if native_is_live():
-            found |= _best({"seconds_own_kernel": lambda: on.ltc(on.x, dt=on.dt)})
-        return {**found, "speedup": found["seconds_own"] / found["seconds"]}
+            potentials |= _best({"seconds_own_kernel": lambda: on.ltc(on.x, dt=on.dt)})
+        return {**potentials, "speedup": potentials["seconds_own"] / potentials["seconds"]}
 
 
 def _best(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
@@ -190,20 +190,20 @@ def _best(runs: dict[str, Callable[[], object]]) -> dict[str, float]:
     return best
 
 
-def _errors(found: Tensor, trace: Tensor, weight: float) -> dict[str, Any]:
+def _errors(potentials: Tensor, trace: Tensor, weight: float) -> dict[str, Any]:
     """Return mean squared errors; `output` is that of steering, an affine map of the motor neuron, which is the first.
 
     What is too large for float64 is None, and `overflow` is the first sample at which a potential was too large.
     """
-    squares = (found - trace).square().mean(dim=0)
-    finite = torch.isfinite(found).all(dim=1)
+    squares = (potentials - trace).square().mean(dim=0)
+    finite = torch.isfinite(potentials).all(dim=1)
     return {
         "mse": _number(squares.mean()),
         "mse_per_neuron": [_number(square) for square in squares],
         "mse_motor": _number(squares[0]),
         "mse_output": _number(squares[0] * weight**2),
-        "mse_first": _number((found - trace)[:FIRST].square().mean()),
-        "largest": _number((found - trace).abs().max()),
+        "mse_first": _number((potentials - trace)[:FIRST].square().mean()),
+        "largest": _number((potentials - trace).abs().max()),
         "overflow": None if bool(finite.all()) else int((~finite).nonzero()[0, 0]),
     }
 
