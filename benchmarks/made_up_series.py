@@ -1,4 +1,4 @@
-"""Made-up sets of different character, to forecast: what a stranger's tables may hold."""
+"""Made-up sets of various kinds to forecast: what tables of strangers may contain."""
 
 from __future__ import annotations
 

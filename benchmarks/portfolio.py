@@ -1,4 +1,4 @@
-"""How good are the defaults on data of different character? The portfolio beside rivals, in the same folds.
+"""How good are the defaults on various data sets? The portfolio next to other models, in the same folds.
 
     LIQUIDTIME_DATA=folder make bench CASE=portfolio ARGS='--sets ASAS PLAID --models default lightgbm --seeds 0 1 2'
 

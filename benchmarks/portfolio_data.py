@@ -1,4 +1,4 @@
-"""Load the portfolio: data sets of different character, as series, targets and how they may be split.
+"""Load the portfolio: various data sets, as series, targets and rules for splitting them.
 
     LIQUIDTIME_DATA=folder python -m benchmarks.portfolio_data
 

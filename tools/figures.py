@@ -71,7 +71,7 @@ SPEED = {
 
 @cache
 def portfolio() -> str:
-    """Return the table of the defaults on data of different character, each beside the best of its rivals.
+    """Return the table of the defaults on various data sets, each next to the best of its rivals.
 
     Both figures are means over the seeds that both models have. A positive lead means that liquidtime is better,
     whichever direction its metric has.
@@ -108,7 +108,7 @@ def number(value: float) -> str:
 
 
 def paper() -> str:
-    """Return our figures beside the paper's, for the rows of PAPER."""
+    """Return our figures next to the paper's, for the rows of PAPER."""
     table = head("experiment", "model", "paper", "ours", "seeds")
     for name, models in PAPER.items():
         experiment = EXPERIMENTS[name]
@@ -156,7 +156,7 @@ def mean(value: float, deviation: float | None, digits: int) -> str:
 def speed() -> str:
     """Return how many times faster the kernels were than others, in the one run of results/bench/bench.json."""
     claims = json.loads((RESULTS / "bench" / "bench.json").read_text())["conclusions"]["claims"]
-    table = head("what", "beside", "one thread", "two threads")
+    table = head("what", "compared with", "one thread", "two threads")
     for claim in claims:
         target = claim["target"]
         if claim["case"] in SPEED and target["measure"] == "speedup" and claim["values"]:
@@ -183,7 +183,7 @@ def deployed() -> str:
     """Return what a sample with its prediction costs, in the library and outside of it."""
     record = json.loads((RESULTS / "bench" / "deployed_sample.json").read_text())
     spent = record["microseconds"]
-    table = head("how", "microseconds", "beside `model.update`")
+    table = head("how", "microseconds", "relative to `model.update`")
     for title, name in (("`model.update` in Python", "model.update"), ("onnxruntime", "onnxruntime"), ("C", "C")):
         table.append(cells(title, f"{spent[name]:.0f}", f"{spent[name] / spent['model.update']:.2f}"))
     return "\n".join(table) + f"\n\n{load_of(record['load'])}, in one run of `python -m benchmarks.deployed_sample`.\n"
