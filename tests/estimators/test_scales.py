@@ -38,6 +38,22 @@ def test_each_scale_is_four_times_coarser_while_series_fill_five_bins():
     assert widths(regular(81), n_estimators=2, network="transformer") == [None]
 
 
+def test_long_series_are_read_in_a_bounded_number_of_steps(monkeypatch):
+    monkeypatch.setattr("liquidtime.estimators.network.scales.MOST_STEPS", 40)
+    assert widths(regular(40), n_estimators=2) == [None, 2.0]
+    assert widths(regular(80), n_estimators=2) == [1.0, 4.0]
+    assert widths(regular(81), n_estimators=2) == [2.0, 8.0]
+    rng = np.random.default_rng(0)
+    for steps in (100, 200, 400):
+        times = [np.cumsum(rng.pareto(0.7, steps) + 1e-6) for _ in range(6)]  # most samples come in bursts
+        data = lt.SeriesSet.from_arrays([(t, rng.normal(size=(steps, 1))) for t in times])
+        model = lt.CfCClassifier(**TINY | {"epochs": 1}).fit(data, np.arange(6) % 2)
+        assert len(model.encode(data).prepared().times) <= 40 * 6
+        evolution = model.evolve(data)
+        ends = evolution.offsets[1:] - 1
+        np.testing.assert_allclose(evolution.outputs[ends], model.predict_proba(data), atol=3e-6)
+
+
 def test_members_take_turns_and_answer_with_their_mean(fitted):
     data, _, _ = series(20, seed=2, longest=90)
     assert [fitted._encoder_of(member).bin_width is None for member in range(3)] == [True, False, True]

@@ -19,7 +19,7 @@ from liquidtime.evaluation.report import Curve, ReportData
 from liquidtime.tasks import Comparison, SeriesView, Task, task_of
 from liquidtime.tasks.per_sample import by_series, of_samples
 
-_SERIES, _PRESENCE = 64, 6
+_SERIES, _PRESENCE, _CHANNELS = 64, 6, 48
 """Test series, and channels whose presence is asked for, that a report measures importances by."""
 
 
@@ -134,5 +134,5 @@ def _inside(
         target[comparison.extras["place"]] = known
         target = by_series(target, test)
     shown = list({view.kind: view.id for view in reversed(views)}.values())[::-1]
-    limits = {"repeats": 1, "most_series": _SERIES, "most_presence": _PRESENCE}
+    limits = {"repeats": 1, "most_series": _SERIES, "most_presence": _PRESENCE, "most_channels": _CHANNELS}
     return explain(model, test, target, id=shown, neighbours=neighbours, seed=seed, **limits)

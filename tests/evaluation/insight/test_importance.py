@@ -40,6 +40,31 @@ def test_a_model_of_one_channel_uses_that_channel_alone(data):
     assert measured.base == pytest.approx(float(-np.log(model.predict_proba(data).max(axis=1)).mean()), abs=1e-12)
 
 
+def test_of_many_channels_those_that_matter_are_found_with_few_questions():
+    rng = np.random.default_rng(0)
+    rows = [(np.arange(4.0), rng.normal(size=(4, 60))) for _ in range(40)]
+    many = lt.SeriesSet.from_arrays(rows, static=rng.normal(size=(40, 5)), static_names=list("abcde"))
+    asked = []
+
+    def logit(one):
+        asked.append(one.id)
+        return 3 * last_of(7)(one) + 2 * last_of(41)(one) + 4 * float(one.static[3])
+
+    model = KnownClassifier().fit_to(logit)
+    y = truth(model, many)
+    asked.clear()
+    measured = lt.insight.importances(model, many, y, repeats=1, most_presence=0, most_channels=36)
+    assert len(asked) == 40 * (1 + 36 + 1)  # as they are, in groups or alone, and the times
+    assert {row.name for row in measured.rows[:3]} == {many.channels[7], many.channels[41], "d"}
+    assert measured.in_groups == 65 - 18 == 66 - len(measured)
+    assert "47 others were only shuffled in groups" in measured.caption()
+    whole = lt.insight.importances(model, many, y, repeats=1, most_presence=0)
+    assert len(whole) == 66
+    assert whole.in_groups == 0
+    with pytest.raises(ValueError, match="most_channels"):
+        lt.insight.importances(model, many, y, most_channels=1)
+
+
 def test_a_model_of_counts_uses_presence_and_no_value(data):
     loss, _ = found(KnownClassifier().fit_to(count_of(1)), data)
     assert loss["noise", "presence"].low > 0

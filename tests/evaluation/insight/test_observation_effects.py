@@ -1,5 +1,7 @@
 """What an observation did is the prediction with it minus that without it."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,27 @@ def test_long_series_are_taken_in_runs(problem):
     assert len(found.effects) <= 5
     assert sum(effect.count for effect in found.effects) == int((~np.isnan(data[4].values)).sum())
     assert "left out together" in found.caption()
+
+
+def test_the_work_grows_no_faster_than_the_series(monkeypatch):
+    module = importlib.import_module("liquidtime.evaluation.insight.observation_effects")  # the name is a function too
+    monkeypatch.setattr(module, "_WORK", 20_000)
+    rng, read = np.random.default_rng(0), {}
+    for steps in (200, 400, 800, 1600):
+        data = lt.SeriesSet.from_arrays([(np.arange(steps), rng.normal(size=(steps, 2)))])
+        asked = []
+        model = KnownClassifier().fit_to(lambda one, seen=asked: seen.append(len(one.times)) or last_of(0)(one))
+        found = lt.insight.observation_effects(model, data)
+        read[steps] = sum(asked)
+        assert sum(effect.count for effect in found.effects) == 2 * steps
+        assert found.prediction[-1] == model.predict_proba(data)[0, 1]
+        assert (np.diff(found.seen) > 0).all()
+        assert len(found.seen) == len(found.prediction) < 64
+        ends = [effect for effect in found.effects if effect.channel == found.channels[0]]
+        assert ends[-1].at_the_end != 0
+        assert "some of the times" in found.caption()
+    assert read[1600] < 2.1 * read[800] < 4.3 * read[400]
+    assert read[400] < 2.1 * read[200] + 20_000
 
 
 def test_forecasts_and_categories(problem):

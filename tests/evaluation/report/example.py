@@ -66,6 +66,7 @@ def inside(data):
         one.values,
         data.channels,
         {},
+        one.times,
         0.01 * one.times,
         0.1,
         "min",

@@ -6,11 +6,14 @@ import numpy as np
 
 from liquidtime._checks import check_choice
 from liquidtime.data import SeriesEncoder, SeriesSet
+from liquidtime.data.encoding.bins import bin_counts
 
 SCALES = "scales"
 """The `bin_width` with which each member has a time scale of its own."""
 COARSER, LEAST_BINS = 4, 5
 """How many times coarser each scale is than the one before, and the bins that a series of median span must fill."""
+MOST_STEPS = 2048
+"""Steps per series, on average, from which on the finest scale gathers samples too: time to train has a bound."""
 
 
 def check_width(bin_width: object) -> None:
@@ -23,7 +26,9 @@ def encoders_of(data: SeriesSet, bin_width: float | str | None, members: int) ->
     """Return the fitted encoders E_0, E_1, …: member m of an ensemble reads by the one at m modulo their number.
 
     With `SCALES` the first takes every sample as it is and the k-th gathers them in bins of 4^k median intervals, as
-    long as a series of median span fills at least 5 bins; there are no more of them than members. A mean over a bin
+    long as a series of median span fills at least 5 bins; there are no more of them than members. Of series of more
+    than 2,048 samples, on average, the first gathers them too, in the narrowest bins of 2, 4, 8, … median intervals
+    that leave no more steps than that, and the others in bins 4 times as wide each. A mean over a bin
     has less noise and less detail than its samples, so that members of different scales err on different series.
 
     Args:
@@ -34,7 +39,7 @@ def encoders_of(data: SeriesSet, bin_width: float | str | None, members: int) ->
     if bin_width != SCALES:
         assert not isinstance(bin_width, str)
         return [SeriesEncoder(bin_width=bin_width).fit(data)]
-    encoders = [SeriesEncoder().fit(data)]
+    encoders = [_finest(data)]
     if members == 1:
         return encoders
     several = data.lengths >= 2
@@ -42,8 +47,20 @@ def encoders_of(data: SeriesSet, bin_width: float | str | None, members: int) ->
         return encoders
     first, last = data.ends()
     span = float(np.median((last - first)[several]))
-    width = COARSER * encoders[0].time_scale_
+    width = COARSER * (encoders[0].bin_width or encoders[0].time_scale_)
     while len(encoders) < members and span >= LEAST_BINS * width:
         encoders.append(SeriesEncoder(bin_width=width).fit(data))
         width *= COARSER
     return encoders
+
+
+def _finest(data: SeriesSet) -> SeriesEncoder:
+    """Return the fitted encoder of the finest scale."""
+    encoder = SeriesEncoder().fit(data)
+    most = MOST_STEPS * len(data)
+    if int(data.offsets[-1]) <= most:
+        return encoder
+    width = 2 * encoder.time_scale_
+    while int(bin_counts(data, width).sum()) > most:
+        width *= 2
+    return SeriesEncoder(bin_width=width).fit(data)

@@ -30,6 +30,7 @@ def explain(
     repeats: int = 3,
     most_series: int = 256,
     most_presence: int | None = None,
+    most_channels: int | None = None,
     seed: int = 0,
 ) -> Explanation:
     """Say what a model uses, why it said what it said of a series, how it keeps time and how it is wired.
@@ -47,6 +48,7 @@ def explain(
         repeats: as of `lt.insight.importances`.
         most_series: likewise.
         most_presence: likewise.
+        most_channels: likewise.
         seed: random seed.
 
     Raises:
@@ -64,8 +66,9 @@ def explain(
     found = None
     if len(data) > 1:
         found = importances(
-            model, data, target, repeats=repeats, most_series=most_series, most_presence=most_presence, seed=seed
-        )
+            model, data, target, repeats=repeats, most_series=most_series, most_presence=most_presence,
+            most_channels=most_channels, seed=seed,
+        )  # fmt: skip
     described = units(model, data)
     channels = None
     if found is not None:

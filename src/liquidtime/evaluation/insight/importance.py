@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
 Kind: TypeAlias = Literal["channel", "presence", "static", "timing"]
+_Thing: TypeAlias = tuple[Literal["channel", "static"], int]
 KINDS: dict[Kind, str] = {
     "channel": "its values and when it was observed",
     "presence": "only when it was observed",
@@ -72,6 +74,7 @@ class Importances(Shown):
         base: mean loss of the series as they are; None where the truth was not given.
         series: how many series were tried.
         repeats: how often each thing was exchanged.
+        in_groups: channels and static features that were exchanged in groups alone, which mattered less than others.
     """
 
     rows: Sequence[Importance]
@@ -79,6 +82,7 @@ class Importances(Shown):
     base: float | None
     series: int
     repeats: int
+    in_groups: int = 0
 
     def __iter__(self) -> Iterator[Importance]:
         return iter(self.rows)
@@ -123,6 +127,7 @@ class Importances(Shown):
             f"{what} when only this is taken from another series, with 95 % confidence intervals over {self.series:,} "
             "series. “When observed” shuffles only which samples have a value."
             + (f" Not drawn: the {hidden} least important ones." if hidden else "")
+            + (f" {self.in_groups} others were only shuffled in groups, and mattered less." if self.in_groups else "")
         )
 
     def sketch(self) -> Sketch:
@@ -162,6 +167,7 @@ def importances(
     most_series: int = 256,
     seed: int = 0,
     most_presence: int | None = None,
+    most_channels: int | None = None,
 ) -> Importances:
     """Measure what a model uses: permutation importance by channel, by presence and by timing, with intervals.
 
@@ -179,6 +185,9 @@ def importances(
         most_series: at most this many series are used, drawn at random.
         seed: random seed of partners and resamples.
         most_presence: ask for the presence of this many channels, those that matter most; None for all.
+        most_channels: of more channels and static features than this, neighbouring ones are first exchanged together,
+            in half as many groups, and those of the groups that matter most one by one, half as many; None to exchange
+            all of them one by one.
 
     Raises:
         ValueError: fewer than two series, or a target that does not suit.
@@ -186,6 +195,9 @@ def importances(
     """
     check_size("repeats", repeats)
     check_size("most_series", most_series, 2)
+    if most_channels is not None:
+        check_size("most_channels", most_channels, 2)
+    bounds = _Bounds(repeats, most_presence, most_channels)
     question = question_of(model)
     if len(data) < 2:
         raise ValueError(f"`data` must have at least two series, which can exchange their channels; got {len(data)}")
@@ -195,16 +207,22 @@ def importances(
         rows = np.sort(rng.choice(len(data), most_series, replace=False))
         data, target = data[rows], None if target is None else np.asarray(target)[rows]
     if target is None and question.has_target:
-        return _changes(question, data, repeats, rng, seed, most_presence)
+        return _changes(question, data, bounds, rng, seed)
     past, truth = question.prepare(data, target)
     base = question.losses(past, truth)
-    found = _tried(past, question, repeats, rng, most_presence, lambda changed: question.losses(changed, truth) - base)
-    return _sorted(found, question.measure, float(base.mean()), len(past), repeats, seed)
+    found, grouped = _tried(past, question, bounds, rng, lambda changed: question.losses(changed, truth) - base)
+    return _sorted(found, question.measure, float(base.mean()), len(past), repeats, seed, grouped)
 
 
-def _changes(
-    question: Question, data: SeriesSet, repeats: int, rng: np.random.Generator, seed: int, most_presence: int | None
-) -> Importances:
+class _Bounds(NamedTuple):
+    """How much is tried; as the arguments of `importances`."""
+
+    repeats: int
+    most_presence: int | None
+    most_channels: int | None
+
+
+def _changes(question: Question, data: SeriesSet, bounds: _Bounds, rng: np.random.Generator, seed: int) -> Importances:
     """Return by how much predictions move, without the truth."""
     said = question.answers(data)
 
@@ -213,37 +231,55 @@ def _changes(
         distance: Floats = away.max(axis=1)
         return distance
 
-    found = _tried(data, question, repeats, rng, most_presence, moved)
-    return _sorted(found, "change of the prediction", None, len(data), repeats, seed)
+    found, grouped = _tried(data, question, bounds, rng, moved)
+    return _sorted(found, "change of the prediction", None, len(data), bounds.repeats, seed, grouped)
 
 
 def _tried(
     data: SeriesSet,
     question: Question,
-    repeats: int,
+    bounds: _Bounds,
     rng: np.random.Generator,
-    most_presence: int | None,
     grown: Callable[[SeriesSet], Floats],
-) -> list[tuple[str, Kind, Floats]]:
-    """Return (S,) the mean growth of each series' loss for everything that can be exchanged."""
-    partners = [_partners(len(data), rng) for _ in range(repeats)]
+) -> tuple[list[tuple[str, Kind, Floats]], int]:
+    """Return (S,) the mean growth of each series' loss for what is exchanged, and how many things were not alone."""
+    partners = [_partners(len(data), rng) for _ in range(bounds.repeats)]
 
     def mean(make: Callable[[Rows], SeriesSet]) -> Floats:
         growth: Floats = np.mean([grown(make(donors)) for donors in partners], axis=0)
         return growth
 
-    tried: list[tuple[str, Kind, Floats]] = []
-    for place, name in enumerate(data.channels):
-        if not np.isnan(data.values[:, place]).all():
-            tried.append((name, "channel", mean(partial(with_channel, data, place))))
-    by_worth = sorted(tried, key=lambda one: -float(one[2].mean()))
+    seen = [place for place in range(len(data.channels)) if not np.isnan(data.values[:, place]).all()]
+    things: list[_Thing] = [("channel", place) for place in seen]
+    things += [("static", place) for place in range(len(data.static_names))]
+    singles = _worth_trying(things, bounds.most_channels, lambda group: float(mean(partial(_with, data, group)).mean()))
+    names = {"channel": data.channels, "static": data.static_names}
+    tried: list[tuple[str, Kind, Floats]] = [
+        (names[kind][place], kind, mean(partial(_with, data, [(kind, place)]))) for kind, place in singles
+    ]
+    by_worth = sorted((one for one in tried if one[1] == "channel"), key=lambda one: -float(one[2].mean()))
     places = [data.channels.index(name) for name, _, _ in by_worth]
-    for place in [place for place in places if not is_always_alike(data, place)][:most_presence]:
+    for place in [place for place in places if not is_always_alike(data, place)][: bounds.most_presence]:
         tried.append((data.channels[place], "presence", mean(partial(with_presence, data, place))))
-    for place, name in enumerate(data.static_names):
-        tried.append((name, "static", mean(partial(with_static, data, place))))
     timing = partial(with_timing, data, keep_ends=not question.has_target)
-    return [*tried, (TIMING, "timing", mean(timing))]
+    return [*tried, (TIMING, "timing", mean(timing))], len(things) - len(singles)
+
+
+def _with(data: SeriesSet, things: Sequence[_Thing], donors: Rows) -> SeriesSet:
+    """Return the series with some channels and static features of others."""
+    for kind, place in things:
+        data = (with_channel if kind == "channel" else with_static)(data, place, donors)
+    return data
+
+
+def _worth_trying(things: list[_Thing], most: int | None, growth: Callable[[Sequence[_Thing]], float]) -> list[_Thing]:
+    """Return what is exchanged alone: everything, or what was in the groups that mattered most."""
+    if most is None or len(things) <= most:
+        return things
+    cuts = np.linspace(0, len(things), most // 2 + 1).round().astype(np.int64).tolist()
+    groups = [things[begin:end] for begin, end in pairwise(cuts)]
+    by_worth = sorted(groups, key=lambda group: -growth(group))
+    return sorted([thing for group in by_worth for thing in group][: most // 2])
 
 
 def _partners(S: int, rng: np.random.Generator) -> Rows:
@@ -254,10 +290,12 @@ def _partners(S: int, rng: np.random.Generator) -> Rows:
     return partners
 
 
-def _sorted(found: Any, measure: str, base: float | None, series: int, repeats: int, seed: int) -> Importances:
+def _sorted(
+    found: Any, measure: str, base: float | None, series: int, repeats: int, seed: int, in_groups: int
+) -> Importances:
     rows = [Importance(name, kind, mean_interval(grown, seed=seed)) for name, kind, grown in found]
     rows.sort(key=lambda row: -row.loss.value)
-    return Importances(rows, measure, base, series, repeats)
+    return Importances(rows, measure, base, series, repeats, in_groups)
 
 
 def _listed(names: Sequence[str]) -> str:

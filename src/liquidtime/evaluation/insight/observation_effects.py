@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 _CHANNELS_DRAWN = 6
+_WORK, _FEWEST = 400_000, 24
+"""Samples that the model reads for one explanation, about, and how many runs a series is parted into however long."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class ObservationEffects(Shown):
         values: (T, C) what was observed, NaN = nothing.
         channels: the C names.
         categories: of the categorical channels.
-        prediction: (T,) from everything up to each sample.
+        seen: (P,) times of the samples at which the prediction is given: all, or of a long series some.
+        prediction: (P,) from everything up to each of them.
         empty: the prediction before the first sample; NaN where the model makes none.
         time_unit: of the times.
     """
@@ -69,6 +72,7 @@ class ObservationEffects(Shown):
     values: npt.NDArray[np.float32]
     channels: tuple[str, ...]
     categories: dict[str, tuple[str, ...]]
+    seen: Floats
     prediction: Floats
     empty: float
     time_unit: str | None
@@ -97,7 +101,8 @@ class ObservationEffects(Shown):
         return (
             f"{self.words()} Each triangle is an observation; the larger it is, the more it moved the prediction up "
             "or down when it "
-            "arrived (predicted with and without it). Below: the prediction from all samples up to each time."
+            "arrived (predicted with and without it). Below: the prediction from all samples up to "
+            f"{'each time' if len(self.seen) == len(self.times) else 'some of the times'}."
             f"{runs}"
         )
 
@@ -141,8 +146,8 @@ class ObservationEffects(Shown):
                     axes.set_yticks(codes, [labels[code][:16] for code in codes])
                 axes.margins(y=0.2)
             axes = figure.axes[-1]
-            axes.step(self.times, self.prediction, where="post", color=palette.series[3])
-            axes.plot(self.times[-1:], self.prediction[-1:], "o", color=palette.series[3], markersize=4)
+            axes.step(self.seen, self.prediction, where="post", color=palette.series[3])
+            axes.plot(self.seen[-1:], self.prediction[-1:], "o", color=palette.series[3], markersize=4)
             axes.set_title(f"prediction: {self.output}", fontsize=9, pad=2)
             axes.set_xlabel(f"time in {self.time_unit}" if self.time_unit else "time")
             axes.locator_params(axis="y", nbins=4)
@@ -169,7 +174,8 @@ def observation_effects(
         output: what is explained: a class, or a channel that is forecast; None for the second of two classes, the class
             that is most probable in the end, or the first of several values.
         most: at most about this many runs are left out one at a time; in a longer series neighbouring observations of a
-            channel are one run.
+            channel are one run. The longer a series is, the fewer runs it has, down to 24 and one per channel, so that
+            the work grows no faster than its length.
 
     Raises:
         ValueError: no series of this id, or one without a sample; an output that the model does not have.
@@ -182,10 +188,13 @@ def observation_effects(
     if T == 0:
         raise ValueError(f"series {one.ids[0]} has no sample; there is nothing to explain")
     observed = ~np.isnan(one.values)
-    runs = _runs(observed, most)
+    parts = min(most, max(_FEWEST, _WORK // (4 * T)))
+    runs = _runs(observed, parts)
+    moments = _moments(T, runs, parts)
+    P, place_of = len(moments), {int(row): place for place, row in enumerate(moments)}
     whole = np.ones(observed.shape, dtype=bool)
-    keeps = [whole & (np.arange(T) <= k)[:, None] for k in range(T)]
-    whens = [float(one.times[k]) for k in range(T)]
+    keeps = [whole & (np.arange(T) <= k)[:, None] for k in moments]
+    whens = [float(one.times[k]) for k in moments]
     for channel, rows in runs:
         without = whole.copy()
         without[rows, channel] = False
@@ -199,7 +208,7 @@ def observation_effects(
     except ValueError:  # a model that needs a sample
         nothing = np.full(len(question.names), np.nan)
     answers[~kept] = nothing
-    chosen = question.focus(answers[T - 1]) if output is None else _place_of(output, question.names)
+    chosen = question.focus(answers[P - 1]) if output is None else _place_of(output, question.names)
     said = answers[:, chosen]
     effects = []
     for place, (channel, rows) in enumerate(runs):
@@ -213,8 +222,8 @@ def observation_effects(
                 time=float(one.times[last]),
                 value=labels[int(value)] if labels else value,
                 count=len(rows),
-                on_arrival=float(np.nan_to_num(said[last] - said[T + 2 * place])),
-                at_the_end=float(np.nan_to_num(said[T - 1] - said[T + 2 * place + 1])),
+                on_arrival=float(np.nan_to_num(said[place_of[int(last)]] - said[P + 2 * place])),
+                at_the_end=float(np.nan_to_num(said[P - 1] - said[P + 2 * place + 1])),
             )
         )
     effects.sort(key=lambda effect: effect.time)
@@ -226,7 +235,8 @@ def observation_effects(
         values=one.values,
         channels=one.channels,
         categories=dict(one.categories),
-        prediction=said[:T],
+        seen=one.times[moments],
+        prediction=said[:P],
         empty=float(nothing[chosen]),
         time_unit=one.time_unit,
     )
@@ -242,6 +252,14 @@ def _runs(observed: npt.NDArray[np.bool_], most: int) -> list[tuple[int, npt.NDA
             parts = len(rows) if total <= most else max(1, round(most * len(rows) / total))
             runs += [(channel, part) for part in np.array_split(rows, parts) if len(part)]
     return runs
+
+
+def _moments(T: int, runs: Sequence[tuple[int, npt.NDArray[np.int64]]], parts: int) -> npt.NDArray[np.int64]:
+    """Return (P,) the samples at which the prediction is asked for: all, or the ends of runs and some between."""
+    if parts >= T:
+        return np.arange(T)
+    between = np.linspace(0, T - 1, parts).round().astype(np.int64)
+    return np.unique([*between.tolist(), *(int(rows[-1]) for _, rows in runs)]).astype(np.int64)
 
 
 def _variants(one: SeriesSet, keeps: Sequence[npt.NDArray[np.bool_]]) -> tuple[SeriesSet, npt.NDArray[np.bool_]]:
