@@ -30,6 +30,7 @@ def test_mean_deviation_and_interval(tmp_path):
     for seed, value in enumerate((0.99, 0.97, 1.0)):
         put(tmp_path, "xor", "cfc", seed, value)
     put(tmp_path, "xor", "lstm", 0, 0.8)
+    put(tmp_path, "xor", "gru", 0, 0.8, figures={"test_unseen": {"value": 0.75}})
     text = tables.markdown(EXPERIMENTS["xor"], tmp_path)
     cfc = row(text, "CfC", "honest")
     deviation = 100 * statistics.stdev([0.99, 0.97, 1.0])
@@ -67,8 +68,12 @@ def test_accuracy_on_unseen_streams_is_a_remark_of_the_seeds_that_have_it(tmp_pa
     put(tmp_path, "xor", "cfc_tuned", 0, 0.9, figures={"test_unseen": {"value": 0.875}})
     put(tmp_path, "xor", "cfc_tuned", 1, 0.8)
     put(tmp_path, "xor", "lstm", 0, 0.8)
+    put(tmp_path, "xor", "gru", 0, 0.8, figures={"test_unseen": {"value": 0.75}})
     text = tables.markdown(EXPERIMENTS["xor"], tmp_path)
-    assert row(text, "CfC (tuned)", "honest")[7].endswith("; on test sequences that do not occur in training: 87.50")
+    assert row(text, "CfC (tuned)", "honest")[7].endswith(
+        "; on test sequences that do not occur in training: 87.50 (1 of 2 seeds)"
+    )
+    assert row(text, "GRU", "honest")[7].endswith("; on test sequences that do not occur in training: 75.00")
     assert "do not occur" not in row(text, "LSTM", "honest")[7]
 
 
@@ -105,8 +110,8 @@ def test_a_reason_names_only_rows_and_protocols_that_were_run(tmp_path):
     put(tmp_path, "walker2d", "cornn_searched", 0, 2.0)
     put(tmp_path, "walker2d", "cornn", 0, 4.5, protocol="published")
     assert told() == {
-        "- CT-RNN": f"{other} See the row `as in the quoted code`.",
-        "- coRNN": f"{unsaid} See the row `searched`. Under the protocol `published`, ours is 4.500.",
+        "- CT-RNN": f"{other} The row `as in the quoted code` has 1.200.",
+        "- coRNN": f"{unsaid} The row `searched` has 2.000. Under the protocol `published`, ours is 4.500.",
     }
 
 

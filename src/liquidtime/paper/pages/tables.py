@@ -56,7 +56,7 @@ class Line:
         high: mean upper end.
         stopped: number of seeds that stopped before their last epoch, by reason.
         penalised: mean with the L2 penalty, if the published protocol reports it; otherwise None.
-        unseen: mean on test sequences that do not occur in training, over the seeds that recorded it; otherwise None.
+        unseen: one figure per seed that recorded it, on test sequences that do not occur in training.
         paper: line of the paper; None if it has none.
         note: remark of the row.
         why: known reasons for a difference from the paper; empty if there are none; None for a row with other settings,
@@ -72,7 +72,7 @@ class Line:
     high: float
     stopped: dict[str, int]
     penalised: float | None
-    unseen: float | None
+    unseen: list[float]
     paper: PaperRow | None
     note: str
     why: str | None
@@ -126,7 +126,7 @@ def _line(
         high=scale * fmean(test["high"] for test in tests),
         stopped=stopped,
         penalised=_mean_of("test_with_penalty", records) if protocol != HONEST else None,
-        unseen=None if (unseen := _mean_of("test_unseen", _with("test_unseen", records))) is None else scale * unseen,
+        unseen=[scale * record["figures"]["test_unseen"]["value"] for record in _with("test_unseen", records)],
         paper=next((line for line in experiment.published if line.model in row.model.paper), None),
         note=row.note,
         why=None if row.label or changed else row.why,
@@ -150,8 +150,10 @@ def _table(experiment: Experiment, results: list[dict[str, Any]], times: dict[st
         remarks += [f"{count} {STOPPED[reason]}" for reason, count in line.stopped.items()]
         if line.penalised is not None:
             remarks.append(f"with the L2 penalty, as the paper reports it: {line.penalised:.{digits}f}")
-        if line.unseen is not None:
-            remarks.append(f"on test sequences that do not occur in training: {line.unseen:.{digits}f}")
+        if line.unseen:
+            n, N = len(line.unseen), len(line.values)
+            seeds = "" if n == N else f" ({n} of {N} seeds)"
+            remarks.append(f"on test sequences that do not occur in training: {fmean(line.unseen):.{digits}f}{seeds}")
         text.append(
             cells(
                 line.title,
@@ -215,14 +217,16 @@ def _differences(experiment: Experiment, ours: list[Line]) -> list[str]:
 def _reasons(experiment: Experiment, line: Line, ours: list[Line]) -> list[str]:
     """Return the known reasons for a difference, and the rows and protocols that say more, whether run or not."""
     reasons = [line.why or (QUOTED if line.paper is not None and line.paper.quoted else UNKNOWN)]
-    done = {other.row for other in ours if other.protocol == HONEST}
-    for name in experiment.rows[line.row].see:
-        label = experiment.rows[name].label
-        reasons.append(f"See the row `{label}`." if name in done else f"Its row `{label}` was not run.")
-    if f"{line.row}_{SEARCHED}" in done:
-        reasons.append(f"See the row `{SEARCHED}`.")
-    elif line.why == UNSAID:
-        reasons.append(f"Its row `{SEARCHED}` was not run.")
+    done = {other.row: other for other in reversed(ours) if other.protocol == HONEST}  # full runs are first
+    see = {name: experiment.rows[name].label for name in experiment.rows[line.row].see}
+    if f"{line.row}_{SEARCHED}" in done or line.why == UNSAID:
+        see[f"{line.row}_{SEARCHED}"] = SEARCHED
+    for name, label in see.items():
+        if name in done:
+            figure = _mean(fmean(done[name].values), done[name].deviation, experiment.digits)
+            reasons.append(f"The row `{label}` has {figure}.")
+        else:
+            reasons.append(f"Its row `{label}` was not run.")
     for other in ours:
         if other.row == line.row and other.protocol != HONEST:
             figure = _mean(fmean(other.values), other.deviation, experiment.digits)
