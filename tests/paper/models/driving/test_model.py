@@ -58,6 +58,24 @@ def test_every_network_of_the_paper_with_and_without_noise():
     assert len({row.settings.batch_size for row in DRIVING.rows.values()}) == 1
 
 
+@pytest.mark.parametrize("row", ["cfc", "ncp"])
+def test_the_unit_of_time_of_the_settings_is_that_of_the_network(row):
+    row = DRIVING.rows[row]
+    plain, scaled = (
+        row.model.network(dataclasses.replace(row.settings, time_scale=scale), 0).eval() for scale in (None, 15.0)
+    )
+    x, dt = torch.rand(1, 3, 3, 72, 128), torch.tensor([[0.1, 0.3, 0.02]])
+    part = Sequences(x, dt, torch.tensor([3]), torch.zeros(1, 3, 1), torch.tensor([0]))
+    with torch.no_grad():
+        whole = scaled(part)
+        torch.testing.assert_close(whole, plain(dataclasses.replace(part, dt=15.0 * dt)))
+        assert not torch.allclose(whole, plain(part), atol=1e-4)
+        state = None
+        for k in range(3):
+            command, state = scaled.step(x[:, k], state, dt[:, k])
+            torch.testing.assert_close(command, whole[:, k, 0], atol=1e-5, rtol=1e-4)
+
+
 def test_a_whole_run(small, tmp_path, monkeypatch):
     learned, joined = [], driving_model.joined
     monkeypatch.setattr(driving_model, "joined", lambda data, own: learned.append(own) or joined(data, own))
