@@ -26,6 +26,7 @@ from liquidtime.paper.experiments.experiment import HONEST
 from liquidtime.paper.models.lane.networks import LANE_MODELS
 from liquidtime.paper.pages import lines
 from liquidtime.paper.pages.driving import driving_rows
+from liquidtime.paper.pages.lane import lane_rows
 from liquidtime.paper.pages.markdown import cells, head
 from liquidtime.paper.pages.portfolio import LOWER, portfolio_rows
 from liquidtime.paper.runner import read_results
@@ -143,6 +144,18 @@ def driving() -> str:
     return "\n".join(table) + "\n"
 
 
+def lane() -> str:
+    """Return the errors of steering on recordings, with the features as they are and centred, and the worst seed."""
+    rows = {row["model"]: [1000 * value for value in row["mse"]] for row in lane_rows(RESULTS)}
+    table = head("network", "features as they are", "features centred", "its worst seed", "seeds")
+    for name, model in LANE_MODELS.items():
+        plain, centred = rows.get(name, []), rows.get(f"{name}_centred", [])
+        if plain and centred:
+            figures = [mean(fmean(each), stdev(each) if len(each) > 1 else None, 2) for each in (plain, centred)]
+            table.append(cells(model.title, *figures, f"{max(centred):.2f}", f"{len(plain)}, {len(centred)}"))
+    return "\n".join(table) + "\n"
+
+
 def rate_of(row: dict[str, Any], condition: str) -> str:
     """Return a rate with its interval."""
     return "{:.1f} ({:.1f}…{:.1f})".format(*row["per_kilometre"][condition])
@@ -253,6 +266,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "demo": demo,
     "paper": paper,
     "driving": driving,
+    "lane": lane,
     "speed": speed,
     "physionet": physionet,
     "epochs": epochs,
