@@ -62,11 +62,11 @@ def trained(home):
 def test_what_was_recognised_is_said_and_stored(home, trained):
     result, err = trained
     for text in (
-        "lines of 'us.csv' separated by semicolon",
-        "columns with decimal commas (x)",
-        "times read as month, day, year (%m/%d/%Y %H:%M)",
-        "1 of 24 values of 'x' written as 'NA': not observed",
-        "columns of the static table are no static features but a target, a group or the like ('score')",
+        "lines of 'us.csv' are separated by semicolon",
+        "columns have decimal commas (x)",
+        "times were read as month, day, year (%m/%d/%Y %H:%M)",
+        "1 of 24 values of 'x' are 'NA', read as not observed",
+        "columns of the static table are not static features but a target, a group or similar ('score')",
     ):
         assert text in err
     assert result["series"] == {"training": 9, "test": 3} or sum(result["series"].values()) == S
@@ -100,10 +100,10 @@ def test_a_file_of_another_kind_is_read_and_the_difference_said(home, predicted,
     code, _, err = lt("predict", "model", "iso.csv", "--static-table", "patients.csv", "--out", "q.csv", "--json")
     assert code == 0, err
     for text in (
-        "separated by comma, those of training by semicolon",
-        "decimal mark ., those of training with ,",
-        "times written as %Y-%m-%d %H:%M%z, those of training as %m/%d/%Y %H:%M",
-        "times with the time zone UTC, those of training with none",
+        "are separated by comma, those of training by semicolon",
+        "decimal mark ., those of training ,",
+        "times are written as %Y-%m-%d %H:%M%z, those of training as %m/%d/%Y %H:%M",
+        "times have the time zone UTC, those of training none",
     ):
         assert text in err
     same = pl.read_csv(home / "q.csv", infer_schema=False)
@@ -270,7 +270,7 @@ def test_target_and_group_may_be_columns_of_the_static_table(home, monkeypatch, 
     code, _, err = lt("train", "us.csv", *words, *asked, "--out", tmp_path / "m", "--json")
     assert code == 0, err
     assert "4 groups kept together" in err
-    assert "no static features but a target, a group or the like ('ward', 'score')" in err
+    assert "are not static features but a target, a group or similar ('ward', 'score')" in err
     assert json.loads(lt("info", tmp_path / "m", "--json")[1])["static features"] == ["age"]
     code, _, err = lt("train", "us.csv", *words, *asked[:2], "--group", "wrad", *asked[4:], "--out", tmp_path / "n")
     assert code == 2

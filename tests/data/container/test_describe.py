@@ -34,10 +34,10 @@ def test_the_numbers_are_those_of_the_set():
 def test_what_is_odd_is_noted_behind_the_notes_of_reading():
     assert [str(note) for note in DATA.describe().notes] == [
         "dropped: 2 of 8 rows",
-        "kept: 1 of 3 channels never observed (never)",
-        "kept: 1 of 3 channels that are constant (same)",
-        "kept: 2 of 4 series without any observation (series q, series r)",
-        "kept: 1 of 4 series that have a single sample (series r)",
+        "note: 1 of 3 channels are never observed (never)",
+        "note: 1 of 3 channels are constant (same)",
+        "note: 2 of 4 series have no observation (series q, series r)",
+        "note: 1 of 4 series have a single sample (series r)",
     ]
 
 

@@ -201,8 +201,8 @@ def test_odd_channels_are_handled_and_noted():
     encoder = SeriesEncoder()
     encoded = encoder.fit_transform(data)
     assert [str(note) for note in encoder.notes_] == [
-        "kept: 1 of 2 channels never observed in training (never)",
-        "kept: 1 of 2 channels constant in training (same)",
+        "note: 1 of 2 channels were never observed in training (never)",
+        "note: 1 of 2 channels were constant in training (same)",
     ]
     np.testing.assert_allclose(encoded.x[1], [0, 0, 0, 1, np.log(2), 0], rtol=1e-6)
     assert np.isfinite(encoded.x).all()

@@ -61,7 +61,7 @@ def test_every_value_is_where_a_dictionary_puts_it(rows):
             }
     assert found == pytest.approx({key: sum(vs) / len(vs) for key, vs in cells.items()}, rel=1e-6)
     repeats = sum(len(vs) - 1 for vs in cells.values())
-    assert sum(note.count for note in data.notes if "repeat" in note.what) == repeats
+    assert sum(note.count for note in data.notes if "share" in note.what) == repeats
 
 
 @settings(max_examples=30)
@@ -91,8 +91,8 @@ def test_any_data_frame_gives_the_same_set(kind):
 def test_repairs_are_counted_and_the_first_are_named():
     notes = [str(note) for note in read(ROWS).notes]
     assert notes == [
-        "repaired: 1 of 5 times earlier than the row before, sorted (series p1 at position 1)",
-        "repaired: 1 of 5 values repeat a channel at one time, averaged (of a category, the last kept) "
+        "repaired: 1 of 5 times were earlier than in the row before; sorted (series p1 at position 1)",
+        "repaired: 1 of 5 values share their channel and time with others; averaged (of categories, the last was kept) "
         "(hr in series p1 at position 1)",
     ]
     assert read([ROWS[0], ROWS[4]]).notes == ()
@@ -101,8 +101,8 @@ def test_repairs_are_counted_and_the_first_are_named():
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
-        (ROWS[:3], "`strict` forbids: repaired: 1 of 3 times earlier than the row before"),
-        ([ROWS[1], ROWS[3]], "`strict` forbids: repaired: 1 of 2 values repeat a channel"),
+        (ROWS[:3], "`strict` forbids: repaired: 1 of 3 times were earlier than in the row before"),
+        ([ROWS[1], ROWS[3]], "`strict` forbids: repaired: 1 of 2 values share their channel and time"),
         ([*ROWS[:2], ("p1", 2, "", 1.0)], "`strict` forbids: dropped: 1 of 3 rows with an empty channel name"),
     ],
 )
@@ -151,7 +151,7 @@ def test_missing_columns_are_named_with_the_nearest():
 def test_numbers_written_as_text_are_read_and_noted():
     data = read([("a", 0, "x", " 1.5"), ("a", 1, "x", None), ("a", 2, "x", "2")])
     assert data.values[:, 0].tolist() == [1.5, 2.0]
-    assert "repaired: 2 of 3 values of 'v' written as text, read as numbers" in [str(note) for note in data.notes]
+    assert "repaired: 2 of 3 values of 'v' were text and were read as numbers" in [str(note) for note in data.notes]
 
 
 STATIC = {

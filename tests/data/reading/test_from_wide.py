@@ -29,8 +29,8 @@ def test_each_row_is_a_sample_and_each_column_a_channel(kind):
     assert data.categories == {"rhythm": ("af", "sinus")}
     assert data.static[:, 0].tolist() == [40.0, 50.0]
     assert [str(note) for note in data.notes] == [
-        "repaired: 1 of 5 times earlier than the row before, sorted (series a at position 1)",
-        "repaired: 2 of 7 values repeat a channel at one time, averaged (of a category, the last kept) "
+        "repaired: 1 of 5 times were earlier than in the row before; sorted (series a at position 1)",
+        "repaired: 2 of 7 values share their channel and time with others; averaged (of categories, the last was kept) "
         "(hr in series b at position 0, rhythm in series b at position 0)",
     ]
 

@@ -31,7 +31,7 @@ def test_series_without_a_label_are_dropped_and_labels_without_series_may_stay()
     assert y.tolist() == ["well", "ill"]
     assert [str(note) for note in data.notes] == [
         "dropped: 2 of 3 series without a label (series 30, series 20)",
-        "kept: 1 of 2 labels without a sample, as empty series (id 40)",
+        "note: 1 of 2 labels have no sample; their series are empty (id 40)",
     ]
 
 

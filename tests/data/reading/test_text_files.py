@@ -86,7 +86,7 @@ def test_numbers_are_read_as_they_are_meant(read, case):
 def test_decimal_commas_are_said_stored_and_used_for_what_is_ambiguous(read):
     table = read("x;y\n1,5;2\n2,25;3\n")
     assert table.formats["decimal"] == ","
-    assert "kept: 1 of 2 columns with decimal commas (x)" in map(str, table.notes)
+    assert "note: 1 of 2 columns have decimal commas (x)" in map(str, table.notes)
     with pytest.raises(ValueError, match=r"'1,234' in 'x' could be 1234 or 1.234; give `decimal` '.' for the first"):
         read("x;y\n1,234;2\n")
     assert read("x;y\n1,234;2\n", decimal=",").frame["x"].to_list() == [1.234]
@@ -111,7 +111,7 @@ def test_words_for_nothing_are_missing_and_counted(tmp_path, word):
     (tmp_path / "d.csv").write_text(f"id,t,x,k\na,0,5,red\na,1,{word},{word}\nb,0,7,blue\n")
     data = SeriesSet.from_wide(tmp_path / "d.csv", id="id", time="t", values=["x"])
     np.testing.assert_array_equal(data.values[:, 0], [5, np.nan, 7])
-    assert f"kept: 1 of 3 values of 'x' written as '{word}': not observed" in map(str, data.notes)
+    assert f"note: 1 of 3 values of 'x' are '{word}', read as not observed" in map(str, data.notes)
 
 
 def test_words_may_be_added_and_names_keep_theirs(tmp_path):
@@ -180,8 +180,9 @@ def test_short_lines_are_counted_and_refused_if_strict(tmp_path):
     assert np.isnan(SeriesSet.from_wide(tmp_path / "e.csv", id="id", time="t").values[0]).all()
     (tmp_path / "d.csv").write_text("id,t,x,y\na,0,5,1\na,1,6\n")
     data = SeriesSet.from_wide(tmp_path / "d.csv", id="id", time="t")
-    assert "repaired: 1 of 2 lines of 'd.csv' with too few fields, the rest empty (line 3 has 3 of 4)" in map(
-        str, data.notes
+    assert (
+        "repaired: 1 of 2 lines of 'd.csv' have too few fields; the missing ones are empty (line 3 has 3 of 4)"
+        in map(str, data.notes)
     )
     with pytest.raises(ValueError, match="line 3 has 3 of 4"):
         SeriesSet.from_wide(tmp_path / "d.csv", id="id", time="t", strict=True)

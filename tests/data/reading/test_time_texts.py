@@ -28,7 +28,7 @@ def test_dates_with_two_readings_are_refused_with_both_and_a_format_decides():
     data = hours(US, time_format="%m/%d/%Y %H:%M")
     assert data.times.tolist() == [0.0, 26.0, 48.0]
     assert data.reading == {"time_format": "%m/%d/%Y %H:%M", "time_zone": "none"}
-    assert "kept: 3 of 3 times read as month, day, year (%m/%d/%Y %H:%M)" in map(str, data.notes)
+    assert "note: all 3 times were read as month, day, year (%m/%d/%Y %H:%M)" in map(str, data.notes)
     assert hours(US, time_format="%d/%m/%Y %H:%M").times.tolist() == [0.0, 746.0, 1440.0]
     assert hours(US, usual={"time_format": "%m/%d/%Y"}).times.tolist() == [0.0, 26.0, 48.0]
 

@@ -106,7 +106,7 @@ class Description:
         for title, columns in (("channels", self.channels), ("static features", self.static)):
             if columns:
                 width = max(len(column.name) for column in columns)
-                lines.append(f"{title} ({len(columns)}): fraction of samples observed, of series, values")
+                lines.append(f"{title} ({len(columns)}): observed in this share of samples, of series; values")
                 lines += [f"  {column.name:<{width}}  {_row(column)}" for column in columns]
         if self.notes:
             lines.append("notes:")
@@ -157,11 +157,11 @@ def describe(data: SeriesSet) -> Description:
         known = ~np.isnan(data.static[:, position])
         static.append(_column(data, name, data.static[known, position], _fraction(known), _fraction(known)))
     odd = [
-        _odd("channels never observed", [c.name for c in channels if c.observed == 0], C),
-        _odd("channels that are constant", [c.name for c in channels if c.constant], C),
-        _odd("series without any observation", [f"series {name}" for name in data.ids[~seen]], S),
-        _odd("series that have a single sample", [f"series {name}" for name in data.ids[lengths == 1]], S),
-        Note("kept", "series drawn at random for the medians", 0 if exact else len(rows), S),
+        _odd("channels are never observed", [c.name for c in channels if c.observed == 0], C),
+        _odd("channels are constant", [c.name for c in channels if c.constant], C),
+        _odd("series have no observation", [f"series {name}" for name in data.ids[~seen]], S),
+        _odd("series have a single sample", [f"series {name}" for name in data.ids[lengths == 1]], S),
+        Note("kept", "series were drawn at random to compute the medians", 0 if exact else len(rows), S),
     ]
     return Description(
         series=S,

@@ -18,8 +18,9 @@ class Note:
     """One finding about the data.
 
     Args:
-        kind: "repaired" (changed to make sense), "dropped" (left out) or "kept" (odd, but legal and handled).
-        what: the finding in one sentence without its count, e.g. "times out of order, sorted".
+        kind: "repaired" (changed to make sense), "dropped" (left out) or "kept" (unusual, but valid and handled), which
+            is printed as "note".
+        what: the finding without its count, such as "times were earlier than in the row before; sorted".
         count: how many rows, values, series or channels it concerns.
         of: how many there are.
         first: the first examples in words, such as "series 7 at position 3", and "…" if there are more.
@@ -33,7 +34,8 @@ class Note:
 
     def __str__(self) -> str:
         examples = f" ({', '.join(self.first)})" if self.first else ""
-        return f"{self.kind}: {self.count:,} of {self.of:,} {self.what}{examples}"
+        share = f"all {self.of:,}" if self.count == self.of > 1 else f"{self.count:,} of {self.of:,}"
+        return f"{'note' if self.kind == 'kept' else self.kind}: {share} {self.what}{examples}"
 
 
 class Findings:

@@ -177,9 +177,11 @@ class SeriesEncoder:
         logged = [name for name, unit in zip(data.channels, self.scaling_.unit, strict=True) if unit > 0]
         of = len(data.channels)
         notes = (
-            Note("kept", "channels never observed in training", len(never), of, first_words(never)),
-            Note("kept", "channels constant in training", len(constant), of, first_words(constant)),
-            Note("kept", "channels that are heavy-tailed, used as logarithms", len(logged), of, first_words(logged)),
+            Note("kept", "channels were never observed in training", len(never), of, first_words(never)),
+            Note("kept", "channels were constant in training", len(constant), of, first_words(constant)),
+            Note(
+                "kept", "channels are heavy-tailed, so their logarithms are used", len(logged), of, first_words(logged)
+            ),
         )
         self.notes_ = tuple(note for note in notes if note.count)
         self._settle()

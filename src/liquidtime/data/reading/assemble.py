@@ -93,7 +93,7 @@ def _note_disorder(
     if not back.any():
         return False
     offenders = first_places(back, codes, ids)
-    what = "times earlier than the row before, sorted"
+    what = "times were earlier than in the row before; sorted"
     findings.add(Note("repaired", what, int(back.sum()), len(back), offenders))
     return True
 

@@ -56,7 +56,7 @@ def typed_columns(frame: polars.DataFrame, reading: Reading) -> tuple[polars.Dat
                 notes += parsed.notes
                 columns[place] = parsed.values.alias(column.name)
     if mark == "," and reading.decimal is None:
-        notes.insert(0, Note("kept", "columns with decimal commas", len(waiting), len(columns), tuple(waiting)[:3]))
+        notes.insert(0, Note("kept", "columns have decimal commas", len(waiting), len(columns), tuple(waiting)[:3]))
     return frame.with_columns(columns), mark or ".", notes
 
 

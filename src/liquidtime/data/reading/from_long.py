@@ -137,7 +137,7 @@ def from_long(
     _check_categorical(categorical, [*names, *features.names])
 
     unobserved = present & np.isnan(values)
-    findings.add(Note("kept", "rows without a value (not observed)", int(unobserved.sum()), len(unobserved)))
+    findings.add(Note("kept", "rows have no value (not observed)", int(unobserved.sum()), len(unobserved)))
     measurements = present & ~unobserved & ~as_static[channel_codes]
     del present, unobserved
     if not measurements.all():

@@ -68,7 +68,7 @@ class Measured:
         for note in result.notes:
             self.findings.add(note)
         if rows is None:
-            what = f"values of {column.name!r} written as text, read as numbers"
+            what = f"values of {column.name!r} were text and were read as numbers"
             self.findings.add(Note("repaired", what, int((~np.isnan(parsed)).sum()), len(parsed)))
         return self.narrow(column.name, parsed)
 

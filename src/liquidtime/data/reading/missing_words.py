@@ -61,7 +61,7 @@ def missing_note(name: str, words: polars.Series, missing: polars.Series) -> Not
     """
     kinds = words.filter(missing.fill_null(False)).unique(maintain_order=True)
     shown = [repr(word) for word in kinds[:4]] + (["…"] if len(kinds) > 4 else [])
-    return Note("kept", f"values of {name!r} written as {', '.join(shown)}: not observed", _count(missing), len(words))
+    return Note("kept", f"values of {name!r} are {', '.join(shown)}, read as not observed", _count(missing), len(words))
 
 
 def _count(flags: polars.Series) -> int:

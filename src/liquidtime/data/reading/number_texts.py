@@ -88,7 +88,7 @@ def read_numbers(
         numbers = values.fill_null(numbers)  # inf and the like
     if grouped.fill_null(False).any():
         first = rest.filter(grouped.fill_null(False))[0]
-        what = f"values of {name!r} with grouped digits, such as {first!r}, read as {numbers.filter(grouped)[0]:g}"
+        what = f"values of {name!r} have grouped digits, such as {first!r}, read as {numbers.filter(grouped)[0]:g}"
         notes.append(Note("kept", what, int(grouped.fill_null(False).sum()), len(words)))
     bad = numbers.is_null() & rest.is_not_null()
     return NumberTexts(numbers, bad, tuple(notes), mark)

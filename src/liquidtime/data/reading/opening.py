@@ -45,7 +45,7 @@ class Opened:
         """
         rest = [name for name in self.frame.columns if name not in others and name not in self.added]
         rows = [name for name in rest if _ROW_NUMBERS.match(name)]
-        what = "columns that are row numbers of another library, or have no name: not channels"
+        what = "columns have no name or are row numbers of another library, and are not used as channels"
         findings.add(Note("kept", what, len(rows), len(self.frame.columns), tuple(repr(name) for name in rows[:3])))
         return [name for name in rest if name not in rows]
 
@@ -128,11 +128,11 @@ def differences(formats: Mapping[str, str], usual: Mapping[str, str] | None, row
     """
     notes = []
     for name, words in (
-        ("separator", "rows separated by {new}, those of training by {old}"),
-        ("decimal", "rows with the decimal mark {new}, those of training with {old}"),
-        ("encoding", "rows encoded in {new}, those of training in {old}"),
-        ("time_format", "times written as {new}, those of training as {old}"),
-        ("time_zone", "times with the time zone {new}, those of training with {old}"),
+        ("separator", "rows are separated by {new}, those of training by {old}"),
+        ("decimal", "rows have the decimal mark {new}, those of training {old}"),
+        ("encoding", "rows are encoded in {new}, those of training in {old}"),
+        ("time_format", "times are written as {new}, those of training as {old}"),
+        ("time_zone", "times have the time zone {new}, those of training {old}"),
     ):
         new, old = formats.get(name), (usual or {}).get(name)
         if new is None or old is None or new == old or _alike(name, new, old):

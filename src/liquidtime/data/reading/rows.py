@@ -82,5 +82,5 @@ def note_repeats(
         step = steps.step[row]
         code = int(np.searchsorted(steps.offsets, step, side="right")) - 1
         examples.append(f"{name} in series {ids[code]} at position {step - steps.offsets[code]}")
-    what = "values repeat a channel at one time, averaged (of a category, the last kept)"
+    what = "values share their channel and time with others; averaged (of categories, the last was kept)"
     findings.add(Note("repaired", what, repeats.count, of, (*examples, "…") if repeats.count > 3 else tuple(examples)))

@@ -105,7 +105,7 @@ class StaticFeatures:
         measured = Measured(series[codes][known], ids, self.findings, reading.hints())
         without = np.setdiff1d(np.arange(self.S), series[codes][known])
         first = first_words(f"series {ids[row]}" for row in without)
-        self.findings.add(Note("kept", "series without a row in the static table", len(without), self.S, first))
+        self.findings.add(Note("kept", "series have no row in the static table", len(without), self.S, first))
         left = [name for name in opened.channels({id}, self.findings) if name in leave]
         what = "columns of the static table are not static features but a target, a group or similar"
         self.findings.add(Note("kept", what, len(left), len(frame.columns), tuple(repr(name) for name in left)))

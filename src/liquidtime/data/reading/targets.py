@@ -87,7 +87,7 @@ def align_labels(
         labelled_set = labelled_set.with_empty(names[alone])
         labels_in_order = np.concatenate([labels_in_order, y[alone]])
         first = first_words(f"id {name}" for name in names[alone])
-        findings.add(Note("kept", "labels without a sample, as empty series", len(alone), len(names), first))
+        findings.add(Note("kept", "labels have no sample; their series are empty", len(alone), len(names), first))
     return labelled_set.with_notes(findings.notes), labels_in_order
 
 

@@ -77,7 +77,7 @@ def read_text(raw: bytes, name: str, usual_separator: str, reading: Reading) -> 
     short = np.flatnonzero(counts < len(header.names))
     first = first_words(f"line {row + 2} has {counts[row]} of {len(header.names)}" for row in short)
     if len(short):
-        what = f"lines of {name!r} with too few fields, the rest empty"
+        what = f"lines of {name!r} have too few fields; the missing ones are empty"
         notes.append(Note("repaired", what, len(short), len(counts), first))
     try:
         numbered = inner.join(str(place) for place in range(len(names))).encode() + b"\n"
@@ -93,10 +93,15 @@ def read_text(raw: bytes, name: str, usual_separator: str, reading: Reading) -> 
     frame, decimal, more = typed_columns(frame, reading)
     if separator != usual_separator and reading.separator is None:
         notes.append(
-            Note("kept", f"lines of {name!r} separated by {NAMES.get(separator, separator)}", len(counts), len(counts))
+            Note(
+                "kept",
+                f"lines of {name!r} are separated by {NAMES.get(separator, separator)}",
+                len(counts),
+                len(counts),
+            )
         )
     if encoding not in ("utf-8", reading.encoding):
-        notes.append(Note("kept", f"lines of {name!r} encoded in {encoding}", len(counts), len(counts)))
+        notes.append(Note("kept", f"lines of {name!r} are encoded in {encoding}", len(counts), len(counts)))
     return TextTable(frame, {"separator": separator, "decimal": decimal, "encoding": encoding}, (*notes, *more))
 
 

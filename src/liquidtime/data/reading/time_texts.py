@@ -110,10 +110,12 @@ def read_times(
     formats = {"time_format": style, "time_zone": "UTC" if zones else "none"}
     notes = []
     if order != "ymd":
-        notes.append(Note("kept", f"times read as {_ORDERS[order]} ({style})", int(known.sum()), len(known)))
+        notes.append(Note("kept", f"times were read as {_ORDERS[order]} ({style})", int(known.sum()), len(known)))
     if len(zones) > 1:
         first = tuple(f"{zone} in {count} rows, the first is row {row}" for zone, (count, row) in zones.items())
-        notes.append(Note("kept", "times with several time zones, brought to UTC", int(known.sum()), len(known), first))
+        notes.append(
+            Note("kept", "times had several time zones and were converted to UTC", int(known.sum()), len(known), first)
+        )
     return TimeTexts(stamps, formats, tuple(notes))
 
 
@@ -129,7 +131,7 @@ def _by_format(words: polars.Series, known: npt.NDArray[np.bool_], argument: str
     zoned = any(stamp.tzinfo is not None for stamp in parsed.values())
     bare = {word: as_utc(stamp) for word, stamp in parsed.items()}
     stamps = np.array([bare.get(word) for word in words], dtype="datetime64[us]")
-    note = Note("kept", f"times read as {time_format}", int(known.sum()), len(known))
+    note = Note("kept", f"times were read as {time_format}", int(known.sum()), len(known))
     return TimeTexts(stamps, {"time_format": time_format, "time_zone": "UTC" if zoned else "none"}, (note,))
 
 
