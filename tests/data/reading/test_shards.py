@@ -68,8 +68,8 @@ def test_long_tables(tmp_path, texts):
         assert_same(from_long(source, **options), whole)
         stored = from_long(source, **options, out=tmp_path / f"stored {name}")
         assert_same(stored, whole)
-        assert [str(note) for note in stored.notes if "repeat" in note.what] == [
-            str(note) for note in whole.notes if "repeat" in note.what
+        assert [str(note) for note in stored.notes if "share" in note.what] == [
+            str(note) for note in whole.notes if "share" in note.what
         ] or len(stored.notes) == len(whole.notes)
         assert_same(from_long(stored.path, **LONG), whole)
         assert stored.columns["channel"] == "what"
