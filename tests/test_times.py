@@ -90,7 +90,7 @@ class TestElapsed:
         assert lt.elapsed([old, new], unit="D").tolist() == [0.0, days]
         rows = [np.array([old, old + 3]), np.array([new, new + np.timedelta64(2, "D")])]
         assert lt.elapsed(rows, unit="D").tolist() == [[0.0, 3.0], [0.0, 2.0]]
-        with pytest.raises(ValueError, match="nanoseconds beside time stamps outside 1678…2262"):
+        with pytest.raises(ValueError, match="nanoseconds as well as time stamps outside 1678…2262"):
             lt.elapsed([old, new + np.timedelta64(1, "ns")])
 
     @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ class TestElapsed:
                 [pd.Timestamp(5), pd.Timestamp("1500")],
                 {},
                 ValueError,
-                "nanoseconds beside time stamps outside 1678…2262",
+                "nanoseconds as well as time stamps outside 1678…2262",
             ),
             ([datetime.date(2024, 1, 1), "today"], {}, TypeError, "got objects such as 'today'"),
             (["yesterday", "today"], {}, TypeError, "`times` must be numbers or time stamps"),

@@ -149,8 +149,8 @@ def _from_objects(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     resolutions = {np.datetime_data(stamp.dtype)[0] for stamp in stamps}
     if len(resolutions & {"ns", "us"}) == 2 and not _held_by_nanoseconds(stamps):
         raise ValueError(
-            "`times` has nanoseconds beside time stamps outside 1678…2262, which nanoseconds cannot hold. Round them "
-            "to microseconds."
+            "`times` has nanoseconds as well as time stamps outside 1678…2262, which nanoseconds cannot hold. Round "
+            "them to microseconds."
         )
     return np.array(stamps).reshape(array.shape)
 

@@ -140,7 +140,7 @@ def test_a_series_denser_than_the_memory_is_told_of(tmp_path):
         runner.update("calm", 24.0 * k, {"x": 5.0})
         runner.update("dense", 0.1 * k, {"x": 5.0})
     assert runner.forecast("calm", [1.0]).shape == (1, 1)
-    with pytest.warns(UserWarning, match="denser than the model remembers"):
+    with pytest.warns(UserWarning, match="more samples than the model can store"):
         runner.forecast("dense", [1.0])
     with pytest.raises(ValueError, match="`memory`"):
         step_of(model, memory=1)

@@ -69,7 +69,7 @@ def test_the_runner_takes_names_and_time_stamps_and_refuses_what_update_refuses(
         wanted = np.reshape(model.update("x", t, values, **static), -1)
         np.testing.assert_allclose(runner.update("x", t, values, **static), wanted, atol=5e-6)
     for t, values, text in [
-        (9.0, {"a": 1.0}, "kind"), (np.datetime64("2024-01-01T05:00"), {}, "earlier than"),
+        (9.0, {"a": 1.0}, "same type"), (np.datetime64("2024-01-01T05:00"), {}, "earlier than"),
         (np.datetime64("2025-01-01"), {"strange": 1.0}, "not one of"),
         (np.datetime64("2025-01-01"), {"a": np.inf}, "finite"),
         (np.datetime64("2025-01-01"), [0.0, 0.0, 0.0, 7.0], "position"),
@@ -80,7 +80,7 @@ def test_the_runner_takes_names_and_time_stamps_and_refuses_what_update_refuses(
     with pytest.raises(ValueError, match="finite"):
         runner.update("new", np.inf, {})
     runner.reset()
-    with pytest.raises(ValueError, match="float32 cannot hold"):
+    with pytest.raises(ValueError, match="too large for float32"):
         [runner.update("far", t, {"a": 1.0}) for t in (-1e300, 1e300)]
 
 
@@ -110,7 +110,7 @@ def test_the_runner_refuses_files_that_are_not_as_they_were_written(exported, tm
     ):  # fmt: skip
         shutil.copytree(folder, tmp_path / str(k))
         (tmp_path / str(k) / name).write_bytes(content)
-        with pytest.raises(ValueError, match="not as it was written"):
+        with pytest.raises(ValueError, match="was changed"):
             onnx_runner.Model(tmp_path / str(k)).update("x", 1.0, {})
 
 

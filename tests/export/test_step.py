@@ -125,7 +125,7 @@ def test_what_cannot_be_taken_step_by_step_is_refused_with_the_reason():
         step_of(lt.CfCForecaster(**FAST))
     with pytest.raises(NotFittedError):
         step_of(lt.StackedClassifier())
-    with pytest.raises(ValueError, match="not 0"):
+    with pytest.raises(ValueError, match="state of zeros"):
         step_of(lt.CfCClassifier(network="skip_lstm", **FAST).fit(data, labels))
     with pytest.raises(TypeError, match="fitted estimator or a model folder"):
         step_of(torch.nn.Linear(2, 2))

@@ -127,7 +127,7 @@ def test_files_are_dropped_in_any_encoding_and_refused_where_they_are_no_text(fo
         assert table(shown["path"])[:, 0].tolist() == [0.5, 2.0]
         assert "After 2 samples: class 0: 0." in shown["now"]
     shown = opened(folder, tmp_path, script=DROP % list(b"PK\x03\x04\x00\x00 a workbook"))
-    assert shown["error"] == "ward.csv is no text; save the table as CSV in UTF-8"
+    assert shown["error"] == "ward.csv is not a text file; save the table as CSV in UTF-8"
     assert table(shown["path"]).size == 0
 
 

@@ -51,7 +51,7 @@ def test_a_series_keeps_to_its_kind_of_clock(first, second):
     if Clock().read(second, HOUR)[0].kind == clock.kind:
         clock.read(second, HOUR)
     else:
-        with pytest.raises(Refused, match="the same kind of time as before in this series") as refusal:
+        with pytest.raises(Refused, match="the same type of time as before in this series") as refusal:
             clock.read(second, HOUR)
         assert (refusal.value.status, refusal.value.code) == (409, "other_clock")
 

@@ -223,7 +223,7 @@ def test_a_forecaster_over_http(running):
 
 def test_other_models_have_no_forecasts(exported, tmp_path):
     made = service_of(Settings(exported, str(tmp_path / "s.db")))
-    with pytest.raises(Refused, match="not for forecasts"):
+    with pytest.raises(Refused, match="not for forecasting"):
         made.take("x", NewSamples([Sample(1.0, {"a": 1.0})], forecast=Question()))
     assert made.store.count() == 0
     made.store.close()
@@ -233,5 +233,5 @@ def test_a_folder_without_its_third_file_is_refused(exports, tmp_path):
     shutil.copytree(exports("forecaster_dated")[1], tmp_path / "folder")
     assert set(read_exported(tmp_path / "folder")) == {"step.onnx", "series.onnx", "forecast.onnx", "model.json"}
     (tmp_path / "folder" / "forecast.onnx").unlink()
-    with pytest.raises(ValueError, match="not a whole folder"):
+    with pytest.raises(ValueError, match="not a complete folder"):
         read_exported(tmp_path / "folder")

@@ -154,7 +154,7 @@ def test_a_damaged_record_is_refused(served):
     for damaged in (content[:-3], b"", b"\xff" * 20 + content[20:], b"\x93\x01\x02\x03", b"\x02" + content):
         with pytest.raises(ValueError, match="stored series"):
             read_record(damaged, sizes)
-    with pytest.raises(ValueError, match="another size"):
+    with pytest.raises(ValueError, match="size differs"):
         read_record(content, sizes._replace(doubles=sizes.doubles + 1))
     newest = record.newest[-1]
     for change in (
@@ -187,7 +187,7 @@ def test_whole_series_of_any_lengths_equal_the_model(served, model, data, batch,
     monkeypatch.setattr("liquidtime.serving.model._AT_ONCE", 100)  # a few series in each call
     np.testing.assert_allclose(served.whole(series, statics), wanted, atol=5e-6)
     monkeypatch.setattr("liquidtime.serving.model._MOST", 40)
-    with pytest.raises(Refused, match="a series may have 10 samples") as refusal:
+    with pytest.raises(Refused, match="a series may have at most 10 samples") as refusal:
         served.whole(series, statics)
     assert refusal.value.status == 413
 
@@ -199,7 +199,7 @@ def test_old_series_are_forgotten_and_the_number_of_series_is_bounded(exported, 
     for id in "abc":
         service.take(id, NewSamples([Sample(1.0, {"a": 1.0})]))
         clock[0] += 30.0
-    with pytest.raises(Refused, match="3 series are kept") as refusal:
+    with pytest.raises(Refused, match="3 series are stored") as refusal:
         service.take("d", NewSamples([Sample(1.0, {"a": 1.0})]))
     assert refusal.value.status == 429
     service.take("a", NewSamples([Sample(2.0, {"a": 1.0})]))  # those that are there go on
@@ -236,7 +236,7 @@ def test_a_clock_that_is_set_does_not_make_series_old(exported, tmp_path):
 def test_paths_in_one_answer_have_a_bound(exported, tmp_path):
     service = service_of(Settings(exported, str(tmp_path / "s.db"), keep=10_000))
     assert service.newest(1000, 100).total == 0
-    with pytest.raises(Refused, match="`limit` times `path` may be 100,000"):
+    with pytest.raises(Refused, match="`limit` times `path` may be at most 100,000"):
         service.newest(1000, 1000)
     service.store.close()
 

@@ -108,7 +108,7 @@ def test_what_cannot_be_served_is_refused_with_the_reason(exported, folder, tmp_
     (tmp_path / "empty").mkdir()
     (tmp_path / "secret").write_text("\n")
     for words, text in [
-        ((tmp_path / "damaged", *state), "another sha256"),
+        ((tmp_path / "damaged", *state), "does not have the sha256"),
         ((tmp_path / "empty", *state), "neither a model folder nor"),
         ((tmp_path / "wardd", *state), "there is no model folder"),
         ((exported, "--port", 0, "--state", tmp_path / "no" / "s.db"), "must lie in a folder that exists"),

@@ -35,7 +35,7 @@ class WiredCfCCell(Cell):
     """
 
     order: Tensor
-    place: Tensor
+    positions: Tensor
     recompute: bool = False  # whether a scan keeps the state only every √T steps and recomputes the rest
 
     def __init__(self, input_size: int, wiring: Wiring, kind: type[HeadedCell] = CfCCell, **options: Any) -> None:
@@ -62,7 +62,7 @@ class WiredCfCCell(Cell):
         among = [neuron for k in self.motor_layers for neuron in graph.layers[k]]
         self.motor_columns = [among.index(neuron) for neuron in motors]
         self.register_buffer("order", torch.tensor(by_layer), persistent=False)
-        self.register_buffer("place", torch.tensor(np.argsort(by_layer)), persistent=False)
+        self.register_buffer("positions", torch.tensor(np.argsort(by_layer)), persistent=False)
 
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: x (B, D), state ((B, H),) in the order of neuron ids, dt (B,)."""
@@ -70,7 +70,7 @@ class WiredCfCCell(Cell):
         for index, cell in enumerate(self.cells):
             read = [x if source == SENSORS else values[source] for source in self.sources[index]]
             values[index], _ = cell(torch.cat(read, dim=-1), (values[index],), dt)
-        h = torch.cat(values, dim=-1)[:, self.place]
+        h = torch.cat(values, dim=-1)[:, self.positions]
         return h[:, : self.output_size], (h,)
 
     def scan(self, x: Tensor, state: State, dt: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, State]:
@@ -101,7 +101,7 @@ class WiredCfCCell(Cell):
                 return None
             after.append(done[0])
             ends.append(done[1][0])
-        h = torch.cat(ends, dim=-1)[:, self.place]
+        h = torch.cat(ends, dim=-1)[:, self.positions]
         y = _joined([after[layer] for layer in self.motor_layers])
         columns = self.motor_columns
         return y[..., : len(columns)] if columns == [*range(len(columns))] else y[..., columns], (h,)

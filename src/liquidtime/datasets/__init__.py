@@ -1,4 +1,4 @@
-"""The sample of real data that comes with the package. The paper's data sets are in `liquidtime.paper.datasets`."""
+"""The sample of real data in this package. The data sets of the paper are in `liquidtime.paper.datasets`."""
 
 import importlib
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["physionet2012_sample"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return a data set of the paper under its old address."""
+    """Return a data set of the paper by its former name here."""
     home = importlib.import_module("liquidtime.paper.datasets")
     if name in home.__all__:
         return getattr(home, name)

@@ -1,4 +1,4 @@
-"""Many processes and machines: pieces of work in processes of their own, and what starts them."""
+"""Many processes and machines: pieces of work in separate processes, and the launch of ranks."""
 
 from liquidtime.distributed.cluster import Mapper, joined_cluster, mapper_of
 from liquidtime.distributed.pieces import WorkerDied

@@ -1,4 +1,4 @@
-"""A Ray cluster as a place for pieces of work: Ray finds a machine and a CPU for each, and notices those that die."""
+"""Runs pieces of work on a Ray cluster: Ray finds a machine and a CPU for each, and notices those that die."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from liquidtime.distributed.worker import Outcome, outcome_of
 
 Result = TypeVar("Result")
 Mapper = Callable[..., list[Any]]
-"""What hands pieces of work to processes, with the arguments of `in_processes`."""
+"""A function that distributes pieces of work to processes, with the arguments of `in_processes`."""
 PORT = 10001
-"""Where a cluster listens to programs on other machines, unless it was started otherwise."""
+"""Port at which a cluster listens to programs on other machines by default."""
 _TRIES = 3
-"""Times to connect to a cluster that is too busy."""
+"""Number of attempts to connect to a cluster that is too busy."""
 _REACH, _START, _LOOK, _SETTLED = 10, 30, 120, 5
-"""Seconds until a cluster counts as out of reach, for one that is busy to start a process for us (three such waits),
-for a machine of it to say what it has, and until its free CPUs are known."""
+"""Seconds until a cluster is considered unreachable: for starting a process for us on a busy cluster (three such
+waits), for a machine to report its versions, and until the number of free CPUs is known."""
 
 
 @contextmanager
 def mapper_of(cluster: str | None, paths: Sequence[str | Path] = ()) -> Iterator[Mapper]:
-    """Yield what hands pieces of work to processes: to those of this machine, or of a cluster.
+    """Yield a function that distributes pieces of work to processes, on this machine or on a cluster.
 
-    It takes the arguments of `in_processes`; None for the number of processes is one, on a cluster one per CPU.
+    It has the arguments of `in_processes`; None as the number of processes means one, or on a cluster one per CPU.
 
     Args:
-        cluster: as `joined_cluster` takes it; None for this machine.
-        paths: that the work reads and writes.
+        cluster: argument of `joined_cluster`; None for this machine.
+        paths: files and folders that the work reads and writes.
     """
     if cluster is None:
         yield lambda work, items, workers, **rest: in_processes(work, items, 1 if workers is None else workers, **rest)
@@ -50,15 +50,15 @@ def mapper_of(cluster: str | None, paths: Sequence[str | Path] = ()) -> Iterator
 
 @contextmanager
 def joined_cluster(address: str) -> Iterator[Cluster]:
-    """Connect to a Ray cluster for the time of the block.
+    """Connect to a Ray cluster for the duration of the block.
 
     Args:
-        address: "ray://host" or "ray://host:port"; "auto" for the cluster that this machine belongs to, or that this
-            program is connected to by `ray.init`.
+        address: "ray://host" or "ray://host:port"; "auto" for the cluster that this machine belongs to, or to which
+            this program is connected by `ray.init`.
 
     Raises:
         ImportError: Ray is not installed.
-        ValueError: no such address, or the program is connected already.
+        ValueError: the address is invalid, or the program is connected already.
         ConnectionError: the cluster cannot be reached.
 
     """
@@ -77,18 +77,18 @@ def joined_cluster(address: str) -> Iterator[Cluster]:
 
 
 class Cluster:
-    """A Ray cluster that this process is connected to.
+    """A Ray cluster to which this process is connected.
 
     Args:
         ray: the package.
-        address: as it was named.
+        address: address as passed by the caller.
     """
 
     def __init__(self, ray: Any, address: str) -> None:
         self.ray, self.address = ray, address
 
     def cpus(self) -> int:
-        """Return how many CPUs the cluster has for work.
+        """Return the number of CPUs that the cluster has for work.
 
         Raises:
             ValueError: it has none.
@@ -100,13 +100,13 @@ class Cluster:
         return count
 
     def check(self, paths: Sequence[str | Path]) -> None:
-        """Refuse machines that have other versions than this one, or do not see what the work reads and writes.
+        """Refuse machines with other versions than this one, or that do not see all files of the work.
 
         Args:
-            paths: files and folders that must be there on every machine; the current folder is added.
+            paths: files and folders that must exist on every machine; the current folder is added.
 
         Raises:
-            ValueError: a machine is not as it must be.
+            ValueError: a machine does not fulfil this.
 
         """
         ray, wanted = self.ray, [os.getcwd(), *(str(Path(path).absolute()) for path in paths)]
@@ -127,7 +127,7 @@ class Cluster:
                 if versions[package] != version:
                     raise ValueError(
                         f"the machine {name} of {self.address} has {package} {versions[package] or 'not installed'}, "
-                        f"this one {version}; install the same on both"
+                        f"but this one has {version}; install the same version on both"
                     )
             if missing:
                 raise ValueError(
@@ -144,22 +144,22 @@ class Cluster:
         names: Sequence[str],
         show: bool = False,
     ) -> list[Result]:
-        """Return what a function makes of each item, as `in_processes` does, computed on the cluster.
+        """Return the results of a function for each item, like `in_processes`, computed on the cluster.
 
-        Each piece is a task with one CPU and one thread. A task whose process or machine dies is begun again, up to
-        three times. No more than `workers` tasks are on their way at a time, and nothing holds a CPU between tasks, so
-        that other work on the cluster is not kept from running.
+        Each piece is a task with one CPU and one thread. A task whose process or machine dies is repeated, up to three
+        times. At most `workers` tasks are submitted at a time, and no CPU is reserved between tasks, so that other work
+        on the cluster is not blocked.
 
         Args:
-            work: (item, again) -> result, of a module that the machines have.
-            items: what the pieces are of.
-            workers: pieces at once; None for one per CPU.
-            names: of the pieces, in words, for messages.
-            show: whether to show on standard error how many are done.
+            work: (item, again) -> result; a function in a module that the machines have.
+            items: items of the pieces.
+            workers: number of pieces at once; None for one per CPU.
+            names: names of the pieces, for messages.
+            show: whether to show progress on standard error.
 
         Raises:
-            ConnectionError: the cluster is lost.
-            WorkerDied: workers died over the same piece three times.
+            ConnectionError: the connection to the cluster is lost.
+            WorkerDied: workers died three times over the same piece.
 
         """
         ray, pieces = self.ray, Pieces(names, f"on {self.address}", show)
@@ -198,27 +198,27 @@ class Cluster:
         return [pieces.outcomes[place].value for place in range(len(items))]
 
     def _say_if_busy(self) -> None:
-        """Warn where no CPU is free; one that was used a moment ago counts as free a moment later."""
+        """Warn if no CPU is free; it waits, since a CPU that was just used is not reported as free immediately."""
         end = time.monotonic() + _SETTLED
         while self.reached(self.ray.available_resources).get("CPU", 0) < 1:
             if time.monotonic() > end:
-                text = f"all CPUs of the cluster at {self.address} are at work; waiting"
+                text = f"all CPUs of the cluster at {self.address} are busy; waiting"
                 warnings.warn(text, UserWarning, stacklevel=4)
                 return
             time.sleep(0.2)
 
     def reached(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call Ray, and name the cluster where it is lost."""
+        """Call Ray, and name the cluster in the error if the connection is lost."""
         try:
             return call(*arguments, **options)
         except ConnectionError as error:
             raise ConnectionError(
-                f"the cluster at {self.address} is lost: {_last_line(error)}. The same command again continues"
+                f"the cluster at {self.address} was lost: {_last_line(error)}. Run the same command again to continue"
             ) from error
 
 
 def died(ray: Any) -> tuple[type[Exception], ...]:
-    """Return the errors by which Ray says that a process or a machine has died."""
+    """Return the errors by which Ray reports that a process or a machine has died."""
     errors = ray.exceptions
     return (
         errors.WorkerCrashedError, errors.RayActorError, errors.NodeDiedError, errors.LocalRayletDiedError,
@@ -227,12 +227,12 @@ def died(ray: Any) -> tuple[type[Exception], ...]:
 
 
 def own_settings() -> tuple[str, Mapping[str, str]]:
-    """Return what a process elsewhere takes over from this one: the current folder and our environment variables."""
+    """Return what a remote process takes over from this one: the current folder and our environment variables."""
     return os.getcwd(), {name: value for name, value in os.environ.items() if name.startswith("LIQUIDTIME_")}
 
 
 def settle(folder: str, environment: Mapping[str, str]) -> None:
-    """Take over the current folder and environment variables of the process that asked."""
+    """Take over the current folder and environment variables of the calling process."""
     os.chdir(folder)
     os.environ.update(environment)
 
@@ -240,7 +240,7 @@ def settle(folder: str, environment: Mapping[str, str]) -> None:
 def _piece(
     packed: bytes, place: int, item: bytes, name: str, again: bool, folder: str, environment: Mapping[str, str]
 ) -> Outcome:
-    """Do one piece of work on a machine of the cluster; pickled texts, since arrays of Ray cannot be written to."""
+    """Do one piece of work on a machine of the cluster; arguments are pickled, since arrays from Ray are read-only."""
     import pickle
 
     settle(folder, environment)
@@ -248,7 +248,7 @@ def _piece(
 
 
 def _look() -> Callable[[Sequence[str]], tuple[dict[str, str], list[str]]]:
-    """Return a function that machines without this package can run too, since it is sent as it is."""
+    """Return a function that machines without this package can run as well, since its code is sent."""
 
     def look(paths: Sequence[str]) -> tuple[dict[str, str], list[str]]:
         import importlib.metadata
@@ -283,32 +283,32 @@ def _parsed(address: str) -> tuple[str, int]:
 
 
 def _connect(ray: Any, address: str, host: str, port: int) -> None:
-    """Connect, or say at which address that is not possible."""
+    """Connect, or report at which address that is not possible."""
     named = f"ray://{host}:{port}" if host else address
     try:
         if host:
-            socket.create_connection((host, port), timeout=_REACH).close()  # Ray itself tries for long
+            socket.create_connection((host, port), timeout=_REACH).close()  # Ray itself would try for a long time
         for turn in range(_TRIES):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     ray.init(named, logging_level=logging.ERROR, log_to_driver=False)
                 return
-            except ConnectionAbortedError:  # the cluster has not managed to start a process for us in time
+            except ConnectionAbortedError:  # the cluster did not start a process for us in time
                 ray.shutdown()
                 if turn + 1 == _TRIES:
                     raise
     except ImportError as error:
         raise ImportError(f"ray:// needs Ray's client ({error.name}): pip install 'liquidtime[ray]'") from error
     except Exception as error:
-        hint = f"Does `ray start --head --ray-client-server-port {port}` run there?" if host else "Is Ray started here?"
+        hint = f"Does `ray start --head --ray-client-server-port {port}` run there?" if host else "Is Ray running here?"
         raise ConnectionError(f"the cluster at {named} cannot be reached: {_last_line(error)}. {hint}") from error
 
 
 def _ray_or_refuse() -> Any:
-    """Return the package, or say how to install it."""
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # asked for by Ray itself, which warns without it
-    os.environ.setdefault("RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S", str(_START))  # 5 s else
+    """Return the package, or an error that says how to install it."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray recommends this and warns without it
+    os.environ.setdefault("RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S", str(_START))  # 5 s by default
     try:
         import ray
         import ray.util.scheduling_strategies
@@ -318,5 +318,5 @@ def _ray_or_refuse() -> Any:
 
 
 def _last_line(error: BaseException) -> str:
-    """Return what an error says at its end: before it, Ray shows where it was raised."""
+    """Return the last line of an error; the lines before show where Ray raised it."""
     return str(error).strip().split("\n")[-1].rstrip(".")

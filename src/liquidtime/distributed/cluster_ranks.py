@@ -1,4 +1,4 @@
-"""Ranks on a Ray cluster: what torchrun's agent does on one machine, on several that Ray finds."""
+"""Ranks on a Ray cluster: does what torchrun's agent does on one machine, on several that Ray finds."""
 
 from __future__ import annotations
 
@@ -20,34 +20,35 @@ from liquidtime.distributed.torchrun import RESTARTS, THREADS
 from liquidtime.training.signals import StopRequest, stop_requests
 
 _FREE = 600
-"""Seconds to wait for CPUs that other work on the cluster holds."""
+"""Seconds to wait for CPUs that other work on the cluster occupies."""
 _EVERY = 0.3
-"""Seconds between two looks at what ranks say, and at what they are asked."""
+"""Seconds between two checks for output of ranks, and of ranks for requests."""
 
 
 def launch_on(cluster: Cluster, work: Callable[..., Any], arguments: tuple[Any, ...], workers: int) -> dict[int, Any]:
-    """Run a function as this many ranks on a cluster; return what it returned, by rank.
+    """Run a function as this many ranks on a cluster; return the results by rank.
 
-    As `torchrun.launch` does on this machine: if a rank dies or raises, all are started again, up to three times; a
-    fault that would come again is to be returned, not raised. All CPUs are taken at once or none, so that two of such
-    calls cannot wait for each other. What ranks print is printed here; Ctrl-C and SIGTERM here are passed on to them.
+    Like `torchrun.launch` on this machine: if a rank dies or raises an error, all are started again, up to three times;
+    errors that would occur again should be returned, not raised. Either all CPUs are reserved at once or none, so that
+    two such calls cannot wait for each other. Output of ranks is printed here; Ctrl-C and SIGTERM are forwarded to
+    them.
 
     Args:
-        cluster: where.
-        work: of a module that the machines have; it calls `ranks` to join the others.
+        cluster: the cluster.
+        work: function in a module that the machines have; it calls `ranks` to join the others.
         arguments: the same for every rank.
-        workers: how many ranks, with one CPU and one thread each.
+        workers: number of ranks, each with one CPU and one thread.
 
     Raises:
-        ValueError: the cluster has not so many CPUs.
-        TimeoutError: other work holds them.
-        WorkerDied: ranks died more often than that.
+        ValueError: the cluster does not have enough CPUs.
+        TimeoutError: other work occupies them.
+        WorkerDied: ranks died too often.
 
     """
     if workers > cluster.cpus():
         raise ValueError(
-            f"{workers} ranks need {workers} CPUs at once, and the cluster at {cluster.address} has {cluster.cpus()}; "
-            "ask for fewer workers or start more machines"
+            f"{workers} ranks need {workers} CPUs at once, but the cluster at {cluster.address} has {cluster.cpus()}; "
+            "use fewer workers or start more machines"
         )
     with _placed(cluster, workers) as places, stop_requests() as request:
         for attempt in range(RESTARTS + 1):
@@ -58,14 +59,14 @@ def launch_on(cluster: Cluster, work: Callable[..., Any], arguments: tuple[Any, 
             if request.signal is not None:
                 raise KeyboardInterrupt
             if attempt < RESTARTS:
-                text = f"{names} died; all ranks start again from the last checkpoint"
+                text = f"{names} died; restarting all ranks from the last checkpoint"
                 warnings.warn(text, UserWarning, stacklevel=2)
-    raise WorkerDied(f"{names} died, as ranks did {RESTARTS + 1} times; was memory short?")
+    raise WorkerDied(f"{names} died; ranks have died {RESTARTS + 1} times in all. Is there enough memory?")
 
 
 @contextlib.contextmanager
 def _placed(cluster: Cluster, workers: int) -> Iterator[Any]:
-    """Hold so many CPUs."""
+    """Reserve this many CPUs."""
     from ray.util.placement_group import placement_group, remove_placement_group
 
     group = cluster.reached(placement_group, [{"CPU": 1}] * workers, strategy="PACK")
@@ -82,7 +83,7 @@ def _placed(cluster: Cluster, workers: int) -> Iterator[Any]:
 
 
 class _Attempt:
-    """Ranks from their start to their end, or to the death of one of them."""
+    """Ranks from their start to their end, or until one of them dies."""
 
     def __init__(self, cluster: Cluster, places: Any, workers: int, attempt: int) -> None:
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
@@ -99,7 +100,7 @@ class _Attempt:
     def run(
         self, work: Callable[..., Any], arguments: tuple[Any, ...], request: StopRequest
     ) -> tuple[dict[int, Any], list[int]]:
-        """Return what the ranks returned, and which of them died."""
+        """Return the results of the ranks, and the ranks that died."""
         cluster, ray = self.cluster, self.cluster.ray
         try:
             try:
@@ -133,7 +134,7 @@ class _Attempt:
                     ray.kill(actor)
 
     def _environments(self, where: Sequence[tuple[str, str, int]]) -> list[Mapping[str, str]]:
-        """Return what torchrun would have put into the environment of each rank."""
+        """Return the environment variables that torchrun would set for each rank."""
         counts, seen = Counter(node for node, _, _ in where), Counter[str]()
         environments: list[Mapping[str, str]] = []
         for rank, (node, _, _) in enumerate(where):
@@ -153,7 +154,7 @@ class _Attempt:
 
 
 class _Rank:
-    """A process of the cluster that becomes one of the ranks."""
+    """A process on the cluster that becomes one of the ranks."""
 
     def where(self) -> tuple[str, str, int]:
         """Return the machine, its address, and a free port of it."""
@@ -168,14 +169,14 @@ class _Rank:
     def run(
         self, packed: bytes, environment: Mapping[str, str], voice: Any, folder: str, ours: Mapping[str, str]
     ) -> Any:
-        """Do the work as a rank, and return what it returns.
+        """Do the work as a rank, and return the result.
 
         Args:
             packed: the function and its arguments.
-            environment: who this rank is.
-            voice: where it prints, and where it is asked to stop.
-            folder: current folder of the process that asked.
-            ours: its environment variables that are for us.
+            environment: environment variables that describe this rank.
+            voice: actor that receives its output and tells it when to stop.
+            folder: current folder of the calling process.
+            ours: environment variables of the calling process that concern this library.
         """
         import pickle
 
@@ -186,28 +187,28 @@ class _Rank:
             returned = work(*arguments)
         import ray
 
-        ray.get(voice.take_none.remote())  # what was said has arrived
+        ray.get(voice.take_none.remote())  # all output has arrived
         return returned
 
 
 class _Voice:
-    """What ranks have printed, and what they are asked."""
+    """The output of ranks, and requests to them."""
 
     def __init__(self) -> None:
         self._said: list[tuple[int, str]] = []
         self._asked = 0
 
     def say(self, stream: int, text: str) -> None:
-        """Keep a text."""
+        """Store a text."""
         self._said.append((stream, text))
 
     def take(self) -> list[tuple[int, str]]:
-        """Return the texts that have come since the last time."""
+        """Return the texts that have arrived since the last call."""
         said, self._said = self._said, []
         return said
 
     def take_none(self) -> None:
-        """Return when all that the caller has said is here."""
+        """Return when all earlier texts of the caller have arrived."""
 
     def ask(self, number: int) -> None:
         """Ask ranks to stop, by a signal."""
@@ -219,7 +220,7 @@ class _Voice:
 
 
 class _Relay(io.TextIOBase):
-    """A stream whose texts are printed by the process that asked."""
+    """A stream whose texts are printed by the calling process."""
 
     def __init__(self, voice: Any, stream: int) -> None:
         self._voice, self._stream = voice, stream
@@ -236,7 +237,7 @@ class _Relay(io.TextIOBase):
 
 
 def _heed(voice: Any) -> None:
-    """Raise the signal that ranks are asked to stop by; the main thread handles it, as one from outside."""
+    """Raise the signal that asks ranks to stop; the main thread handles it like a signal from outside."""
     import ray
 
     while True:

@@ -1,4 +1,4 @@
-"""Pieces of work that other processes do: what came of each, and what is said of it."""
+"""Pieces of work that other processes do: their results, and messages about them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from liquidtime.distributed.worker import Outcome
 from liquidtime.training.tracking import NetworkRecord
 
 TRIES = 3
-"""Times that a piece of work is begun whose workers die."""
+"""Number of attempts at a piece of work whose workers die."""
 
 
 class WorkerDied(RuntimeError):
-    """Workers died again and again over the same work: out of memory, or killed."""
+    """Workers died repeatedly over the same work: out of memory, or killed."""
 
 
 class Pieces:
-    """Pieces of work and what came of them so far.
+    """Pieces of work and their results so far.
 
     Args:
-        names: of the pieces, in words, for progress and messages.
-        where: they are done, in words.
-        show: whether to show on standard error how many are done.
+        names: names of the pieces, for progress and messages.
+        where: description of where they are done.
+        show: whether to show progress on standard error.
 
     Attributes:
-        outcomes: of the pieces that are done, by their place.
-        fault: the first error that a piece raised; nothing more is begun then.
+        outcomes: results of the finished pieces, by position.
+        fault: the first error that a piece raised; no further piece is started then.
     """
 
     def __init__(self, names: Sequence[str], where: str, show: bool) -> None:
@@ -37,28 +37,28 @@ class Pieces:
         self._where, self._show = where, show
 
     def left(self) -> list[int]:
-        """Return the places of pieces that are not done."""
+        """Return the positions of unfinished pieces."""
         return [place for place in range(len(self.names)) if place not in self.outcomes]
 
     def take(self, outcome: Outcome) -> None:
-        """Keep what came of a piece; tell trackers here what it told them there, and give its warnings again."""
+        """Store the result of a piece; forward its tracker records and warnings in this process."""
         self.outcomes[outcome.place] = outcome
         networks: dict[str, NetworkRecord] = {}
-        for network, record in outcome.told:
+        for network, record in outcome.records:
             networks.setdefault(network, NetworkRecord(network)).epoch(record)
-        for text, category in outcome.warned:
+        for text, category in outcome.warning_records:
             warnings.warn(text, category, stacklevel=7)
         if outcome.error is not None and self.fault is None:
             self.fault = outcome.error
 
     def died(self, begun: Sequence[int], turn: int, advice: str, error: BaseException) -> None:
-        """Say that a worker died, and what is done again.
+        """Report that a worker died, and which pieces are repeated.
 
         Args:
-            begun: places of pieces that were begun and are lost; what was not begun is lost to nobody.
-            turn: times that workers died over them before.
-            advice: what may help.
-            error: how it was noticed.
+            begun: positions of pieces that were started and are lost; pieces that were not started are unaffected.
+            turn: how often workers have died over them before.
+            advice: what might help.
+            error: error by which it was noticed.
 
         Raises:
             WorkerDied: it has happened too often.
@@ -70,11 +70,11 @@ class Pieces:
                 f"worker processes died {TRIES} times over {left or 'their start'}. Were they out of memory? {advice}"
             )
             raise WorkerDied(text) from error
-        warnings.warn(f"a worker process died{f'; done again: {left}' if left else ''}", UserWarning, stacklevel=6)
+        warnings.warn(f"a worker process died{f'; repeating: {left}' if left else ''}", UserWarning, stacklevel=6)
 
     @contextmanager
     def line(self) -> Iterator[Callable[[], None]]:
-        """Show how many pieces are done, where asked for."""
+        """Show how many pieces are finished, if requested."""
         if not self._show or threading.current_thread() is not threading.main_thread():
             yield lambda: None
             return

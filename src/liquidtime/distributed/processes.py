@@ -1,4 +1,4 @@
-"""Pieces of work in several processes, one thread each, with the results of a loop."""
+"""Pieces of work in several processes with one thread each, with the same results as a loop."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from liquidtime.training.stages import stage
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _MAPPED = "1M"
-"""Arrays from this size on reach workers as one file in memory, not as a copy each."""
+"""Arrays of at least this size are passed to workers as one file in memory, instead of a copy for each."""
 
 
 def check_jobs(n_jobs: int | None) -> int | None:
-    """Return how many processes `n_jobs` asks for; None for none, with torch's own threads.
+    """Return the number of processes for `n_jobs`; None for no other processes, with torch's own threads.
 
-    -1 means one per core that this process may use, -2 all of them but one, as in scikit-learn.
+    As in scikit-learn, -1 means one per core that this process may use, -2 all of them except one.
 
     Raises:
-        ValueError: 0, or what is no whole number.
+        ValueError: 0, or not a whole number.
 
     """
     if n_jobs is None:
@@ -51,25 +51,26 @@ def in_processes(
     folder: str | Path | None = None,
     show: bool = False,
 ) -> list[Result]:
-    """Return what a function makes of each item, in the order of the items.
+    """Return the results of a function for each item, in the order of the items.
 
-    With a number of processes each piece is computed with one thread, so that the numbers are the same for every
-    number of processes, 1 among them; with None this process computes all of them, with the threads it has. Inside a
-    worker nothing is handed on.
+    With a number of processes, each piece is computed with one thread, so that results are the same for any number of
+    processes, including 1; with None, this process computes all of them with the threads it has. Inside a worker, no
+    further processes are started.
 
     Args:
-        work: (item, again) -> result. `again` is True where a worker died over the item, and part of the work may be
-            in a folder already. In another process it works on copies.
-        items: what the pieces are of.
-        n_jobs: as `check_jobs` takes it.
-        names: of the pieces, in words, for progress and messages.
-        stages: place of the first of them in a longer job, and the pieces of the whole; None where they are all of it.
-        folder: of the run: Ctrl-C and SIGTERM then let every worker save its step before all stop.
-        show: whether to show on standard error how many are done.
+        work: (item, again) -> result. `again` is True if a worker died over the item, so that part of the work may
+            exist in a folder already. In another process it works on copies.
+        items: items of the pieces.
+        n_jobs: argument of `check_jobs`.
+        names: names of the pieces, for progress and messages.
+        stages: position of the first piece in a longer job, and the number of pieces of that job; None if they are all
+            of it.
+        folder: folder of the run: Ctrl-C and SIGTERM then let every worker save its step before all stop.
+        show: whether to show progress on standard error.
 
     Raises:
-        TrainingInterrupted: workers were asked to stop, and did.
-        WorkerDied: workers died over the same work three times.
+        TrainingInterrupted: workers were asked to stop, and stopped.
+        WorkerDied: workers died three times over the same work.
 
     """
     jobs = check_jobs(n_jobs)
@@ -130,7 +131,7 @@ class _Pool:
         return [pieces.outcomes[place].value for place in range(len(self.items))]
 
     def _round(self, control: str, again: bool, tell: Callable[[], None]) -> None:
-        """Let workers do what is not done; one outcome after the other, as they come."""
+        """Let workers do the unfinished pieces; store results as they arrive."""
         pieces = self.pieces
         calls = (
             joblib.delayed(done)(self.work, place, self.items[place], pieces.names[place], again, control, os.getpid())
@@ -145,11 +146,11 @@ class _Pool:
             for outcome in run(calls):
                 pieces.take(outcome)
                 if pieces.fault is not None:
-                    (Path(control) / STOP).touch()  # what is at work elsewhere has no use any more
+                    (Path(control) / STOP).touch()  # work in other processes is no longer needed
                 tell()
 
     def _raise(self, asked: signal.Signals | None) -> None:
-        """Say that work was stopped, where it was."""
+        """Raise the error for work that was stopped, if it was."""
         outcomes = self.pieces.outcomes
         stopped = [one for one in outcomes.values() if one.stopped]
         if not stopped and len(outcomes) == len(self.items):

@@ -1,4 +1,4 @@
-"""Ranks as torchrun, SLURM or Ray describe them in the environment, and torchrun's own agent for one machine."""
+"""Ranks described in the environment by torchrun, SLURM or Ray, and torchrun's own agent for one machine."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from liquidtime.distributed.processes import check_jobs
 from liquidtime.training.ranks import ALONE, Ranks, joined
 
 RESTARTS = 3
-"""Times that all ranks are started again after one of them died."""
+"""How often all ranks are started again after one of them died."""
 THREADS = "LIQUIDTIME_RANK_THREADS"
-"""Environment variable: threads of a rank, where who starts it knows better than the number of cores does."""
+"""Environment variable for the number of threads of a rank, if the launcher knows better than the number of cores."""
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _PATIENCE = datetime.timedelta(minutes=30)
 """How long a rank waits for the others: rank 0 may be reading or writing a large file."""
@@ -39,17 +39,17 @@ def restarts() -> int:
 
 @contextmanager
 def ranks() -> Iterator[Ranks]:
-    """Join the ranks that the environment describes, and let every training within the block be shared by them.
+    """Join the ranks that the environment describes, and share every training inside the block among them.
 
         with lt.distributed.ranks():
             model.fit(data, y)              the same call on every rank, with the same data
 
-    Under torchrun, or with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set by another launcher. Without them, or with
-    a WORLD_SIZE of 1, the process is alone and nothing changes. Each rank computes with as many threads as there are
-    cores for it, or as the environment variable LIQUIDTIME_RANK_THREADS says.
+    This works under torchrun, or with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT set by another launcher. Without
+    them, or with a WORLD_SIZE of 1, the process is alone and nothing changes. Each rank computes with as many threads
+    as there are cores for it, or as specified by the environment variable LIQUIDTIME_RANK_THREADS.
 
     Raises:
-        ValueError: WORLD_SIZE is set and another of the variables is not, or RANK is not below it.
+        ValueError: WORLD_SIZE is set but another of the variables is not, or RANK is not below it.
         ConnectionError: the other ranks cannot be reached.
 
     """
@@ -71,8 +71,8 @@ def ranks() -> Iterator[Ranks]:
     address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     try:
         store, rank, world = next(rendezvous("env://", timeout=_PATIENCE))
-        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:  # one machine: all were restarted as often
-            store = PrefixStore(f"attempt-{restarts()}", store)  # addresses of dead ranks are still there
+        if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]:  # one machine: all restarted equally often
+            store = PrefixStore(f"attempt-{restarts()}", store)  # addresses of dead ranks are still stored
         dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=_PATIENCE)
     except (RuntimeError, OSError, ValueError) as error:
         raise ConnectionError(f"the other ranks cannot be reached at {address}: {_first_line(error)}") from error
@@ -115,18 +115,18 @@ def _group() -> Ranks:
 
 
 def launch(work: Callable[..., Any], arguments: tuple[Any, ...], workers: int) -> dict[int, Any]:
-    """Run a function as this many ranks on this machine, by torchrun's elastic agent; return what it returned, by rank.
+    """Run a function as this many ranks on this machine, with torchrun's elastic agent; return the results by rank.
 
-    A rank that dies, by a signal or a crash, makes the agent start all of them again, up to three times. What a rank
-    returns is not tried again, so that a fault that would come again is to be returned, not raised.
+    If a rank dies, by a signal or a crash, the agent starts all of them again, up to three times. A returned result is
+    not computed again, so errors that would occur again should be returned, not raised.
 
     Args:
-        work: of a module, not of `__main__`; it calls `ranks` to join the others.
+        work: function in a module other than `__main__`; it calls `ranks` to join the others.
         arguments: the same for every rank.
-        workers: how many ranks.
+        workers: number of ranks.
 
     Raises:
-        ChildFailedError: ranks died more often than that.
+        ChildFailedError: ranks died too often.
 
     """
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch

@@ -1,4 +1,4 @@
-"""What happens inside a process that does pieces of work for another one."""
+"""The code that runs inside a process that does pieces of work for another one."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from liquidtime.training.stages import stage
 from liquidtime.training.tracking import Tracker, tracking
 
 STOP = "stop"
-"""A file of this name in the folder that workers watch asks them to stop."""
+"""A file with this name in the folder that workers watch asks them to stop."""
 BEGUN = "begun-"
-"""Files of these names in that folder say which pieces were begun."""
+"""Files with these names in that folder record which pieces were started."""
 _EVERY = 0.2
-"""Seconds between two looks at the folder and at the parent."""
+"""Seconds between two checks of the folder and the parent."""
 _at_work = threading.Event()
 
 
 @dataclass
 class Outcome:
-    """What came of one piece of work.
+    """The result of one piece of work.
 
     Args:
-        place: its number.
-        value: what it returned.
-        error: what it raised instead, or None.
-        stopped: whether it was asked to stop, and did.
-        step: optimiser steps that it had taken then.
+        place: position of the piece.
+        value: return value.
+        error: error that it raised instead, or None.
+        stopped: whether it was asked to stop, and stopped.
+        step: number of optimiser steps at that time.
         saved: whether they are in a checkpoint.
-        warned: warnings, to be given again by the process that asked.
-        told: what trackers would have been told: networks and their epochs.
+        warning_records: warnings, to be repeated by the calling process.
+        records: records for trackers: networks and their epochs.
     """
 
     place: int
@@ -51,16 +51,16 @@ class Outcome:
     stopped: bool = False
     step: int = 0
     saved: bool = True
-    warned: list[tuple[str, type[Warning]]] = field(default_factory=list)
-    told: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    warning_records: list[tuple[str, type[Warning]]] = field(default_factory=list)
+    records: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
 
 class _Collected(Tracker):
-    def __init__(self, told: list[tuple[str, dict[str, Any]]]) -> None:
-        self._told = told
+    def __init__(self, records: list[tuple[str, dict[str, Any]]]) -> None:
+        self._told = records
 
     def epoch(self, network: str, record: Mapping[str, Any]) -> None:
-        """Keep it for the process that asked."""
+        """Store the record for the calling process."""
         self._told.append((network, dict(record)))
 
 
@@ -71,7 +71,7 @@ def in_worker() -> bool:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute with one thread inside the block, so that numbers do not depend on how many cores there are."""
+    """Compute with one thread inside the block, so that results do not depend on the number of cores."""
     before = torch.get_num_threads()
     with threadpool_limits(1):
         torch.set_num_threads(1)
@@ -87,13 +87,13 @@ def done(
     """Do one piece of work in a worker.
 
     Args:
-        work: what to do.
-        place: number of the piece.
-        item: what it is to be done with.
-        name: of the piece.
+        work: the function.
+        place: position of the piece.
+        item: argument of the function.
+        name: name of the piece.
         again: whether an earlier worker died over it.
-        folder: where a file `STOP` asks to stop.
-        parent: process that asked; without it the worker ends.
+        folder: folder in which a file `STOP` asks to stop.
+        parent: calling process; if it is gone, the worker ends.
     """
     _watch(Path(folder), parent)
     (Path(folder) / f"{BEGUN}{place}").touch()
@@ -101,10 +101,10 @@ def done(
 
 
 def outcome_of(work: Callable[[Any, bool], Any], place: int, item: Any, name: str, again: bool) -> Outcome:
-    """Do one piece of work with one thread, and return what came of it; the arguments are those of `done`."""
+    """Do one piece of work with one thread and return the result; arguments as in `done`."""
     _at_work.set()
     outcome = Outcome(place)
-    collected = tracking(_Collected(outcome.told))
+    collected = tracking(_Collected(outcome.records))
     with warnings.catch_warnings(record=True) as caught, one_thread(), collected, stage(name, place, 0):
         warnings.simplefilter("always")
         try:
@@ -115,12 +115,12 @@ def outcome_of(work: Callable[[Any, bool], Any], place: int, item: Any, name: st
             outcome.stopped, outcome.saved = True, False
         except Exception as error:
             outcome.error = _portable(error)
-    outcome.warned = [(str(one.message), one.category) for one in caught if _is_portable(one.category)]
+    outcome.warning_records = [(str(one.message), one.category) for one in caught if _is_portable(one.category)]
     return outcome
 
 
 def _watch(folder: Path, parent: int) -> None:
-    """Stop when asked to, and end when the process that asked has gone; the last folder counts."""
+    """Stop when asked to, and end when the calling process is gone; only the last folder is watched."""
     global _folder
     _folder = folder
     if not _at_work.is_set():
@@ -138,12 +138,12 @@ def _look(parent: int) -> None:
             os._exit(1)
         if _folder != asked and (_folder / STOP).exists():
             asked = _folder
-            signal.raise_signal(signal.SIGTERM)  # handled by the main thread, as one from outside is
+            signal.raise_signal(signal.SIGTERM)  # handled by the main thread, like a signal from outside
         time.sleep(_EVERY)
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error that another process can read, with its traceback as a note."""
+    """Return an error that can be sent to another process, with its traceback as a note."""
     import traceback
 
     error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)))
@@ -154,9 +154,9 @@ def _portable(error: Exception) -> Exception:
     return plain
 
 
-def _is_portable(thing: Any) -> bool:
+def _is_portable(value: Any) -> bool:
     try:
-        pickle.loads(pickle.dumps(thing))
+        pickle.loads(pickle.dumps(value))
     except Exception:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Trained models outside Python: one step from sample to sample, from which ONNX, C and a web page are made.
+"""Export of trained models: one step from sample to sample, from which ONNX, C and a web page are generated.
 
 lt.export.onnx(model, "folder");   lt.export.c(model, "folder");   lt.export.web(model, "folder")
 """

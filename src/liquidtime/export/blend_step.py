@@ -1,4 +1,4 @@
-"""The mixture of forecasts and its intervals, as elementwise torch: what `Blend` computes."""
+"""The mixture of forecasts and its intervals, as elementwise torch operations that compute the same as `Blend`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from liquidtime.export.operations import log1p
 
 
 class Hats(nn.Module):
-    """The weights of knots at a number, which fall and rise linearly between them; their sum is 1.
+    """The weights of knots at a number, which decrease and increase linearly between knots and sum to 1.
 
     Args:
         knots: (K,) increasing, at least two.
@@ -56,7 +56,7 @@ class BlendStep(nn.Module):
         Args:
             parts: (B, C, J) float64.
             since: (B, C) scaled time since each channel's last value.
-            coverage: (B,) the share of values that the intervals are to hold.
+            coverage: (B,) fraction of values that the intervals should contain.
         """
         near = self.near(log1p(since).unsqueeze(-1))  # (B, C, K)
         shares = (near.unsqueeze(-1) * self.weights).sum(dim=-2)  # (B, C, J)

@@ -13,7 +13,7 @@ from liquidtime.export.vectors import Vector
 
 
 def check_of(step: Step, name: str, vectors: Sequence[Vector], bound: float) -> str:
-    """Return the program; its arguments as those of `c_files`."""
+    """Return the program; arguments as in `c_files`."""
     upper, F = name.upper(), len(step.encoder.static_names_)
     if not vectors:
         return ""
@@ -53,7 +53,7 @@ def check_of(step: Step, name: str, vectors: Sequence[Vector], bound: float) -> 
         return f"{name}_predict(&state, statics + s * {upper}_STATICS, prediction)"
 
     return f"""/* Compares {name}.c with the library after each sample of {len(lengths)} series; 0 if they agree.
- * With -DMEASURE it says how long a sample takes. */
+  * With -DMEASURE it also prints the time per sample. */
 #include "{name}.h"
 #include <math.h>
 #include <stdio.h>

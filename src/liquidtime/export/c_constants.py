@@ -1,4 +1,4 @@
-"""The constant arrays of a C file, and numbers as C writes them."""
+"""The constant arrays of a C file, and numbers in C notation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _BYTES = {"int8_t": 1, "uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "float": 4, "
 
 
 class Constants:
-    """The constant arrays of a file; equal ones are written once.
+    """The constant arrays of a file; equal arrays are written once.
 
     Args:
-        quantised: weights in 8 bits by the identity of their values; empty for float.
+        quantised: 8-bit weights by the identity of their values; empty for float weights.
     """
 
     def __init__(self, quantised: Mapping[int, Quantised]) -> None:
@@ -26,7 +26,7 @@ class Constants:
         self._names: dict[tuple[str, bytes], str] = {}
 
     def array(self, kind: str, numbers: Sequence[float] | np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> str:
-        """Return the name of an array of a C type."""
+        """Return the name of an array with a C type."""
         flat = np.asarray(numbers).reshape(-1)
         key = (kind, flat.tobytes())
         if key not in self._names:
@@ -43,7 +43,7 @@ class Constants:
 
 
 def literal(number: float, kind: str) -> str:
-    """Return a number as C writes it."""
+    """Return a number in C notation."""
     if kind in ("int8_t", "uint8_t", "uint16_t", "uint32_t"):
         return str(int(number))
     if not math.isfinite(number):

@@ -1,4 +1,4 @@
-"""A traced graph as the body of a C function: elementwise operations as loops, the others as calls of the runtime."""
+"""A traced graph as the body of a C function: elementwise operations as loops, others as calls of the runtime."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPES = {torch.float32: "float", torch.float64: "double", torch.bool: "uint8_t"
 _BYTES = {"float": 4, "double": 8, "uint8_t": 1}
 _VIEWS = frozenset({"slice", "reshape", "take"})
 _CHEAP = frozenset({"cast", "fill", "not"})
-_WHOLE = frozenset({"linear", "interpolate", "softmax"})  # read their first input as an array
+_WHOLE = frozenset({"linear", "interpolate", "softmax"})  # these read their first input as an array
 _BINARY = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">",
     "ge": ">=", "and": "&&", "or": "||",
@@ -48,8 +48,8 @@ class Body:
     """The body of a function.
 
     Args:
-        lines: its statements.
-        scratch: for each C type how many numbers of it stand on the stack.
+        lines: statements.
+        scratch: for each C type, how many numbers of it are on the stack.
         needs: parts of the runtime that it calls.
     """
 
@@ -59,7 +59,7 @@ class Body:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of scratch."""
+        """Bytes of scratch memory."""
         return sum(_BYTES[kind] * count for kind, count in self.scratch.items())
 
 
@@ -67,10 +67,10 @@ class FunctionWriter:
     """Writes the body of one function.
 
     Args:
-        graph: what it computes, for one series.
-        inputs: C expressions of the arrays (of a single number: of the number) that the graph's inputs are.
-        outputs: C expressions of the arrays that its outputs are written to.
-        constants: of the file.
+        graph: graph of the computation, for one series.
+        inputs: C expressions of the arrays of the graph's inputs (or of the number, for a single number).
+        outputs: C expressions of the arrays to which the outputs are written.
+        constants: constants of the file.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class FunctionWriter:
         return self._body
 
     def _find_stored(self) -> set[int]:
-        """Return the values that are kept in memory; the others are written into the loops that use them."""
+        """Return the values that are stored in memory; the others are written into the loops that use them."""
         uses: dict[int, int] = {}
         stored = set(self._wanted)
         for operation in self._graph.operations:
@@ -121,7 +121,7 @@ class FunctionWriter:
         return stored
 
     def _root(self, value: Value) -> Value | None:
-        """Return the value that a chain of views and casts starts from; None where no operation computes it."""
+        """Return the value at the start of a chain of views and casts; None if no operation computes it."""
         maker = self._makers.get(id(value))
         while maker is not None and maker.kind in _VIEWS | _CHEAP and maker.kind != "fill":
             value = maker.inputs[0]
@@ -140,7 +140,7 @@ class FunctionWriter:
         self._statements.append((lines, self._reads | {target}))
 
     def _computed(self, operation: Operation, target: str) -> list[str]:
-        """Return the statements that write an operation's output."""
+        """Return the statements that write the output of an operation."""
         value, inputs = operation.output, operation.inputs
         n = math.prod(value.shape)
         if operation.kind == "linear":
@@ -226,7 +226,7 @@ class FunctionWriter:
         return [clear, f"lt_interpolate_q({', '.join(names)}, {codes}, {scales}, {sizes});"]
 
     def _array(self, value: Value) -> str:
-        """Return the array of a value that is kept in memory."""
+        """Return the array of a value that is stored in memory."""
         if value.constant is not None:
             return self._constants.array(_TYPES[value.dtype], value.constant.numpy())
         name = self._arrays[id(value)]
@@ -234,7 +234,7 @@ class FunctionWriter:
         return name
 
     def _expression(self, value: Value, at: Sequence[str]) -> str:
-        """Return C for one number of a value, at an index for each of its axes."""
+        """Return C code for one number of a value, at an index for each of its axes."""
         if value.constant is not None:
             kind = _TYPES[value.dtype]
             if value.constant.numel() == 1:
@@ -263,7 +263,7 @@ class FunctionWriter:
         return self._term(kind, inputs, output, terms)
 
     def _term(self, kind: str, inputs: tuple[Value, ...], output: Value, terms: list[str]) -> str:
-        """Return C for an elementwise operation on one number of each input."""
+        """Return C code for an elementwise operation on one number of each input."""
         double = inputs[-1].dtype == torch.float64
         if kind in _NEEDS:
             self._body.needs.add(_NEEDS[kind])
@@ -297,7 +297,7 @@ class FunctionWriter:
         return f"{self._array(source)}[{_flat(at, output.shape)}]"
 
     def _loop(self, shape: tuple[int, ...], inside: object) -> list[str]:
-        """Return loops over every axis that is longer than 1, around what `inside` makes of the indices."""
+        """Return loops over every axis longer than 1, around the statement that `inside` returns for the indices."""
         at, lines = [], []
         for axis, size in enumerate(shape):
             name = "ijkl"[axis]
@@ -309,7 +309,7 @@ class FunctionWriter:
         return [" ".join([*lines, statement])]
 
     def _place(self) -> None:
-        """Give each kept value its place on the stack, where those that are no longer read make room for others."""
+        """Assign each stored value a place on the stack, reusing the place of values that are no longer read."""
         last: dict[str, int] = {}
         for number, (_, names) in enumerate(self._statements):
             last |= {name: number for name in names if name in self._sizes}
@@ -329,7 +329,7 @@ class FunctionWriter:
 
 
 def _allocated(free: list[tuple[int, int]], size: int, scratch: dict[str, int], kind: str) -> int:
-    """Return where `size` numbers fit, in the smallest hole that takes them or behind all."""
+    """Return a position where `size` numbers fit, in the smallest sufficient hole or at the end."""
     holes = [hole for hole in free if hole[1] >= size]
     if holes:
         begin, room = min(holes, key=lambda hole: hole[1])
@@ -358,7 +358,7 @@ def _with_places(line: str, places: Mapping[str, str]) -> str:
 
 
 def _flat(at: Sequence[str], shape: tuple[int, ...]) -> str:
-    """Return the position in memory of an index."""
+    """Return the memory position of an index."""
     terms, stride = [], 1
     for index, size in zip(reversed(at), reversed(shape), strict=True):
         if index != "0":
@@ -368,7 +368,7 @@ def _flat(at: Sequence[str], shape: tuple[int, ...]) -> str:
 
 
 def _broadcast(at: Sequence[str], shape: tuple[int, ...]) -> list[str]:
-    """Return the index of an operand where the result's is `at`."""
+    """Return the index of an operand for the index `at` of the result."""
     own = list(at)[len(at) - len(shape) :] if shape else []
     return ["0" if size == 1 else index for index, size in zip(own, shape, strict=True)]
 

@@ -1,4 +1,4 @@
-"""The encoding of one sample more, as elementwise torch: what `SampleStep` computes, with flags in the place of NaN."""
+"""The encoding of one more sample, as elementwise torch; the same as `SampleStep`, with flags instead of NaN."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class Totals(NamedTuple):
     number: Tensor
 
     def add(self, values: Tensor, seen: Tensor, categorical: Tensor) -> Totals:
-        """Return the sums with float32 values (B, C) added where `seen`; of a categorical channel the last replaces."""
+        """Return the sums after adding float32 values (B, C) where `seen`; categorical channels keep the last value."""
         zero = torch.zeros((), dtype=torch.float64)
-        if categorical.numel() == 0:  # there are none
+        if categorical.numel() == 0:  # there are no categorical channels
             return Totals(self.total + torch.where(seen, values.double(), zero), self.number + seen.double())
         replaced = seen & categorical
         total = torch.where(replaced, zero, self.total) + torch.where(seen, values.double(), zero)
         return Totals(total, torch.where(replaced, zero, self.number) + seen.double())
 
     def cleared(self, where: Tensor) -> Totals:
-        """Return the sums, 0 where `where` (B, 1) is True."""
+        """Return the sums, set to 0 where `where` (B, 1) is True."""
         zero = torch.zeros((), dtype=torch.float64)
         return Totals(torch.where(where, zero, self.total), torch.where(where, zero, self.number))
 
     def mean(self) -> tuple[Tensor, Tensor]:
-        """Return (B, C) the float32 means, 0 where nothing was observed, and whether anything was."""
+        """Return (B, C) the float32 means, 0 where nothing was observed, and whether anything was observed."""
         return (self.total / self.number.clamp(min=1.0)).float(), self.number > 0
 
 
@@ -76,8 +76,8 @@ class NewestTime:
     """The samples at the newest time, which all scales share.
 
     Args:
-        layout: takes the fields.
-        channels: C.
+        layout: layout to which fields are added.
+        channels: C, the number of channels.
     """
 
     def __init__(self, layout: Layout, channels: int) -> None:
@@ -106,7 +106,7 @@ class NewestTime:
 
 
 class OpenStep(NamedTuple):
-    """The open step as a network takes it: x (B, D), dt (B,), history (B, G)."""
+    """The open step in the form that a network reads: x (B, D), dt (B,), history (B, G)."""
 
     x: Tensor
     dt: Tensor
@@ -114,12 +114,12 @@ class OpenStep(NamedTuple):
 
 
 class EncodingStep(nn.Module):
-    """One scale of the encoding; the numbers are those of `SampleStep`.
+    """One scale of the encoding; computes the same numbers as `SampleStep`.
 
     Args:
-        layout: takes the fields.
-        scale: position of the encoder, for the fields' names.
-        encoder: fitted.
+        layout: layout to which fields are added.
+        scale: position of the encoder, for the names of fields.
+        encoder: fitted encoder.
     """
 
     categorical: Tensor
@@ -180,13 +180,13 @@ class EncodingStep(nn.Module):
         self.fields |= {name: layout.add(of + name, "float", C, text) for name, text in floats.items()}
 
     def advance(self, old: Fields, newest: Fields, state: Fields, t: Tensor) -> tuple[Fields, Tensor]:
-        """Return the scale's state after a sample at t (B, 1), and (B, 1) whether it opens a step.
+        """Return the state of the scale after a sample at t (B, 1), and (B, 1) whether it opens a step.
 
         Args:
             old: the fields of `NewestTime` before the sample.
-            newest: the same after it.
-            state: of this scale before the sample.
-            t: float64.
+            newest: the fields of `NewestTime` after the sample.
+            state: state of this scale before the sample.
+            t: (B, 1) float64 time of the sample.
         """
         at = t if self.width is None else torch.floor(t / self.width + 1e-9) * self.width
         opens = (state["steps"] == 0) | (state["step"] != at)
@@ -216,11 +216,11 @@ class EncodingStep(nn.Module):
 
     @staticmethod
     def _magnitude(step: OpenStep) -> Tensor:
-        """Return (B, 1) the field that tells inputs which float32 cannot hold."""
+        """Return (B, 1) the field that indicates inputs too large for float32."""
         return step.x.abs().sum(dim=-1, keepdim=True).double() + step.dt.unsqueeze(-1).double()
 
     def read(self, state: Fields) -> OpenStep:
-        """Return the open step as it stands."""
+        """Return the open step in its present state."""
         seen = state["seen"] > 0
         observed = state["number"] > 0
         known = seen | observed
@@ -245,7 +245,7 @@ class EncodingStep(nn.Module):
 
     @staticmethod
     def _observed(state: Fields, z: Tensor, seen: Tensor) -> Fields:
-        """Return the running sums with the scaled values z (B, C) added where `seen`; what `Moments.add` does."""
+        """Return the running sums after adding the scaled values z (B, C) where `seen`, as in `Moments.add`."""
         first = torch.where(seen & (state["number"] == 0), z, state["first_value"])
         apart = torch.where(seen, z.double() - first.double(), torch.zeros((), dtype=torch.float64))
         return {
@@ -276,7 +276,7 @@ class StaticStep(nn.Module):
     def __init__(self, encoder: SeriesEncoder) -> None:
         super().__init__()
         self.scaling = ScalingStep(encoder.static_scaling_)
-        places: list[tuple[int, float, int]] = []  # feature, category, and 0 for a value, 1 a category, 2 a flag
+        places: list[tuple[int, float, int]] = []  # feature, category, and 0 for value, 1 for category, 2 for flag
         for f, name in enumerate(encoder.static_names_):
             labels = encoder.categories_.get(name)
             places += [(f, 0.0, 0)] if labels is None else [(f, float(k), 1) for k in range(len(labels))]
@@ -287,7 +287,7 @@ class StaticStep(nn.Module):
         self.register_buffer("role", torch.tensor([place[2] for place in places]))
 
     def forward(self, static: Tensor, known: Tensor) -> Tensor:
-        """Return (B, F) encoded features of raw ones (B, ·), of which `known` (B, ·) says which are there."""
+        """Return (B, F) encoded features from raw ones (B, ·); `known` (B, ·) is True for those that are known."""
         one, zero = torch.ones(()), torch.zeros(())
         scaled = torch.where(known, self.scaling(static), zero)[:, self.column]
         known = known[:, self.column]

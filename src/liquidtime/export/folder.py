@@ -1,4 +1,4 @@
-"""The folder of an exported model, written whole once it has passed its check."""
+"""The folder of an exported model, which is written only after the model has passed its check."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from liquidtime.files.sealed import SealedFolder
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """The result of an export.
 
     Args:
         path: the folder, or the file of a bare layer.
-        sizes: bytes by file name.
-        largest_difference: from the library on the test vectors: in probabilities, or in standard deviations of a
-            regression target.
-        microseconds: of one sample with its prediction, the median; on this machine.
-        facts: what else there is to say, by name.
+        sizes: sizes in bytes by file name.
+        largest_difference: largest difference from the library on the test vectors, in probabilities or in standard
+            deviations of a regression target.
+        microseconds: median time of one sample with its prediction on this machine.
+        facts: further properties by name.
     """
 
     path: Path
@@ -35,7 +35,7 @@ class Exported:
 
 
 def is_export(path: Path) -> bool:
-    """Return whether a folder is empty, or one that was written here."""
+    """Return whether a folder is empty or contains an export."""
     try:
         return path.is_dir() and (not any(path.iterdir()) or NAME in SealedFolder(path).entries)
     except DamagedFolder:
@@ -44,7 +44,7 @@ def is_export(path: Path) -> bool:
 
 @contextmanager
 def scratch_folder(files: Mapping[str, bytes]) -> Iterator[Path]:
-    """Write files into a temporary folder, in which they are tried."""
+    """Write files into a temporary folder for testing."""
     with tempfile.TemporaryDirectory(prefix="liquidtime-export-") as name:
         folder = Path(name) / "exported"
         write_folder(folder, files)
@@ -58,7 +58,7 @@ def write_exported(
     microseconds: float,
     facts: Mapping[str, str] | None = None,
 ) -> Exported:
-    """Write the folder and say what was written; arguments as in `Exported`."""
+    """Write the folder and return a description of it; arguments as in `Exported`."""
     write_folder(path.absolute(), files)
     sizes = {name: len(content) for name, content in files.items()}
     return Exported(path, sizes, difference, microseconds, facts or {})

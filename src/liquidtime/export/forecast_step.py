@@ -1,4 +1,4 @@
-"""A fitted forecaster as a step from sample to sample, whose prediction is asked for at a time."""
+"""A fitted forecaster as a step from sample to sample, with forecasts for requested times."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from liquidtime.export.recent_step import Newest, RecentStep
 from liquidtime.export.step import FlatState, Step
 
 FEWEST, MOST = 16, 8192
-"""Values of a channel that are remembered."""
+"""Number of values of a channel that are stored."""
 
 
 def capacity_for(model: CfCForecaster, data: SeriesSet | None) -> int:
-    """Return how many values of a channel to remember: twice as many as usual in its reach, or as many as data need.
+    """Return how many values per channel to store: twice as many as usual within its reach, or as many as data need.
 
     Args:
-        model: fitted.
-        data: series; None for none.
+        model: fitted forecaster.
+        data: series, or None.
     """
     usual = math.ceil(2.0 * model._reach / model.encoder_.time_scale_) + 8
     if data is not None:
@@ -41,7 +41,7 @@ def capacity_for(model: CfCForecaster, data: SeriesSet | None) -> int:
 
 
 def _most_within(steps: SeriesSet, places: Sequence[int], reach: float) -> int:
-    """Return the largest number of values that a channel has within a time."""
+    """Return the largest number of values that a channel has within the time `reach`."""
     most = 0
     for begin, end in zip(steps.offsets[:-1].tolist(), steps.offsets[1:].tolist(), strict=True):
         for place in places:
@@ -52,11 +52,11 @@ def _most_within(steps: SeriesSet, places: Sequence[int], reach: float) -> int:
 
 
 class ForecastStep(Step):
-    """A forecaster; its outputs are the C forecasts, the C lower and the C upper ends of their intervals.
+    """A forecaster; its outputs are the C forecasts, and the C lower and C upper ends of their intervals.
 
     Args:
-        model: fitted.
-        capacity: values of each channel that are remembered.
+        model: fitted forecaster.
+        capacity: number of stored values per channel.
     """
 
     calendar = False
@@ -81,7 +81,7 @@ class ForecastStep(Step):
             text = "the time zero of the series, in time units since 1970-01-01T00:00 UTC, where its times are dated"
             self.clock = {
                 "origin": self.layout.add("origin", "double", 1, text),
-                "dated": self.layout.add("dated", "double", 1, "1 where they are"),
+                "dated": self.layout.add("dated", "double", 1, "1 if they are"),
             }
 
     def _take_outputs(self, model: Any) -> None:
@@ -116,13 +116,13 @@ class ForecastStep(Step):
         """Return (B, 3C) float64 forecasts of the targets, then the lower, then the upper ends of their intervals.
 
         Args:
-            state: after at least one sample.
-            static: as `read` takes them.
-            known: likewise.
-            t: (B,) float64 the times asked for, not before the newest sample.
-            future: (B, K) float32 the known channels at those times.
-            given: (B, K) bool, which of them are given; the others stay as they are.
-            coverage: (B,) float64 the share of values that the intervals are to hold.
+            state: state after at least one sample.
+            static: as in `read`.
+            known: as in `read`.
+            t: (B,) float64 requested times, not before the newest sample.
+            future: (B, K) float32 values of the known channels at those times.
+            given: (B, K) bool, True for the channels in `future` that are set; the others remain unchanged.
+            coverage: (B,) float64 fraction of values that the intervals should contain.
         """
         scale, scene = self._scales()[0], self._scene
         fields = self._fields(state, scale.fields)
@@ -240,7 +240,7 @@ class PhaseStep(nn.Module):
             self.first = clock.offsets[0] * seasons.second
 
     def forward(self, times: Tensor, clock: Fields) -> Tensor:
-        """Return (B, size) sine and cosine of the phases of times (B, 1), 0 where the calendar is not known."""
+        """Return (B, size) sine and cosine of the phases of times (B, 1), 0 if the calendar is unknown."""
         parts = []
         if self.seasons.clock is not None:
             since = times + clock["origin"]

@@ -1,4 +1,4 @@
-"""The graphs of a step: a sample, and a prediction."""
+"""The graphs of a step: processing a sample, and making a prediction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AFTER = ("doubles_after", "floats_after")
 
 
 def step_graph(step: Step) -> Graph:
-    """Return a sample and its prediction as one graph; of a forecaster, which is asked for a time, the sample alone.
+    """Return processing a sample and predicting as one graph; for a forecaster, which needs a time, only the sample.
 
     Its inputs are `doubles`, `floats`, `t`, `values`, `seen`, `static` and `known`; its outputs `doubles_after`,
     `floats_after` and `prediction`.
@@ -32,15 +32,15 @@ def step_graph(step: Step) -> Graph:
 
 
 def advance_graph(step: Step) -> Graph:
-    """Return a sample as a graph, without the prediction."""
+    """Return processing a sample as a graph, without the prediction."""
     return part_of(step_graph(step), AFTER)
 
 
 def read_graph(step: Step) -> Graph:
     """Return the prediction from a state as a graph, with the inputs `doubles`, `floats`, `static` and `known`.
 
-    Of a forecaster further inputs say what is asked: `asked`, the time; `future` and `given`, the channels whose future
-    is known; and `coverage` of the intervals.
+    For a forecaster there are further inputs: `asked`, the requested time; `future` and `given`, the channels with a
+    known future; and the `coverage` of the intervals.
     """
     inputs = _state(step) | _static(step)
     if isinstance(step, ForecastStep):
@@ -64,7 +64,7 @@ def read_graph(step: Step) -> Graph:
 
 
 def part_of(graph: Graph, outputs: Sequence[str]) -> Graph:
-    """Return what some of a graph's outputs need of it."""
+    """Return the part of a graph that some of its outputs need."""
     return Graph(graph.inputs, graph.operations, {name: graph.outputs[name] for name in outputs}).needed()
 
 

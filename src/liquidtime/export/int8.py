@@ -1,4 +1,4 @@
-"""What 8-bit weights change: predictions of test vectors, and the model's own metrics on data."""
+"""The effect of 8-bit weights on the predictions of test vectors, and on the metrics of the model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from liquidtime.training import METRICS
 
 
 def graphs_of(step: Step, int8: bool) -> tuple[Graph, Graph]:
-    """Return the graphs of a sample and of a prediction, with the weights that 8 bits hold where `int8`."""
+    """Return the graphs of a sample and of a prediction, with 8-bit weights if `int8`."""
     advance, read = advance_graph(step), read_graph(step)
     if not int8:
         return advance, read
@@ -35,7 +35,7 @@ def graphs_of(step: Step, int8: bool) -> tuple[Graph, Graph]:
 
 
 def predictions(step: Step, vectors: Sequence[Vector]) -> list[Vector]:
-    """Return test vectors with what the model predicts by 8-bit weights."""
+    """Return test vectors with the predictions of the model with 8-bit weights."""
     advance, read = graphs_of(step, int8=True)
     changed = []
     for vector in vectors:
@@ -49,17 +49,17 @@ def predictions(step: Step, vectors: Sequence[Vector]) -> list[Vector]:
 
 
 def whole_series(step: Step, data: SeriesSet, int8: bool) -> npt.NDArray[np.float64]:
-    """Return (S, K) what the exported model predicts of whole series, computed by torch.
+    """Return (S, K) the predictions of the exported model for whole series, computed by torch.
 
     Args:
         step: the model.
-        data: series with the channels of training.
-        int8: whether by 8-bit weights.
+        data: series with the same channels as in training.
+        int8: whether weights have 8 bits.
     """
     encoder = step.encoder
     data = aligned(data, encoder.channels_, encoder.static_names_, encoder.categories_, encoder.time_unit_)
     advance, read = graphs_of(step, int8)
-    order = np.argsort(-data.lengths, kind="stable")  # the longest first: those that still have samples are in front
+    order = np.argsort(-data.lengths, kind="stable")  # longest first: series with remaining samples are in front
     lengths, first = data.lengths[order], data.offsets[order]
     doubles, floats = step.start(len(data))
     for k in range(int(lengths.max(initial=0))):
@@ -75,14 +75,14 @@ def whole_series(step: Step, data: SeriesSet, int8: bool) -> npt.NDArray[np.floa
 def change_in_words(
     step: Step, vectors: Sequence[Vector], changed: Sequence[Vector], data: SeriesSet | None, target: Any
 ) -> str:
-    """Say what 8-bit weights change.
+    """Describe the effect of 8-bit weights.
 
     Args:
         step: the model.
-        vectors: with its predictions.
-        changed: the same, by 8-bit weights.
-        data: series.
-        target: of the series; with it the model's own metrics are compared, else the predictions.
+        vectors: test vectors with the predictions of the model.
+        changed: the same with 8-bit weights.
+        data: series, or None.
+        target: targets of the series; with targets the metrics of the model are compared, otherwise the predictions.
     """
     if data is None or target is None or step.per_step or step.task not in ("classification", "regression"):
         apart = np.concatenate(
@@ -120,7 +120,7 @@ def start_of(step: Step, vector: Vector) -> FlatState:
 
 
 def _asked(questions: Questions | None, k: int) -> dict[str, torch.Tensor]:
-    """Return what is asked after sample k, by the names of a graph's inputs."""
+    """Return the arguments of a forecast after sample k, by the names of the inputs of the graph."""
     if questions is None:
         return {}
     future, given = as_tensors(questions.future[k : k + 1])
@@ -133,9 +133,9 @@ def _asked(questions: Questions | None, k: int) -> dict[str, torch.Tensor]:
 
 def _advanced(graph: Graph, state: Any, times: npt.NDArray[Any], values: npt.NDArray[Any]) -> tuple[Any, Any]:
     row, seen = as_tensors(values)
-    given = {"doubles": state[0], "floats": state[1], "t": torch.from_numpy(times), "values": row, "seen": seen}
+    inputs = {"doubles": state[0], "floats": state[1], "t": torch.from_numpy(times), "values": row, "seen": seen}
     none = torch.zeros(len(times), 0)
-    after = run(graph, {name: (given | {"static": none, "known": none})[name] for name in graph.inputs})
+    after = run(graph, {name: (inputs | {"static": none, "known": none})[name] for name in graph.inputs})
     return after["doubles_after"], after["floats_after"]
 
 
@@ -143,6 +143,6 @@ def _read(
     graph: Graph, state: Any, static: npt.NDArray[Any], asked: Mapping[str, torch.Tensor] | None = None
 ) -> npt.NDArray[np.float64]:
     row, known = as_tensors(static)
-    given = {"doubles": state[0], "floats": state[1], "static": row, "known": known, **(asked or {})}
-    predicted: npt.NDArray[np.float64] = run(graph, given)["prediction"].numpy()
+    inputs = {"doubles": state[0], "floats": state[1], "static": row, "known": known, **(asked or {})}
+    predicted: npt.NDArray[np.float64] = run(graph, inputs)["prediction"].numpy()
     return predicted

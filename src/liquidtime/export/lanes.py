@@ -1,7 +1,8 @@
-"""Like parts of a graph side by side: the members of an ensemble as lanes of one operation.
+"""Equal parts of a graph side by side: the members of an ensemble as lanes of one operation.
 
 Operations that compute the same from the same fields of different members, or scales, become one operation on values
-with an axis of lanes in front, for runtimes whose cost grows with the number of operations. Weights lie side by side.
+with an additional first axis for lanes, for runtimes whose cost grows with the number of operations. Weights are stored
+side by side.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _LANED = ELEMENTWISE | {"linear", "sum", "softmax", "concat", "slice", "take", "
 
 
 def with_lanes(graph: Graph, layout: Layout) -> Graph:
-    """Return a graph with fewer operations that gives the same outputs, but for the order of sums.
+    """Return a graph with fewer operations and the same outputs, except for the order of sums.
 
     Args:
-        graph: with the inputs `doubles` and `floats`.
-        layout: of these.
+        graph: graph with the inputs `doubles` and `floats`.
+        layout: layout of these inputs.
     """
     made = _Lanes(graph, layout).graph()
     return made if len(made.operations) < len(graph.operations) else graph
@@ -36,8 +37,8 @@ class _Lanes:
     """Rewrites one graph.
 
     Args:
-        graph: to be rewritten.
-        layout: of its state.
+        graph: graph to rewrite.
+        layout: layout of its state.
     """
 
     def __init__(self, graph: Graph, layout: Layout) -> None:
@@ -64,7 +65,7 @@ class _Lanes:
         return simplified(Graph(self._graph.inputs, self._operations, outputs))
 
     def _alike(self, roles: dict[tuple[str, int, int], str]) -> list[list[Operation]]:
-        """Return the operations that do the same to different lanes, lane after lane."""
+        """Return the groups of operations that do the same to different lanes, in the order of lanes."""
         numbers: dict[Any, int] = {}
         signs: dict[int, int] = {}
         alike: dict[int, list[Operation]] = {}
@@ -88,12 +89,12 @@ class _Lanes:
         return [group for group in alike.values() if len(group) > 1]
 
     def _is_table_slice(self, operation: Operation) -> bool:
-        """Return whether an operation takes one member's part of tables that were joined."""
+        """Return whether an operation reads one member's part of tables that were joined."""
         maker = self._makers.get(id(operation.inputs[0])) if operation.kind == "slice" else None
         return maker is not None and maker.kind == "interpolate"
 
     def _value(self, value: Value) -> Value:
-        """Return the new value of an old one, alone."""
+        """Return the new value for an old one, without lanes."""
         if value.constant is not None:
             return value
         known = self._new.get(id(value))
@@ -104,7 +105,7 @@ class _Lanes:
         return known
 
     def _apart(self, value: Value) -> Value:
-        """Return what an operation gives that has no lanes."""
+        """Return the output of an operation without lanes."""
         operation = self._makers[id(value)]
         if operation.kind == "concat" and operation.options["axis"] == 0:
             parts = self._joined_parts(operation.inputs)
@@ -119,7 +120,7 @@ class _Lanes:
         return self._add("reshape", [part], value.shape, value.dtype)
 
     def _joined_parts(self, parts: Sequence[Value]) -> list[Value]:
-        """Return the parts of a concatenation, where lanes that follow each other are taken together."""
+        """Return the parts of a concatenation, with consecutive lanes joined."""
         made, at = [], 0
         while at < len(parts):
             block = self._block(parts, at)
@@ -137,7 +138,7 @@ class _Lanes:
         return made
 
     def _block(self, parts: Sequence[Value], at: int) -> tuple[list[list[Operation]], int] | None:
-        """Return the groups whose lanes are the next parts, one lane of each after the other, and how many parts."""
+        """Return the groups whose lanes are the next parts, in turn one lane of each group, and the number of parts."""
         first = self._lane.get(id(parts[at]))
         if first is None or first[1] != 0 or len(parts[at].shape) != 1:
             return None
@@ -157,7 +158,7 @@ class _Lanes:
         return groups, n * period
 
     def _side_by_side(self, group: list[Operation]) -> Value:
-        """Return (lanes, ...) what a group of operations gives."""
+        """Return (lanes, ...) the outputs of a group of operations."""
         known = self._fused.get(id(group[0]))
         if known is None:
             known = self._fused[id(group[0])] = self._fuse(group)
@@ -179,7 +180,7 @@ class _Lanes:
         return self._add(kind, operands, shape, output.dtype, options)
 
     def _products(self, group: list[Operation]) -> Value:
-        """Return (lanes, n) matrices times vectors: one product where the vector is shared."""
+        """Return (lanes, n) matrices times vectors, as one product if the vector is shared."""
         first, n = group[0], len(group)
         out, width = first.inputs[1].shape
         weights = torch.stack([_numbers(operation.inputs[1]) for operation in group])  # (lanes, out, width)
@@ -195,7 +196,7 @@ class _Lanes:
         return self._add("linears", parts, (n, out), kind)
 
     def _operand(self, group: list[Operation], k: int, rank: int, whole: bool) -> Value:
-        """Return the operands k of a group as one of a rank; with an entry for each lane where it must be `whole`."""
+        """Return operands k of a group as one of a certain rank, with an entry for each lane if it must be `whole`."""
         values = [self._number_for_fill(operation.inputs[k]) for operation in group]
         n, first = len(values), values[0]
         if all(value is first for value in values):
@@ -218,7 +219,7 @@ class _Lanes:
         return lanes if lanes.shape == shape else self._add("reshape", [lanes], shape, first.dtype)
 
     def _number_for_fill(self, value: Value) -> Value:
-        """Return a constant for a value that has the same number everywhere."""
+        """Return a constant for a value with the same number everywhere."""
         maker = self._makers.get(id(value))
         if maker is None or maker.kind != "fill":
             return value
@@ -233,9 +234,9 @@ class _Lanes:
         makers = [self._makers.get(id(value)) for value in values]
         sliced = [maker for maker in makers if maker is not None and maker.kind == "slice"]
         if len(sliced) == n and all(maker.inputs[0] is sliced[0].inputs[0] for maker in sliced):
-            found = self._strided(sliced)
-            if found is not None:
-                return found
+            strided = self._strided(sliced)
+            if strided is not None:
+                return strided
         flat = [self._add("reshape", [self._value(value)], (1, *first.shape), first.dtype) for value in values]
         return self._add("concat", flat, (n, *first.shape), first.dtype, {"axis": 0})
 

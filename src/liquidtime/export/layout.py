@@ -1,4 +1,4 @@
-"""The flat state of one series: which number stands where."""
+"""The flat state of one series: the position and meaning of each number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 FORMAT = 1
-"""Of the state and of what stands around it in an exported folder; a change of either raises it."""
+"""Version of the state and of the other contents of an exported folder; any change of either increases it."""
 
 Kind: TypeAlias = Literal["double", "float"]
 
@@ -16,11 +16,11 @@ class Field:
     """One part of the state.
 
     Args:
-        name: e.g. "time" or "scale 0: carried".
-        kind: of its numbers; the doubles and the floats of a state are one vector each.
-        start: position of its first number in the vector of its kind.
-        size: how many there are.
-        meaning: in words.
+        name: name, such as "time" or "scale 0: carried".
+        kind: type of its numbers; the doubles and the floats of a state are one vector each.
+        start: position of its first number in the vector of its type.
+        size: number of numbers.
+        meaning: description in words.
     """
 
     name: str
@@ -31,14 +31,14 @@ class Field:
 
 
 class Layout:
-    """The fields of a state, in the order in which they were added; a series before its first sample is all zeros."""
+    """The fields of a state, in the order in which they were added; before its first sample, a series is all zeros."""
 
     def __init__(self) -> None:
         self.fields: list[Field] = []
         self._sizes: dict[Kind, int] = {"double": 0, "float": 0}
 
     def add(self, name: str, kind: Kind, size: int, meaning: str) -> Field:
-        """Return a new field behind the others of its kind."""
+        """Add a field after the others of its type, and return it."""
         field = Field(name, kind, self._sizes[kind], size, meaning)
         self._sizes[kind] += size
         self.fields.append(field)
@@ -46,15 +46,15 @@ class Layout:
 
     @property
     def doubles(self) -> int:
-        """How many doubles the state has."""
+        """Number of doubles in the state."""
         return self._sizes["double"]
 
     @property
     def floats(self) -> int:
-        """How many floats the state has."""
+        """Number of floats in the state."""
         return self._sizes["float"]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one state."""
+        """Size of a state in bytes."""
         return 8 * self.doubles + 4 * self.floats

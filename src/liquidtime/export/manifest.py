@@ -1,4 +1,4 @@
-"""What stands beside an exported model: its channels, classes, scaling and state, for people and for front ends."""
+"""The description in an exported folder: channels, classes, scaling and state, for people and for programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def manifest(step: Step, target: str, real_vectors: bool) -> dict[str, Any]:
     Args:
         step: the model.
         target: "onnx", "c" or "web".
-        real_vectors: whether the test vectors are of real data.
+        real_vectors: whether the test vectors come from real data.
     """
     encoder, layout = step.encoder, step.layout
     unit = encoder.time_unit_
@@ -72,7 +72,7 @@ def _of_forecasts(step: ForecastStep) -> dict[str, Any]:
         "known_channels": step.known_channels,
         "horizon": step.horizon,
         "calendar": step.calendar,
-        "coverage": "share of values that intervals hold, over 0 and at most 0.99",
+        "coverage": "fraction of values that intervals contain, greater than 0 and at most 0.99",
         "memory": f"the {step.recent.capacity} newest values of each target; `recent: lost` in the state counts those "
         f"that were forgotten within {step.recent.reach:g} of the newest",
     }

@@ -1,4 +1,4 @@
-"""One network of an ensemble, one step more, as elementwise torch and products; and its read-out as a table."""
+"""One more step of one network of an ensemble, as elementwise torch and products; and its read-out as a table."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from liquidtime.layers import Recurrent
 
 
 class LayerStep(nn.Module):
-    """One step of a recurrent layer by its cells' own definitions.
+    """One step of a recurrent layer, by the definitions of its cells.
 
     Args:
-        layer: forward in time only, in evaluation.
+        layer: a layer that only runs forward, in evaluation mode.
 
     Attributes:
-        sizes: widths of the parts of its state, cell after cell.
+        sizes: widths of the parts of its state, cell by cell.
     """
 
     def __init__(self, layer: Recurrent) -> None:
         super().__init__()
         if layer.bidirectional:
             raise ValueError(
-                "the layer runs in both directions of time and takes no single steps; it cannot be exported"
+                "the layer runs in both directions of time, so it cannot process single steps and cannot be exported"
             )
         for cell in layer.cells:
             like = torch.empty(1, 0)
             if any(bool(part.any()) for part in cast(Cell, cell).initial_state(like)):
-                raise ValueError(f"{type(cell).__name__} starts from a state that is not 0; it cannot be exported")
+                raise ValueError(f"{type(cell).__name__} does not start from a state of zeros; it cannot be exported")
         self.layer = layer
         self.parts = [len(cast(Cell, cell).state_sizes) for cell in layer.cells]
         self.sizes = [size for cell in layer.cells for size in cast(Cell, cell).state_sizes]
@@ -54,12 +54,12 @@ class LayerStep(nn.Module):
 
 
 class MemberStep(nn.Module):
-    """One network: its layer, the pool of its outputs, its read-out.
+    """One network: its layer, the pooling of its outputs, and its read-out.
 
     Args:
-        layout: takes the fields.
-        member: position of the network, for the fields' names.
-        network: in evaluation; it must take single steps.
+        layout: layout to which fields are added.
+        member: position of the network, for the names of fields.
+        network: the network in evaluation mode; it must support single steps.
     """
 
     columns: Tensor
@@ -99,13 +99,13 @@ class MemberStep(nn.Module):
         self.fields["y"] = layout.add(of + "output", "float", H, "output of the layer after the open step")
 
     def advance(self, state: Fields, step: OpenStep, opens: Tensor, steps: Tensor) -> Fields:
-        """Return the network's state after the open step.
+        """Return the state of the network after the open step.
 
         Args:
-            state: before the sample.
-            step: the open step, the sample included.
-            opens: (B, 1) whether the sample opened it; else it is taken again from the state before it.
-            steps: (B, 1) number of steps, the open one included.
+            state: state before the sample.
+            step: the open step, including the sample.
+            opens: (B, 1) whether the sample opened the step; if not, the step is repeated from the state before it.
+            steps: (B, 1) number of steps, including the open one.
         """
         before = torch.where(opens, state["after"], state["before"])
         *h, total, largest = torch.split(before, self.parts, dim=-1)

@@ -17,22 +17,22 @@ from liquidtime.export.step import Step
 
 
 def loaded(model: Any) -> Any:
-    """Return an estimator, that of a folder where a folder is named."""
+    """Return an estimator, which is loaded if `model` is a folder."""
     return load(model) if isinstance(model, str | Path) else model
 
 
 def step_of(model: Any, part: str = ALL, *, memory: int | None = None, data: SeriesSet | None = None) -> Step:
-    """Return a fitted estimator, or the model of a folder, as a step.
+    """Return a fitted estimator, or the model in a folder, as a step.
 
     Args:
         model: the estimator or the folder.
-        part: "all", or "networks" for those of a stack.
-        memory: of a forecaster: values of each channel that are remembered; None: as many as `data`, or series as dense
-            as usual in training, need.
-        data: series by which that is judged.
+        part: "all", or "networks" for only the networks of a stack.
+        memory: only for a forecaster: number of stored values per channel; None for as many as needed by `data`, or by
+            series as dense as usual in training.
+        data: series from which this number is determined.
 
     Raises:
-        ValueError: a model that cannot be taken one sample at a time by a state of fixed size; with the reason.
+        ValueError: the model cannot process single samples with a state of fixed size; the message says why.
         TypeError: neither an estimator nor a folder.
 
     """
@@ -48,7 +48,7 @@ def step_of(model: Any, part: str = ALL, *, memory: int | None = None, data: Ser
         raise ValueError(REFUSAL)
     if isinstance(model, CfCImputer):
         raise ValueError(
-            "`model` fills gaps from both sides, but a stream has no samples after a gap; export a forecaster"
+            "`model` fills gaps from both sides, but a stream has no samples after a gap; export a forecaster instead"
         )
     if isinstance(model, CfCForecaster):
         if model._carried is not None:
@@ -58,5 +58,5 @@ def step_of(model: Any, part: str = ALL, *, memory: int | None = None, data: Ser
         capacity = capacity_for(model, data) if memory is None else check_size("memory", memory, 2)
         return ForecastStep(model, capacity).eval()
     if memory is not None:
-        raise ValueError("`memory` is for forecasters, which remember past values; leave it out")
+        raise ValueError("`memory` applies only to forecasters, which store past values; leave it out")
     return Step(model).eval()

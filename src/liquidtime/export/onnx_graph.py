@@ -28,14 +28,14 @@ _PLAIN = {
 }  # fmt: skip
 
 _REWRITTEN = {"linears": (1,), "interpolate": (1, 2, 5)}
-"""Operands that are stored in another form than the graph's."""
+"""Operands that are stored in another form than in the graph."""
 
 
 class Nodes:
-    """ONNX nodes and constants, gathered one after another.
+    """ONNX nodes and constants, collected one after another.
 
     Args:
-        prefix: of every name, so that graphs can stand inside each other.
+        prefix: prefix of every name, so that graphs can be nested.
     """
 
     def __init__(self, prefix: str = "") -> None:
@@ -48,7 +48,7 @@ class Nodes:
         self._shapes: dict[tuple[int, ...], str] = {}
 
     def constant(self, array: Any) -> str:
-        """Return the name of a constant; equal ones are stored once."""
+        """Return the name of a constant; equal constants are stored once."""
         array = np.array(array, order="C")
         key = f"{array.dtype}{array.shape}".encode() + array.tobytes()
         if key not in self.constants:
@@ -57,7 +57,7 @@ class Nodes:
         return str(self.constants[key].name)
 
     def add(self, kind: str, inputs: Sequence[str], output: str | None = None, **attributes: Any) -> str:
-        """Add a node with one output, and return the output's name."""
+        """Add a node with one output, and return the name of the output."""
         self._count += 1
         name = output or f"{self.prefix}value_{self._count}"
         self.nodes.append(helper.make_node(kind, list(inputs), [name], **attributes))
@@ -68,7 +68,7 @@ class Nodes:
 
         Args:
             graph: the operations.
-            inputs: which names stand for the graph's inputs.
+            inputs: names for the inputs of the graph.
         """
         names = {id(value): inputs[name] for name, value in graph.inputs.items()}
         given_as = {name: value for name, value in graph.inputs.items() if inputs[name]}
@@ -79,7 +79,7 @@ class Nodes:
         for operation in graph.operations:
             if id(operation.output) in names:
                 continue
-            given = [
+            operands = [
                 names[id(value)]
                 if value.constant is None
                 else ""
@@ -87,11 +87,11 @@ class Nodes:
                 else self.constant(_array(value))
                 for place, value in enumerate(operation.inputs)
             ]
-            names[id(operation.output)] = self._add_operation(operation, given)
+            names[id(operation.output)] = self._add_operation(operation, operands)
         return {name: names[id(value)] for name, value in graph.outputs.items()}
 
     def _split_inputs(self, graph: Graph, inputs: Mapping[str, str]) -> dict[int, str]:
-        """Cut each input whose parts are read into these by one node; return their names by the values they are."""
+        """Split each input that is read in parts by one node; return the names of the parts by their values."""
         names: dict[int, str] = {}
         for name, source in graph.inputs.items():
             cuts = [each for each in graph.operations if each.kind == "slice" and each.inputs[0] is source]
@@ -106,53 +106,53 @@ class Nodes:
             names |= {id(each.output): outputs[each.options["start"]] for each in cuts}
         return names
 
-    def _add_operation(self, operation: Operation, given: list[str]) -> str:
+    def _add_operation(self, operation: Operation, names: list[str]) -> str:
         kind, options, output = operation.kind, operation.options, operation.output
         if kind in _PLAIN:
-            return self.add(_PLAIN[kind], given)
+            return self.add(_PLAIN[kind], names)
         if kind == "ne":
-            return self.add("Not", [self.add("Equal", given)])
+            return self.add("Not", [self.add("Equal", names)])
         if kind == "cast":
-            return self.add("Cast", given, to=TYPES[output.dtype])
+            return self.add("Cast", names, to=TYPES[output.dtype])
         if kind == "linear":
-            return self.add("Gemm", given, transB=1)
+            return self.add("Gemm", names, transB=1)
         if kind == "linears":
-            return self._linears(operation, given)
+            return self._linears(operation, names)
         if kind == "sum":
             axes = self.constant(np.array([options["axis"] + 1]))
-            return self.add("ReduceSum", [given[0], axes], keepdims=int(options["keep"]))
+            return self.add("ReduceSum", [names[0], axes], keepdims=int(options["keep"]))
         if kind == "softmax":
-            return self.add("Softmax", given, axis=-1)
+            return self.add("Softmax", names, axis=-1)
         if kind == "concat":
-            return self._concat(operation, given)
+            return self._concat(operation, names)
         if kind == "slice":
             bounds = [self.constant(np.array([options[name]])) for name in ("start", "stop")]
-            return self.add("Slice", [*given, *bounds, self.constant(np.array([options["axis"] + 1]))])
+            return self.add("Slice", [*names, *bounds, self.constant(np.array([options["axis"] + 1]))])
         if kind == "take":
-            return self.add("Gather", [given[0], self.constant(np.array(options["index"]))], axis=-1)
+            return self.add("Gather", [names[0], self.constant(np.array(options["index"]))], axis=-1)
         if kind == "reshape":
-            return self.add("Reshape", [given[0], self.constant(np.array([-1, *output.shape]))])
+            return self.add("Reshape", [names[0], self.constant(np.array([-1, *output.shape]))])
         if kind == "fill":
             number = self.constant(np.array(options["number"], dtype=_array_type(output)))
             return self.add("Expand", [number, self._shape_of(output)])
         assert kind == "interpolate", kind
-        return self._interpolate(operation, given)
+        return self._interpolate(operation, names)
 
-    def _linears(self, operation: Operation, given: list[str]) -> str:
+    def _linears(self, operation: Operation, names: list[str]) -> str:
         """Add a product for each lane, of weights (lanes, n, m) and vectors (B, lanes, m)."""
         weight = operation.inputs[1].constant
         assert weight is not None
         axis = self.constant(np.array([2]))
-        wide = self.add("Unsqueeze", [given[0], axis])
+        wide = self.add("Unsqueeze", [names[0], axis])
         turned = self.constant(np.ascontiguousarray(weight.numpy().transpose(0, 2, 1)))
         made = self.add("Squeeze", [self.add("MatMul", [wide, turned]), axis])
-        return self.add("Add", [made, given[2]]) if len(given) > 2 else made
+        return self.add("Add", [made, names[2]]) if len(names) > 2 else made
 
-    def _concat(self, operation: Operation, given: list[str]) -> str:
-        """Join parts, of which constants have no axis of series yet."""
+    def _concat(self, operation: Operation, names: list[str]) -> str:
+        """Join parts; constants among them do not have the axis of series yet."""
         parts = [
             name if value.batched else self.add("Expand", [name, self._shape_of(value)])
-            for name, value in zip(given, operation.inputs, strict=True)
+            for name, value in zip(names, operation.inputs, strict=True)
         ]
         return self.add("Concat", parts, axis=operation.options["axis"] + 1)
 
@@ -170,14 +170,14 @@ class Nodes:
                 self._shapes[value.shape] = self.add("Concat", [self._shapes[()], sizes], axis=0)
         return self._shapes[value.shape]
 
-    def _interpolate(self, operation: Operation, given: list[str]) -> str:
-        """Add what `interpolate` computes: the two rows of each column, weighted, as one product."""
-        seen, _, _, low, width, _, rows = given
+    def _interpolate(self, operation: Operation, names: list[str]) -> str:
+        """Add the computation of `interpolate`: the two rows of each column, weighted, as one product."""
+        seen, _, _, low, width, _, rows = names
         knots, pieces, corners = (_array(operation.inputs[place]) for place in _REWRITTEN["interpolate"])
         further = np.pad(knots[:, 1:], ((0, 0), (0, int(knots.shape[1] == 1))), constant_values=np.inf)
         middle = self.constant(np.array([1]))
-        # A number lies in the piece whose place is how many further knots it has reached; columns are the last axis,
-        # so that one knot is compared with all of them at once.
+        # The position of the piece that contains a number is the number of further knots that it has reached; columns
+        # are the last axis, so that one knot is compared with all of them at once.
         beyond = self.add("GreaterOrEqual", [self.add("Unsqueeze", [seen, middle]), self.constant(further.T)])
         reached = self.add("ReduceSum", [self.add("Cast", [beyond], to=TensorProto.FLOAT), middle], keepdims=0)
         k = self.add("Cast", [reached], to=TensorProto.INT32)
@@ -204,7 +204,7 @@ def _array_type(value: Value) -> Any:
 
 
 def declared(name: str, value: Value, between: Sequence[str] = ()) -> onnx.ValueInfoProto:
-    """Return the declaration of a value that a graph takes or gives, with the axes "B" and those `between` in front."""
+    """Return the declaration of an input or output of a graph, with the axes "B" and those in `between` in front."""
     return helper.make_tensor_value_info(name, TYPES[value.dtype], ["B", *between, *value.shape])
 
 
@@ -215,14 +215,14 @@ def model_of(
     outputs: Sequence[onnx.ValueInfoProto],
     metadata: Mapping[str, str],
 ) -> onnx.ModelProto:
-    """Return a checked model.
+    """Return a model after checking it.
 
     Args:
-        name: of the graph.
+        name: name of the graph.
         nodes: its nodes and constants.
-        inputs: declared.
-        outputs: declared.
-        metadata: texts by name that the file carries.
+        inputs: declarations of the inputs.
+        outputs: declarations of the outputs.
+        metadata: texts by name that are stored in the file.
     """
     graph = helper.make_graph(nodes.nodes, name, list(inputs), list(outputs), list(nodes.constants.values()))
     model = helper.make_model(

@@ -17,17 +17,17 @@ from liquidtime.layers import Recurrent
 
 
 def layer_model(layer: Recurrent) -> onnx.ModelProto:
-    """Return the model of a layer over whole sequences: for each cell a `Scan` over one of its steps.
+    """Return the model of a layer over whole sequences: a `Scan` over single steps for each cell.
 
     Inputs `x` (B, T, D), `dt` (B, T), and for each part of the state `h0`, `h0_1`, … (L·directions, B, ·); outputs `y`
     (B, T, ·), and `h`, `h_1`, … after the last sample. With `batch_first=False` the first two axes of x, dt
-    and y change places.
+    and y are swapped.
 
     Args:
-        layer: in evaluation, float32.
+        layer: layer in evaluation mode, float32.
 
     Raises:
-        ValueError: a cell with an operation that has no counterpart.
+        ValueError: a cell has an operation without counterpart.
 
     """
     nodes, axis = Nodes(), 1 if layer.batch_first else 0
@@ -98,7 +98,7 @@ def _body(cell: Cell, row: int) -> onnx.GraphProto:
 
 
 def _backward_intervals(nodes: Nodes, axis: int) -> str:
-    """Return the intervals that belong to samples when time is walked backwards: each that of the sample after it."""
+    """Return the intervals for samples in reverse order: each is the interval of the following sample."""
     first, second, last = (nodes.constant(np.array([number])) for number in (0, 1, np.iinfo(np.int64).max))
     along = nodes.constant(np.array([axis]))
     later, front = (nodes.add("Slice", ["dt", *ends, along]) for ends in ((second, last), (first, second)))

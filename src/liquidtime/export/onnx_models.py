@@ -21,31 +21,31 @@ STATE = ("doubles", "floats")
 
 
 def step_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
-    """Return the model of one sample more of each of B series.
+    """Return the model for one more sample of each of B series.
 
-    Inputs `doubles` and `floats` (the state; zeros before the first sample), `t` (B,), `values` (B, C) with NaN for not
-    observed, and `static` (B, F) likewise, where there are static features. Outputs `doubles_after`, `floats_after` and
-    `prediction` (B, K).
+    Inputs `doubles` and `floats` (the state; zeros before the first sample), `t` (B,), `values` (B, C) with NaN for
+    values not observed, and `static` (B, F) in the same form, if there are static features. Outputs `doubles_after`,
+    `floats_after` and `prediction` (B, K).
     """
     return _plain_model("step", shortened(with_lanes(step_graph(step), step.layout)), metadata)
 
 
 def forecast_model(step: ForecastStep, metadata: Mapping[str, str]) -> onnx.ModelProto:
-    """Return the model of a forecast from the states of B series.
+    """Return the model for forecasts from the states of B series.
 
-    Inputs `doubles` and `floats`, `static` (B, F) as in `step_model`, `asked` (B,) the times, `coverage` (B,) of the
-    intervals, and `future` (B, K) the known channels at those times, NaN for those that stay as they are, where there
-    are any. Output `prediction` (B, 3C): forecasts, lower and upper ends.
+    Inputs `doubles` and `floats`, `static` (B, F) as in `step_model`, `asked` (B,) with the requested times, `coverage`
+    (B,) of the intervals, and, if there are known channels, `future` (B, K) with their values at those times, NaN for
+    those that remain unchanged. Output `prediction` (B, 3C): forecasts, lower and upper ends.
     """
     return _plain_model("forecast", shortened(with_lanes(read_graph(step), step.layout)), metadata)
 
 
 def _plain_model(name: str, graph: Graph, metadata: Mapping[str, str]) -> onnx.ModelProto:
-    """Return a graph as a model, with one input for numbers and whether they are there."""
+    """Return a graph as a model, with one input for numbers and flags that say whether they are present."""
     nodes = Nodes()
     flags = {"values": "seen", "static": "known", "future": "given"}
     names: dict[str, str] = {}
-    given = []
+    declared_inputs = []
     for own, value in graph.inputs.items():
         if own in flags.values():
             continue
@@ -54,20 +54,23 @@ def _plain_model(name: str, graph: Graph, metadata: Mapping[str, str]) -> onnx.M
         else:
             names[own] = own
         if value.shape != (0,):
-            given.append(declared(own, value))
+            declared_inputs.append(declared(own, value))
     for output, made in nodes.add_graph(graph, names).items():
         nodes.add("Identity", [made], output)
-    return model_of(name, nodes, given, [declared(own, value) for own, value in graph.outputs.items()], metadata)
+    return model_of(
+        name, nodes, declared_inputs, [declared(own, value) for own, value in graph.outputs.items()], metadata
+    )
 
 
 def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
-    """Return the model of whole series: a `Scan` over the very step of `step_model`, then its prediction.
+    """Return the model for whole series: a `Scan` over exactly the step of `step_model`, followed by its prediction.
 
-    Inputs `times` (B, T), `values` (B, T, C) with NaN for not observed, `lengths` (B,) samples of each series, of which
-    those behind change nothing, and `static` (B, F) where there are static features. Output `prediction` (B, K). Of a
-    forecaster also the inputs of `forecast_model`, and `origin` (B,), the zero of a series' clock in time units since
-    1970 or NaN, where it knows the calendar; and the outputs `doubles_after` and `floats_after`, the state after each
-    series, of which `forecast_model` answers any number of questions.
+    Inputs `times` (B, T), `values` (B, T, C) with NaN for values not observed, `lengths` (B,) with the number of
+    samples of each series (later ones have no effect), and `static` (B, F) if there are static features. Output
+    `prediction` (B, K). For a forecaster there are also the inputs of `forecast_model`, and, if it uses the calendar,
+    `origin` (B,), the zero of the clock of each series in time units since 1970, or NaN; and the outputs
+    `doubles_after` and `floats_after`, the state after each series, from which `forecast_model` can make any number of
+    forecasts.
     """
     advance, read = (shortened(with_lanes(graph, step.layout)) for graph in (advance_graph(step), read_graph(step)))
     inside = _live_step(advance)
@@ -118,7 +121,7 @@ def series_model(step: Step, metadata: Mapping[str, str]) -> onnx.ModelProto:
 
 
 def _dated(nodes: Nodes, step: Step) -> list[str]:
-    """Return the last two doubles of a state, (B, 1) each, from the input `origin`, where a model has them."""
+    """Return the last two doubles of a state, (B, 1) each, from the input `origin`, if a model has them."""
     if not isinstance(step, ForecastStep) or not step.clock:
         return []
     assert [field.start for field in step.clock.values()] == [step.layout.doubles - 2, step.layout.doubles - 1]
@@ -130,15 +133,15 @@ def _dated(nodes: Nodes, step: Step) -> list[str]:
 
 
 def _observed(nodes: Nodes, graph: Graph, names: tuple[str, str]) -> dict[str, str]:
-    """Return the names of values and of whether they are there, from one input with NaN for what is not."""
+    """Return the names of values and of flags for their presence, from one input with NaN for missing values."""
     values, seen = names
     if graph.inputs[values].shape == (0,):
         return {values: "", seen: ""}
-    return {values: values, seen: nodes.add("Equal", [values, values])}  # which NaN is not
+    return {values: values, seen: nodes.add("Equal", [values, values])}  # False for NaN
 
 
 def _live_step(advance: Graph) -> onnx.GraphProto:
-    """Return the step as the body of a `Scan`, in which a series that has ended stays as it is."""
+    """Return the step as the body of a `Scan`, in which a series that has ended no longer changes."""
     body = Nodes("body_")
     inputs = {"doubles": "body_doubles", "floats": "body_floats", "t": "body_t"}
     inputs |= {"values": "body_values", "seen": body.add("Equal", ["body_values", "body_values"])}
@@ -147,11 +150,11 @@ def _live_step(advance: Graph) -> onnx.GraphProto:
     for name in STATE:
         body.add("Where", [here, outputs[f"{name}_after"], f"body_{name}"], f"body_{name}_after")
     live = Value("live", (), torch.bool, batched=True)
-    given = [*((name, advance.inputs[name]) for name in (*STATE, "t", "values")), ("live", live)]
+    body_inputs = [*((name, advance.inputs[name]) for name in (*STATE, "t", "values")), ("live", live)]
     return helper.make_graph(
         body.nodes,
         "one sample",
-        [declared(f"body_{name}", value) for name, value in given],
+        [declared(f"body_{name}", value) for name, value in body_inputs],
         [declared(f"body_{name}_after", advance.outputs[f"{name}_after"]) for name in STATE],
         list(body.constants.values()),
     )

@@ -1,11 +1,11 @@
-"""Run an exported model; needs numpy and onnxruntime, nothing else.
+"""Run an exported model; requires only numpy and onnxruntime.
 
     model = Model("folder")
     model.update("patient 7", 3.5, {"HR": 80})          # one sample of a live series: the prediction so far
-    model.predict_proba([(times, values), …])           # whole series, values (T, C) with NaN for what is not observed
-    model.forecast("patient 7", [1.0, 6.0], intervals=0.9)      # of a forecaster, after its samples
+    model.predict_proba([(times, values), …])           # whole series, values (T, C) with NaN if not observed
+    model.forecast("patient 7", [1.0, 6.0], intervals=0.9)      # for a forecaster, after its samples
 
-`python runner.py` compares the model with the test vectors beside it.
+`python runner.py` compares the model with the test vectors in its folder.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _STATE = ("doubles_after", "floats_after")
 
 
 class Model:
-    """A model in the folder that `liquidtime export --to onnx` wrote.
+    """The model in a folder that `liquidtime export --to onnx` wrote.
 
     Args:
-        folder: with step.onnx, series.onnx and model.json.
-        threads: that onnxruntime uses.
+        folder: folder with step.onnx, series.onnx and model.json.
+        threads: number of threads for onnxruntime.
     """
 
     def __init__(self, folder: str | Path, threads: int = 1) -> None:
@@ -37,7 +37,7 @@ class Model:
         self._written: dict[str, Any] = _parsed(self.folder / "manifest.json", "files")["files"]
         self.manifest: dict[str, Any] = _parsed(self.folder / "model.json", "format", self._written)
         if self.manifest["format"] != 1:
-            raise ValueError(f"the model is of format {self.manifest['format']}, this runner reads format 1")
+            raise ValueError(f"the model has format {self.manifest['format']}, but this runner reads format 1")
         self.classes: list[Any] | None = self.manifest["classes"]
         self.forecasts = self.manifest["task"] == "forecasting"
         self._options = onnxruntime.SessionOptions()
@@ -50,15 +50,15 @@ class Model:
         self._live: dict[Any, _Series] = {}
 
     def update(self, id: Any, t: Any, values: Any, static: dict[str, Any] | None = None) -> np.ndarray[Any, Any] | None:
-        """Take one sample of the live series `id` and return (K,) its prediction from all samples so far.
+        """Process one sample of the live series `id` and return (K,) its prediction from all samples so far.
 
-        A forecaster returns None; ask `forecast`.
+        A forecaster returns None; call `forecast`.
 
         Args:
-            id: of the series; a new one starts.
-            t: the sample's time, a number or a time stamp, not before the one before.
-            values: by channel, categories by name; or (C,). NaN, None and channels left out are not observed.
-            static: static features by name, with the first sample.
+            id: id of the series; an unknown id starts a new series.
+            t: time of the sample, a number or a time stamp, not before that of the previous sample.
+            values: by channel name, categories by name; or (C,). NaN, None and omitted channels count as not observed.
+            static: static features by name, only with the first sample.
         """
         series = self._live.get(id)
         if series is None:
@@ -74,7 +74,7 @@ class Model:
         feed = {**state, "t": np.array([time]), "values": self._columns["channels"].row(values)}
         after = self._run("step", feed, {} if self.forecasts else {"static": series.static})
         if not _finite(after):
-            raise ValueError(f"the sample at t = {t!r} gives numbers that float32 cannot hold, so it was refused")
+            raise ValueError(f"the sample at t = {t!r} results in numbers too large for float32, so it was refused")
         self._live[id] = _Series({"doubles": after[0], "floats": after[1]}, series.static, clock, time)
         return None if self.forecasts else after[2][0]
 
@@ -86,13 +86,13 @@ class Model:
         intervals: float | None = None,
         known: dict[str, Any] | None = None,
     ) -> Any:
-        """Return (Q, C) forecasts of the live series `id`; with `intervals` a `Forecast` of three such.
+        """Return (Q, C) forecasts of the live series `id`; with `intervals`, a `Forecast` of three such arrays.
 
         Args:
-            id: of the series.
-            horizons: (Q,) times after its newest sample (of bins: its bin).
-            intervals: the share of values that intervals are to hold, over 0 and at most 0.99.
-            known: the future of known channels, a number or (Q,) of them by name; those left out stay as they are.
+            id: id of the series.
+            horizons: (Q,) times after its newest sample (with bins: after the start of its bin).
+            intervals: fraction of values that intervals should contain, greater than 0 and at most 0.99.
+            known: future of known channels, by name a number or (Q,) numbers; omitted channels remain unchanged.
         """
         self._check_forecasts(True)
         series = self._live.get(id)
@@ -101,12 +101,13 @@ class Model:
         ahead = _horizons(horizons)
         now = series.state["doubles"][0, self._fields["scale 0: step"]]
         if series.state["doubles"][0, self._fields["recent: lost"]] > 0:
-            warnings.warn(f"series {id!r} is denser than the model remembers: see `memory` in model.json", stacklevel=2)
+            text = f"series {id!r} has more samples than the model can store: see `memory` in model.json"
+            warnings.warn(text, stacklevel=2)
         Q = len(ahead)
         feed = {name: np.repeat(part, Q, axis=0) for name, part in series.state.items()}
-        asked = self._asked(now + ahead, intervals, _future(known, self.manifest["known_channels"], Q))
-        said = self._run("forecast", feed | asked, {"static": np.repeat(series.static, Q, axis=0)})[0]
-        return self._as_forecast(said, intervals)
+        inputs = self._asked(now + ahead, intervals, _future(known, self.manifest["known_channels"], Q))
+        predictions = self._run("forecast", feed | inputs, {"static": np.repeat(series.static, Q, axis=0)})[0]
+        return self._as_forecast(predictions, intervals)
 
     def forecast_series(
         self,
@@ -117,14 +118,14 @@ class Model:
         intervals: float | None = None,
         origins: Any = None,
     ) -> Any:
-        """Return (S, Q, C) forecasts after whole series; with `intervals` a `Forecast` of three such.
+        """Return (S, Q, C) forecasts after whole series; with `intervals`, a `Forecast` of three such arrays.
 
         Args:
-            series: as in `predict_proba`; samples at their ends that hold known channels alone are their future.
-            horizons: (Q,) times after each series' last sample.
-            static: likewise.
+            series: as in `predict_proba`; samples at their ends with only known channels are the future of these.
+            horizons: (Q,) times after the last sample of each series.
+            static: as in `predict_proba`.
             intervals: as in `forecast`.
-            origins: (S,) time stamps of the zero of each series' clock, NaT where there is none; None for none.
+            origins: (S,) time stamps of the zero of the clock of each series, NaT if unknown; None if all are unknown.
         """
         self._check_forecasts(True)
         names = [each["name"] for each in self.manifest["channels"]]
@@ -145,33 +146,33 @@ class Model:
         future = np.array(
             [_known_by(one[0], one[1], t, known) for one, row in zip(whole, times, strict=True) for t in row]
         )
-        asked = self._asked(times.ravel(), intervals, future.reshape(S * Q, len(known)))
+        inputs = self._asked(times.ravel(), intervals, future.reshape(S * Q, len(known)))
         own = {name: np.repeat(part, Q, axis=0) for name, part in zip(("doubles", "floats"), states, strict=True)}
-        said = self._run("forecast", own | asked, {"static": np.repeat(features, Q, axis=0)})[0]
-        return self._as_forecast(said.reshape(S, Q, -1), intervals)
+        predictions = self._run("forecast", own | inputs, {"static": np.repeat(features, Q, axis=0)})[0]
+        return self._as_forecast(predictions.reshape(S, Q, -1), intervals)
 
     def reset(self, id: Any = None) -> None:
-        """Forget the live series `id`, or all live series if it is None."""
+        """Remove the live series `id`, or all live series if it is None."""
         if id is None:
             self._live.clear()
         else:
             self._live.pop(id, None)
 
     def predict_proba(self, series: list[Any], static: list[dict[str, Any]] | None = None) -> np.ndarray[Any, Any]:
-        """Return (S, C) the probability of each class for whole series; of a regressor (S, K) the values.
+        """Return (S, C) the probability of each class for whole series; for a regressor, (S, K) the values.
 
         Args:
-            series: (times (T,), values (T, C)) of each, categories by their position.
-            static: static features of each, by name.
+            series: (times (T,), values (T, C)) of each series, with categories as positions.
+            static: static features of each series, by name.
         """
         self._check_forecasts(False)
         feed = self._whole(series)
         return np.asarray(self._run("series", feed, {"static": self._statics(static, len(series))})[0])
 
     def predict(self, series: list[Any], static: list[dict[str, Any]] | None = None) -> list[Any]:
-        """Return the class of each series, by the model's threshold if it has one; of a regressor its values.
+        """Return the class of each series, using the model's threshold if it has one; for a regressor, its values.
 
-        Of several labels: whether each series has them, as 0 and 1.
+        For multi-label models: whether each series has each label, as 0 and 1.
         """
         outputs = self.predict_proba(series, static)
         if self.classes is None:
@@ -190,7 +191,7 @@ class Model:
             if v.shape != (len(t), C) and len(t):
                 raise ValueError(f"series {b} must have values of shape {(len(t), C)}; got {v.shape}")
             if not np.isfinite(t).all() or (np.diff(t) < 0).any() or np.isinf(v).any():
-                raise ValueError(f"series {b} must have finite times in order, and no infinite values")
+                raise ValueError(f"series {b} must have finite, sorted times and no infinite values")
             times[b, : len(t)], values[b, : len(t)] = t, v.reshape(len(t), C)
         return {"times": times, "values": values, "lengths": lengths}
 
@@ -200,14 +201,14 @@ class Model:
 
     def _asked(self, times: Any, intervals: float | None, future: np.ndarray[Any, Any]) -> dict[str, Any]:
         if intervals is not None and not 0.0 < intervals <= 0.99:
-            raise ValueError(f"`intervals` must be a share over 0 and at most 0.99, or None; got {intervals!r}")
-        asked = {"asked": np.asarray(times), "coverage": np.full(len(times), 0.9 if intervals is None else intervals)}
-        return asked | ({"future": future} if future.shape[1] else {})
+            raise ValueError(f"`intervals` must be greater than 0 and at most 0.99, or None; got {intervals!r}")
+        inputs = {"asked": np.asarray(times), "coverage": np.full(len(times), 0.9 if intervals is None else intervals)}
+        return inputs | ({"future": future} if future.shape[1] else {})
 
-    def _as_forecast(self, said: np.ndarray[Any, Any], intervals: float | None) -> Any:
-        if not np.isfinite(said).all():
-            raise ValueError("the forecasts are not finite numbers: the times asked for, or the values, are too large")
-        parts = np.split(said, 3, axis=-1)
+    def _as_forecast(self, predictions: np.ndarray[Any, Any], intervals: float | None) -> Any:
+        if not np.isfinite(predictions).all():
+            raise ValueError("the forecasts are not finite numbers: the requested times, or the values, are too large")
+        parts = np.split(predictions, 3, axis=-1)
         return parts[0] if intervals is None else Forecast(*parts)
 
     def _check_forecasts(self, wanted: bool) -> None:
@@ -216,7 +217,7 @@ class Model:
             raise ValueError(f"the model is for {self.manifest['task']}; call {other}")
 
     def _dated(self, state: dict[str, Any], origin: float) -> dict[str, Any]:
-        """Return a state of which the zero of the clock is known."""
+        """Return a state with a known zero of the clock."""
         doubles = state["doubles"].copy()
         doubles[0, self._fields["origin"]], doubles[0, self._fields["dated"]] = origin, 1.0
         return {**state, "doubles": doubles}
@@ -259,7 +260,7 @@ class _Columns:
         self._categorical = [(k, len(labels)) for k, labels in enumerate(self._labels) if labels is not None]
 
     def row(self, values: Any) -> np.ndarray[Any, Any]:
-        """Return (1, n) values, NaN for what is not given."""
+        """Return (1, n) values, with NaN for missing ones."""
         n = len(self.names)
         if not isinstance(values, dict):
             row = np.asarray(values, dtype=np.float32).reshape(1, -1)
@@ -273,7 +274,7 @@ class _Columns:
                     raise ValueError(f"{name!r} is not one of {', '.join(self.names)}")
                 row[0, place] = _number(value, self._labels[place])
         if np.count_nonzero(np.isinf(row)):
-            raise ValueError("values must be finite, or NaN for what is not observed")
+            raise ValueError("values must be finite, or NaN if not observed")
         for place, count in self._categorical:
             value = float(row[0, place])
             if value == value and value not in range(-1, count):
@@ -283,7 +284,7 @@ class _Columns:
 
 
 class _Clock:
-    """The kind of times in one series: numbers, or time stamps that count from the first one."""
+    """The type of times in one series: numbers, or time stamps that are counted from the first one."""
 
     def __init__(self, stamps: bool | None = None, origin: int | None = None) -> None:
         self.stamps, self.origin = stamps, origin
@@ -291,7 +292,7 @@ class _Clock:
     def read(self, t: Any, unit: float | None) -> tuple[_Clock, float]:
         stamp = isinstance(t, datetime.datetime | np.datetime64)
         if self.stamps is not None and stamp != self.stamps:
-            raise ValueError(f"`t` must be the same kind of time as before in this series; got {t!r}")
+            raise ValueError(f"`t` must be the same type of time as before in this series; got {t!r}")
         if not stamp:
             if not math.isfinite(t):
                 raise ValueError(f"`t` must be finite; got {t!r}")
@@ -306,7 +307,7 @@ class _Clock:
 
 
 class _Series:
-    """Where a live series stands."""
+    """The state of a live series."""
 
     def __init__(
         self, state: dict[str, Any], static: Any, clock: _Clock | None = None, newest: float | None = None
@@ -315,25 +316,25 @@ class _Series:
 
 
 def _as_written(path: Path, written: dict[str, Any]) -> bytes:
-    """Return a file, whose sha256 is to be the one in manifest.json."""
+    """Return the contents of a file after checking its sha256 in manifest.json."""
     content = path.read_bytes()
     try:
         same = hashlib.sha256(content).hexdigest() == written[path.name]["sha256"]
     except (KeyError, TypeError):
         same = False
     if not same:
-        raise ValueError(f"{path} is not as it was written, or not of this model; copy the whole folder again")
+        raise ValueError(f"{path} was changed or belongs to another model; copy the whole folder again")
     return content
 
 
 def _parsed(path: Path, key: str, written: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the mapping with a key in a JSON file."""
+    """Return the mapping in a JSON file, which must have a certain key."""
     content = path.read_bytes() if written is None else _as_written(path, written)
     try:
         found = json.loads(content)
         found[key]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} is not as it was written; copy the whole folder again") from error
+        raise ValueError(f"{path} was changed; copy the whole folder again") from error
     return dict(found)
 
 
@@ -346,7 +347,7 @@ def _number(value: Any, labels: list[str] | None) -> float:
 
 
 def _finite(arrays: Any) -> bool:
-    return all(np.count_nonzero(np.isfinite(array)) == array.size for array in arrays)  # quicker than .all()
+    return all(np.count_nonzero(np.isfinite(array)) == array.size for array in arrays)  # faster than .all()
 
 
 def _horizons(horizons: Any) -> np.ndarray[Any, Any]:
@@ -360,7 +361,7 @@ def _future(known: dict[str, Any] | None, names: list[str], Q: int) -> np.ndarra
     future = np.full((Q, len(names)), np.nan, dtype=np.float32)
     for name, values in (known or {}).items():
         if name not in names:
-            raise ValueError(f"`known` must be of {', '.join(names) or 'no channel'}; got {name!r}")
+            raise ValueError(f"`known` may only have {', '.join(names) or 'no channel'}; got {name!r}")
         row = np.asarray(values, dtype=np.float32)
         if row.shape not in ((), (Q,)) or np.isinf(row).any():
             raise ValueError(f"`known` must have a number, or one for each of {Q} times, for {name!r}; got {values!r}")
@@ -369,7 +370,7 @@ def _future(known: dict[str, Any] | None, names: list[str], Q: int) -> np.ndarra
 
 
 def _observed(times: Any, values: np.ndarray[Any, Any], known: list[int]) -> tuple[Any, np.ndarray[Any, Any]]:
-    """Return a series without the samples at its end that hold known channels alone."""
+    """Return a series without the samples at its end that have only known channels."""
     if not known or not len(times):
         return times, values
     others = np.setdiff1d(np.arange(values.shape[1]), known)
@@ -379,7 +380,7 @@ def _observed(times: Any, values: np.ndarray[Any, Any], known: list[int]) -> tup
 
 
 def _known_by(times: Any, values: Any, t: float, known: list[int]) -> np.ndarray[Any, Any]:
-    """Return (K,) the newest values of known channels by a time, NaN for none."""
+    """Return (K,) the newest values of known channels at or before a time, NaN if there are none."""
     rows = np.asarray(values, dtype=np.float32).reshape(len(times), -1)[np.asarray(times, dtype=np.float64) <= t]
     found = np.full(len(known), np.nan, dtype=np.float32)
     for k, place in enumerate(known):
@@ -389,7 +390,7 @@ def _known_by(times: Any, values: Any, t: float, known: list[int]) -> np.ndarray
 
 
 def check(folder: str | Path) -> tuple[float, float]:
-    """Return the largest differences from the test vectors, sample by sample and of whole series."""
+    """Return the largest differences from the test vectors, for single samples and for whole series."""
     model = Model(folder)
     vectors = json.loads(_as_written(Path(folder) / "vectors.json", model._written))
     stepwise = whole = 0.0
@@ -400,7 +401,7 @@ def check(folder: str | Path) -> tuple[float, float]:
 
 
 def differences(model: Model, vector: dict[str, Any]) -> list[float]:
-    """Return how far predictions after each sample are from those of a test vector, in the unit of the bound."""
+    """Return the differences of predictions after each sample from those of a test vector, in the unit of the bound."""
     values = np.array(vector["values"], dtype=np.float32)  # None becomes NaN
     static = np.array([vector["static"]], dtype=np.float32)
     state = model._start()
@@ -409,29 +410,29 @@ def differences(model: Model, vector: dict[str, Any]) -> list[float]:
     model._live["check"] = _Series(state, static)
     apart = []
     for k, (t, row) in enumerate(zip(vector["times"], values, strict=True)):
-        said = model.update("check", t, row)
-        if said is None:
+        predictions = model.update("check", t, row)
+        if predictions is None:
             feed = model._live["check"].state | _questions(model, vector, k)
-            said = model._run("forecast", feed, {"static": static})[0][0]
-        apart.append(_apart(model, said, vector["predictions"][k]))
+            predictions = model._run("forecast", feed, {"static": static})[0][0]
+        apart.append(_apart(model, predictions, vector["predictions"][k]))
     model.reset("check")
     return apart
 
 
 def whole_difference(model: Model, vector: dict[str, Any]) -> float:
-    """Return how far the prediction for a whole series is from the last one of a test vector."""
+    """Return the difference of the prediction for a whole series from the last one of a test vector."""
     feed = model._whole([(vector["times"], np.array(vector["values"], dtype=np.float32))])
     if model.forecasts:
         feed |= _questions(model, vector, len(vector["times"]) - 1)
         if model.manifest["calendar"]:
             feed["origin"] = np.array([np.nan if vector["origin"] is None else vector["origin"]])
-    said = model._run("series", feed, {"static": np.array([vector["static"]], dtype=np.float32)})[0][0]
-    return _apart(model, said, vector["predictions"][-1])
+    predictions = model._run("series", feed, {"static": np.array([vector["static"]], dtype=np.float32)})[0][0]
+    return _apart(model, predictions, vector["predictions"][-1])
 
 
-def _apart(model: Model, said: Any, wanted: Any) -> float:
-    """Return a difference in the unit of the manifest's bound; NaN counts as infinite."""
-    apart = np.abs(np.asarray(said) - wanted) / np.array(model.manifest["bound"]["unit"])
+def _apart(model: Model, predictions: Any, expected: Any) -> float:
+    """Return a difference in the unit of the bound in the manifest; NaN counts as infinite."""
+    apart = np.abs(np.asarray(predictions) - expected) / np.array(model.manifest["bound"]["unit"])
     return float(np.nan_to_num(apart, nan=np.inf).max())
 
 

@@ -1,21 +1,21 @@
-"""What a traced function may compute: torch's operations, each brought to one of a few plain kinds.
+"""The operations that a traced function may use: those of torch, each converted to one of a few simple kinds.
 
 Elementwise kinds, which broadcast as in torch (one, two or three inputs):
 
     add sub mul div max min neg abs exp log tanh sigmoid softplus relu erf sqrt floor sin cos
     eq ne lt le gt ge and or not where (condition, then, else) cast same
 
-and the others:
+and others:
 
-    linear       (x, weight (n, m)[, bias]): weight·x + bias, the weight a constant
-    linears      (x (lanes, m), weight (lanes, n, m)[, bias (lanes, n)]): a product for each lane; see `lanes`
-    sum          over `axis`, which is kept where `keep`
+    linear       (x, weight (n, m)[, bias]): weight·x + bias, where the weight is constant
+    linears      (x (lanes, m), weight (lanes, n, m)[, bias (lanes, n)]): one product per lane; see `lanes`
+    sum          over `axis`, which is kept if `keep`
     softmax      over the last axis
     concat       along `axis`
     slice        `start` to `stop` of `axis`
     take         the positions `index` of the last axis
-    reshape      to the output's shape
-    fill         `number` in the output's shape, for as many series as the input has
+    reshape      to the shape of the output
+    fill         `number` in the shape of the output, for as many series as the input has
     interpolate  (columns, knots, pieces, low, width, corners, rows): see `liquidtime.estimators.network.table`
 """
 
@@ -33,7 +33,7 @@ Recorder: TypeAlias = Any
 Normal: TypeAlias = Callable[[Recorder, tuple[Any, ...], dict[str, Any], Any], None]
 
 NORMAL: dict[str, Normal] = {}
-"""By the name of torch's operation: how it is recorded."""
+"""Functions that record operations, by the name of the operation in torch."""
 
 ELEMENTWISE = frozenset(
     [
@@ -80,9 +80,9 @@ def _normal(*names: str) -> Callable[[Normal], Normal]:
     return register
 
 
-def _value(recorder: Recorder, given: Any, like: Tensor) -> Any:
-    """Return the value of a tensor or number, in the type of `like`."""
-    tensor = given if isinstance(given, Tensor) else torch.tensor(given, dtype=like.dtype)
+def _value(recorder: Recorder, value: Any, like: Tensor) -> Any:
+    """Return the value for a tensor or number, in the type of `like`."""
+    tensor = value if isinstance(value, Tensor) else torch.tensor(value, dtype=like.dtype)
     value = recorder.value_of(tensor)
     if value.dtype == like.dtype:
         return value
@@ -97,7 +97,7 @@ def _binary(kind: str) -> Normal:
             raise ValueError(f"the operation {kind!r} with {kwargs} cannot be exported")
         tensors = [arg for arg in args[:2] if isinstance(arg, Tensor)]
         like = result
-        if result.dtype == torch.bool and kind not in ("and", "or"):  # a comparison, in the wider type of its sides
+        if result.dtype == torch.bool and kind not in ("and", "or"):  # a comparison, in the wider type of its operands
             wider = torch.result_type(tensors[0], args[1] if tensors[0] is args[0] else args[0])
             like = torch.empty(0, dtype=wider)
         recorder.add(kind, [_value(recorder, arg, like) for arg in args[:2]], result)
@@ -127,7 +127,7 @@ for _name, _kind in {
 
 
 def _decomposed(function: Callable[[Tensor], Tensor]) -> Normal:
-    """Return how an operation is recorded that is computed by others."""
+    """Return the recorder of an operation that is computed by other operations."""
 
     def record(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
         with recorder:
@@ -138,7 +138,7 @@ def _decomposed(function: Callable[[Tensor], Tensor]) -> Normal:
 
 
 def log1p(v: Tensor) -> Tensor:
-    """Return log(1 + v) of float64 v >= 0, to 2e-16, which is far below what float32 keeps."""
+    """Return log(1 + v) of float64 v >= 0, to 2e-16, far below the precision of float32."""
     return torch.log(1.0 + v)
 
 
@@ -236,16 +236,16 @@ def _same(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
 
 @_normal("zeros_like", "ones_like", "new_zeros", "new_ones", "new_empty", "empty_like", "full_like", "new_full")
 def _fill(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
-    """Record what has the series of an input but none of its numbers."""
+    """Record a value that has the series of an input, but none of its numbers."""
     if result.numel() and not bool((result == result.flatten()[0]).all()):
-        raise ValueError("memory that was not filled cannot be exported")
+        raise ValueError("uninitialised memory cannot be exported")
     number = result.flatten()[0].item() if result.numel() else 0.0
     recorder.add("fill", [recorder.value_of(args[0])], result, number=number)
 
 
 @_normal("isnan")
 def _isnan(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
-    """Record that nothing is NaN: a step has flags in its place."""
+    """Record that nothing is NaN, since a step has flags instead."""
     recorder.add("fill", [recorder.value_of(args[0])], result, number=False)
 
 
@@ -269,7 +269,7 @@ def _whole_linear(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) ->
 def _linear(recorder: Recorder, x: Tensor, weight: Tensor, bias: Tensor | None, result: Tensor) -> None:
     value, turned = recorder.value_of(x), recorder.value_of(weight.t().contiguous())
     if not value.batched or turned.batched or x.dim() != 2 or recorder.value_of(weight).batched:
-        raise ValueError("a product of two things that depend on the series cannot be exported")
+        raise ValueError("a product of two values that depend on the series cannot be exported")
     recorder.add("linear", [value, turned] + ([] if bias is None else [recorder.value_of(bias)]), result)
 
 
@@ -301,7 +301,7 @@ def _reduce(recorder: Recorder, args: Any, result: Tensor) -> Any:
 @_normal("_softmax")
 def _softmax(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
     if args[1] % args[0].dim() != args[0].dim() - 1:
-        raise ValueError("a softmax over another axis than the last cannot be exported")
+        raise ValueError("a softmax over an axis other than the last cannot be exported")
     recorder.add("softmax", [recorder.value_of(args[0])], result)
 
 
@@ -310,12 +310,12 @@ def _concat(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
     axis = kwargs.get("dim", args[1] if len(args) > 1 else 0) % result.dim()
     parts = [part for part in args[0] if part.numel()]
     if axis == 0:
-        raise ValueError("series that are joined cannot be exported")
+        raise ValueError("joining series cannot be exported")
     recorder.add("concat", [_whole(recorder, part) for part in parts], result, axis=axis - 1)
 
 
 def _whole(recorder: Recorder, tensor: Tensor) -> Any:
-    """Return a part of a concatenation in its full shape, for each series, which a constant does not have."""
+    """Return a part of a concatenation in its full shape for each series, which a constant does not have."""
     value = recorder.value_of(tensor)
     if value.batched and value.shape == tuple(tensor.shape[1:]):
         return value
@@ -328,7 +328,7 @@ def _whole(recorder: Recorder, tensor: Tensor) -> Any:
 def _stack(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
     axis = kwargs.get("dim", args[1] if len(args) > 1 else 0) % result.dim()
     if axis == 0:
-        raise ValueError("series that are joined cannot be exported")
+        raise ValueError("joining series cannot be exported")
     parts = []
     for tensor in args[0]:
         wide = tensor.unsqueeze(axis)
@@ -343,7 +343,7 @@ def _cut(recorder: Recorder, x: Tensor, axis: int, start: int, stop: int, result
         if (start, stop) == (0, x.shape[0]):
             recorder.same(result, recorder.value_of(x))
             return recorder.value_of(x)
-        raise ValueError("a choice among series cannot be exported")
+        raise ValueError("selecting series cannot be exported")
     return recorder.add("slice", [recorder.value_of(x)], result, axis=axis - 1, start=start, stop=stop)
 
 
@@ -402,7 +402,7 @@ def _expand(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
 def _index(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
     x, places = args
     if len(places) != x.dim() or any(place is not None for place in places[:-1]) or places[-1] is None:
-        raise ValueError("a choice among series cannot be exported")
+        raise ValueError("selecting series cannot be exported")
     _take(recorder, x, places[-1], result)
 
 
@@ -410,13 +410,13 @@ def _index(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
 def _index_select(recorder: Recorder, args: Any, kwargs: Any, result: Tensor) -> None:
     x, axis, places = args
     if axis % x.dim() != x.dim() - 1:
-        raise ValueError("a choice along another axis than the last cannot be exported")
+        raise ValueError("selecting along an axis other than the last cannot be exported")
     _take(recorder, x, places, result)
 
 
 def _take(recorder: Recorder, x: Tensor, places: Tensor, result: Tensor) -> None:
     if recorder.value_of(places).batched:
-        raise ValueError("a choice that depends on data cannot be exported")
+        raise ValueError("a selection that depends on data cannot be exported")
     index = [int(place) % x.shape[-1] for place in places]
     recorder.add("take", [recorder.value_of(x)], result, index=index)
 

@@ -1,4 +1,4 @@
-"""What of a model is exported: all of it, or the networks inside a stack."""
+"""The part of a model to export: all of it, or only the networks of a stack."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from liquidtime.tasks import task_of
 from liquidtime.training import METRICS
 
 ALL, ALONE = PARTS = ("all", "networks")
-"""What can be exported of a model."""
+"""Names of the parts of a model that can be exported."""
 
 
 class StackRefused(ValueError):
-    """A stack that was to be exported whole.
+    """A stack that cannot be exported as a whole.
 
     Args:
-        reason: why it cannot be, and what its networks alone are worth.
+        reason: why not, and how good its networks are by themselves.
     """
 
     def __init__(self, reason: str) -> None:
@@ -36,12 +36,12 @@ def part_of_model(model: Any, part: str) -> Any:
     """Return the estimator to export.
 
     Args:
-        model: fitted.
-        part: "all", or "networks" for those of a stack, which other models are anyway.
+        model: fitted model.
+        part: "all", or "networks" for those of a stack; other models consist only of networks.
 
     Raises:
-        ValueError: no such part.
-        StackRefused: "all" of a stack with parts that read whole series; with the reason.
+        ValueError: unknown part.
+        StackRefused: "all" for a stack with parts that read whole series; the message says why.
 
     """
     if part not in PARTS:
@@ -54,17 +54,17 @@ def part_of_model(model: Any, part: str) -> Any:
 
 
 def is_stack(model: Any) -> bool:
-    """Return whether a model has other parts than networks."""
+    """Return whether a model has parts other than networks."""
     return isinstance(model, StackedEstimator | StackedForecaster)
 
 
 def change_in_words(model: Any, data: SeriesSet | None, target: Any) -> str:
-    """Say what a stack loses without its other parts.
+    """Describe what a stack loses without its other parts.
 
     Args:
         model: the whole stack.
-        data: series to compare on; without any the figures of training are given.
-        target: of these series, as `fit` takes it; a forecaster needs none.
+        data: series for the comparison; without them, the figures of training are reported.
+        target: targets of these series, as in `fit`; a forecaster needs none.
     """
     if data is not None and isinstance(model, StackedForecaster):
         whole, alone = (one.compare(data)["model"] for one in (model, model.cfc_))
@@ -84,7 +84,7 @@ def change_in_words(model: Any, data: SeriesSet | None, target: Any) -> str:
 
 
 def _networks_only(model: Any) -> bool:
-    """Return whether a stack answers what its networks answer."""
+    """Return whether the predictions of a stack are those of its networks."""
     return isinstance(model, StackedEstimator) and not model._feature_parts and model.calibration_ == Calibration()
 
 
@@ -92,11 +92,11 @@ def _refusal(model: Any) -> str:
     parts = [f"{each.name} {each.weight:.2f}" for each in model.parts_ if each.weight > 0]
     others = [each.name for each in model.parts_ if each.weight > 0 and each.name != NETWORKS]
     if isinstance(model, StackedForecaster):
-        reason = "boosting and the linear model read features of many past values"
+        reason = "boosting and the linear model use features of many past values"
     elif not others:
         reason = "its probabilities are calibrated after the networks"
     elif others == [RUNNING_BOOSTING]:
-        reason = "boosting reads a table of running features"
+        reason = "boosting uses a table of running features"
     else:
         reason = f"{' and '.join(others)} read{'s' if len(others) == 1 else ''} features of whole series"
     return (
@@ -106,7 +106,7 @@ def _refusal(model: Any) -> str:
 
 
 def _out_of_fold(model: Any) -> str:
-    """Say how good the networks of a stack were beside all of it, on series that neither was fitted to."""
+    """Describe how good the networks of a stack are relative to the stack, on series to which neither was fitted."""
     own: Mapping[str, float] = next((each.figures for each in model.parts_ if each.name == NETWORKS), {})
     pairs = [
         f"{METRICS[name].label if name in METRICS else name} {model.figures_[name]:.4g} -> {own[name]:.4g}"
@@ -114,9 +114,7 @@ def _out_of_fold(model: Any) -> str:
         if name in own and np.isfinite(own[name])
     ]
     if not pairs and model.figures_:
-        return (
-            "training dropped the networks, which improve nothing here: test them on your own data before you use them"
-        )
+        return "training dropped the networks, which do not improve the stack: test them on your own data before use"
     if not pairs:
-        return "training held no series out to compare them"
+        return "training held out no series for a comparison"
     return "on series held out in training, stack -> networks: " + ", ".join(pairs)

@@ -1,4 +1,4 @@
-"""Weights in 8 bits, and what a model predicts with them."""
+"""8-bit weights, and the weights that they represent."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from liquidtime.export.trace import Graph, Operation, Value
 
 @dataclass(frozen=True)
 class Quantised:
-    """A matrix in 8 bits: weight = scale of its row, or of its group of rows, times a whole number in -127…127.
+    """An 8-bit matrix: weight = scale of its row, or of its group of rows, times a whole number in -127…127.
 
     Args:
         codes: (n, m) int8.
-        scales: (n,) of the rows, or (groups,).
-        group: (n,) the scale of each row.
+        scales: (n,) for rows, or (groups,).
+        group: (n,) group of each row.
     """
 
     codes: npt.NDArray[np.int8]
@@ -29,7 +29,7 @@ class Quantised:
 
     @staticmethod
     def of(weights: Tensor, group: npt.NDArray[np.int64]) -> Quantised:
-        """Return a matrix (n, m) with one scale for each group of rows."""
+        """Quantise a matrix (n, m) with one scale for each group of rows."""
         table = weights.double().numpy()
         largest = np.zeros(int(group.max(initial=-1)) + 1)
         np.maximum.at(largest, group, np.abs(table).max(axis=1, initial=0.0))
@@ -38,30 +38,30 @@ class Quantised:
         return Quantised(codes, scales, group)
 
     def weights(self) -> Tensor:
-        """Return the matrix that the codes stand for."""
+        """Return the matrix that the codes represent."""
         return torch.from_numpy(self.codes.astype(np.float32) * self.scales[self.group][:, None])
 
 
 def quantised(graphs: list[Graph]) -> dict[int, Quantised]:
-    """Return the matrices of products and read-out tables in 8 bits, by the identity of their values.
+    """Quantise the matrices of products and read-out tables, and return them by the identity of their values.
 
-    A product has a scale for each row, a table one for each column that it reads.
+    A product has one scale per row, a table one per column that it reads.
     """
-    found: dict[int, Quantised] = {}
+    matrices: dict[int, Quantised] = {}
     for graph in graphs:
         for operation in graph.operations:
             if operation.kind == "linear":
                 weight = _constant(operation.inputs[1])
-                found[id(operation.inputs[1])] = Quantised.of(weight, np.arange(len(weight)))
+                matrices[id(operation.inputs[1])] = Quantised.of(weight, np.arange(len(weight)))
             elif operation.kind == "interpolate":
                 corners, rows = (_constant(value) for value in operation.inputs[5:])
                 group = np.searchsorted(corners.numpy(), np.arange(len(rows)), side="right") - 1
-                found[id(operation.inputs[6])] = Quantised.of(rows, group)
-    return found
+                matrices[id(operation.inputs[6])] = Quantised.of(rows, group)
+    return matrices
 
 
 def with_weights(graph: Graph, matrices: Mapping[int, Quantised]) -> Graph:
-    """Return a graph whose weights are those that 8 bits hold."""
+    """Return a graph with the weights that 8 bits represent."""
     values = {
         place: Value(f"quantised_{place}", tuple(matrix.codes.shape), torch.float32, False, matrix.weights())
         for place, matrix in matrices.items()

@@ -1,4 +1,4 @@
-"""The newest values of channels that are forecast, one sample more, as elementwise torch: what `Recent` remembers."""
+"""The newest values of the channels to forecast, updated by one sample, as elementwise torch; see `Recent`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from liquidtime.export.layout import Layout
 
 
 class Newest(NamedTuple):
-    """Where C channels stand, the open step included; (B, C) each, the values float32.
+    """The newest values of C channels, including the open step; (B, C) each, with float32 values.
 
     Args:
         value: the last values.
-        time: when they were observed.
-        known: whether there is one.
-        open: whether it is of the open step.
-        number: how many values there were.
+        time: when these were observed.
+        known: whether there is a value.
+        open: whether it belongs to the open step.
+        number: number of values so far.
     """
 
     value: Tensor
@@ -31,10 +31,10 @@ class Newest(NamedTuple):
 
 
 class RecentStep(nn.Module):
-    """N values of each of C channels before the open step, the newest last.
+    """The last N values of each of C channels before the open step, the newest last.
 
     Args:
-        layout: takes the fields.
+        layout: layout to which fields are added.
         places: positions of the channels.
         capacity: N.
         reach: how far back forecasts look.
@@ -48,7 +48,7 @@ class RecentStep(nn.Module):
         self.register_buffer("places", torch.tensor(list(places), dtype=torch.int64))
         self.channels, self.capacity, self.reach = C, capacity, reach
         held = f"the {capacity} newest values of each channel before the open step"
-        lost = f"values forgotten within {reach:g} of the newest, to which forecasts may look back; 0 unless very dense"
+        lost = f"values dropped within {reach:g} of the newest, the range that forecasts use; 0 unless very dense"
         self.fields = {
             "times": layout.add("recent: times", "double", C * capacity, f"when {held} were observed"),
             "total": layout.add("recent: total", "double", C, "sum of all values of each channel before the open step"),
@@ -60,11 +60,11 @@ class RecentStep(nn.Module):
         """Return the state after a sample.
 
         Args:
-            state: before it.
+            state: state before it.
             values: (B, all channels) values of the step that was open before the sample.
-            closed: (B, all channels) whether the sample closes that step, and it has a value.
-            step: (B, 1) its time.
-            number: (B, all channels) values before that step.
+            closed: (B, all channels) True for values of that step if the sample closes it.
+            step: (B, 1) time of that step.
+            number: (B, all channels) number of values before that step.
         """
         value, on, count = (part[:, self.places] for part in (values, closed, number))
         zero = torch.zeros((), dtype=torch.float64)
@@ -83,7 +83,7 @@ class RecentStep(nn.Module):
         }
 
     def slope(self, state: Fields, newest: Newest, width: float) -> Tensor:
-        """Return (B, C) the slope from an older value to the newest, 0 where there is none; what `Past.slope` gives."""
+        """Return (B, C) the slope from an older value to the newest, 0 if there is none; see `Past.slope`."""
         times, values, there = self._older(state, newest)
         old = there & (times <= (newest.time - width).unsqueeze(-1))
         oldest = there & ~self._shifted(there, 1)
@@ -110,20 +110,20 @@ class RecentStep(nn.Module):
         return flat.reshape(-1, self.channels, self.capacity)
 
     def _all_before(self, state: Fields, newest: Newest) -> tuple[Tensor, Tensor, Tensor]:
-        """Return (B, C, N) times and values before the open step, and which places hold one."""
+        """Return (B, C, N) times and values before the open step, and a mask of the places that are filled."""
         place = torch.arange(self.capacity, dtype=torch.float64)
         before = newest.number - newest.open.double()
         there = place >= (self.capacity - before).unsqueeze(-1)
         return self._table(state["times"]), self._table(state["values"]), there
 
     def _older(self, state: Fields, newest: Newest) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the same without the newest value, where that is not of the open step."""
+        """Return the same without the newest value, unless that belongs to the open step."""
         times, values, there = self._all_before(state, newest)
         is_last = torch.arange(self.capacity) == self.capacity - 1
         return times, values, there & (newest.open.unsqueeze(-1) | ~is_last)
 
     @staticmethod
     def _shifted(flags: Tensor, by: int) -> Tensor:
-        """Return (B, C, N) the flag of the neighbour `by` places before; False past the ends."""
+        """Return (B, C, N) the flags `by` places before; False past the ends."""
         none = torch.zeros_like(flags[:, :, :1])
         return torch.cat([none, flags[:, :, :-1]], dim=-1) if by > 0 else torch.cat([flags[:, :, 1:], none], dim=-1)

@@ -1,4 +1,4 @@
-"""A traced graph, computed by torch: what its ONNX and C are to compute."""
+"""Computes a traced graph with torch, as a reference for its ONNX and C versions."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def run(graph: Graph, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: known[id(value)] for name, value in graph.outputs.items()}
 
 
-def _computed(operation: Operation, given: list[Tensor], B: int) -> Tensor:
+def _computed(operation: Operation, inputs: list[Tensor], B: int) -> Tensor:
     kind, output = operation.kind, operation.output
     options: Mapping[str, Any] = operation.options
     if kind in _PLAIN:
-        return _PLAIN[kind](*given)
-    x = given[0]
+        return _PLAIN[kind](*inputs)
+    x = inputs[0]
     if kind == "cast":
         return x.to(output.dtype)
     if kind == "linears":
-        products = torch.einsum("blm,lnm->bln", x, given[1])
-        return products + given[2] if len(given) > 2 else products
+        products = torch.einsum("blm,lnm->bln", x, inputs[1])
+        return products + inputs[2] if len(inputs) > 2 else products
     if kind == "sum":
         return x.sum(dim=options["axis"] + 1, keepdim=options["keep"])
     if kind == "softmax":
@@ -54,7 +54,7 @@ def _computed(operation: Operation, given: list[Tensor], B: int) -> Tensor:
     if kind == "concat":
         parts = [
             part if value.batched else part.expand(B, *part.shape)
-            for part, value in zip(given, operation.inputs, strict=True)
+            for part, value in zip(inputs, operation.inputs, strict=True)
         ]
         return torch.cat(parts, dim=options["axis"] + 1)
     if kind == "slice":

@@ -1,4 +1,4 @@
-"""A graph with fewer nodes, for runtimes in which a node costs more than its numbers."""
+"""Reduces the number of nodes of a graph, for runtimes in which nodes cost more than their numbers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from liquidtime.export.trace import Graph, Operation, Value
 
 
 def shortened(graph: Graph) -> Graph:
-    """Return a graph without reshapes of reshapes, parts that are joined as they were cut, nested joins and flags that
-    are numbers and flags again. The outputs are the same bit by bit.
+    """Return a graph without repeated reshapes, parts that are split and joined again, nested joins, and flags that are
+    converted to numbers and back. The outputs are the same bit by bit.
     """
     new: dict[int, Value] = {}  # by the identity of an old value
     makers: dict[int, Operation] = {}  # by the identity of a new value
@@ -36,7 +36,7 @@ def shortened(graph: Graph) -> Graph:
 
 
 def _of_source(operation: Operation, makers: dict[int, Operation]) -> Operation:
-    """Return a reshape of what another reshape took."""
+    """Return a reshape of the input of another reshape."""
     before = makers.get(id(operation.inputs[0]))
     if before is None or before.kind != "reshape":
         return operation
@@ -44,7 +44,7 @@ def _of_source(operation: Operation, makers: dict[int, Operation]) -> Operation:
 
 
 def _flat(operation: Operation, makers: dict[int, Operation]) -> Operation:
-    """Return a join of the parts of those parts that are joins along the same axis."""
+    """Return a join in which parts that are joins along the same axis are replaced by their own parts."""
     parts: list[Value] = []
     for value in operation.inputs:
         maker = makers.get(id(value))
@@ -54,7 +54,7 @@ def _flat(operation: Operation, makers: dict[int, Operation]) -> Operation:
 
 
 def _as_cut(operation: Operation, makers: dict[int, Operation]) -> Operation:
-    """Return a reshape of a value whose parts along the first axis, all of them and in order, are joined along it."""
+    """Return a reshape of a value instead of a join of all its parts along the first axis, in order."""
     if operation.options["axis"] != 0:
         return operation
     source, end = None, 0
@@ -73,7 +73,7 @@ def _as_cut(operation: Operation, makers: dict[int, Operation]) -> Operation:
 
 
 def _flag(operation: Operation, makers: dict[int, Operation]) -> Value | None:
-    """Return the flag of which a number was made that is compared with 0."""
+    """Return the flag from which a number was made that is compared with 0."""
     left, right = operation.inputs
     maker = makers.get(id(left))
     if right.constant is None or right.constant.any() or maker is None or maker.kind != "cast":

@@ -1,4 +1,4 @@
-"""A graph with fewer operations and the same outputs."""
+"""Reduces the number of operations of a graph without changing its outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from liquidtime.export.trace import Graph, Operation, Value
 def simplified(graph: Graph) -> Graph:
     """Return a graph in which slices of joined parts are taken from the parts, and nothing is computed twice.
 
-    Numbers that fill a shape are constants where other operands have that shape; tables that are asked the same are one
+    Numbers that fill a shape become constants if other operands have that shape; tables with the same inputs become one
     table with their rows side by side. The outputs are the same bit by bit.
     """
     return _joined_tables(_without_repeats(graph))
@@ -62,7 +62,7 @@ def _without_repeats(graph: Graph) -> Graph:
 def _inside_part(
     inputs: tuple[Value, ...], options: dict[str, Any], makers: dict[int, Operation]
 ) -> tuple[tuple[Value, ...], dict[str, Any]]:
-    """Return a slice as one of the part that it lies in, where what it cuts was joined of parts."""
+    """Return a slice of a join as a slice of the part that contains it."""
     maker = makers.get(id(inputs[0]))
     if maker is None or maker.kind != "concat" or maker.options["axis"] != options["axis"]:
         return inputs, options
@@ -79,7 +79,7 @@ def _inside_part(
 def _numbers_for_fills(
     inputs: tuple[Value, ...], shape: tuple[int, ...], makers: dict[int, Operation], constants: dict[Any, Value]
 ) -> tuple[Value, ...]:
-    """Return the operands of an elementwise operation, with a number for each that has the same one everywhere."""
+    """Return the operands of an elementwise operation, with a number for each that has the same number everywhere."""
     fills = [makers.get(id(value)) for value in inputs]
     is_fill = [maker is not None and maker.kind == "fill" for maker in fills]
     others = [value for value, fill in zip(inputs, is_fill, strict=True) if not fill]
@@ -101,7 +101,7 @@ def _broadcast(values: Sequence[Value]) -> tuple[int, ...]:
 
 
 def _joined_tables(graph: Graph) -> Graph:
-    """Return a graph in which tables that are asked the same numbers by the same pieces are one."""
+    """Return a graph in which tables that read the same numbers with the same pieces are joined."""
     groups: dict[Any, list[Operation]] = {}
     for operation in graph.operations:
         if operation.kind == "interpolate":

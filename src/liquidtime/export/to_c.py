@@ -22,7 +22,7 @@ from liquidtime.files.contents import json_to_bytes
 
 STRICT = ("-std=c99", "-O3", "-Wall", "-Wextra", "-Werror", "-pedantic")
 INT8_ROUNDING = 2e-5
-"""What the C may differ from the same 8-bit weights in torch, in the unit of `BOUND`: sums in another order."""
+"""Largest difference of the C code from torch with equal 8-bit weights, in the unit of `BOUND`, due to rounding."""
 
 
 def c(
@@ -41,19 +41,19 @@ def c(
     Args:
         model: a fitted estimator, or its folder.
         path: the folder to write.
-        data: series for the test vectors; without any they are made up.
-        target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured, and what
-            a part lacks.
-        part: of a stack: "networks" for the networks alone, as its other parts read whole series.
-        memory: of a forecaster: how many of the newest values of each channel it remembers; None: as many as `data`, or
-            series as dense as usual in training, need.
+        data: series for the test vectors; None for made-up series.
+        target: targets of `data` as for `fit`, used to measure the effect of 8-bit weights and of exporting only a
+            part.
+        part: for a stack: "networks" for only the networks, since its other parts read whole series.
+        memory: for a forecaster: how many of the newest values of each channel are stored; None for as many as needed
+            by `data`, or by series as dense as usual in training.
         int8: whether weights are stored in 8 bits, a quarter of the size.
-        name: that files and functions start with; a C identifier.
+        name: prefix of files and functions; a C identifier.
 
     Raises:
-        ValueError: a model that cannot be exported, or a name that is no C identifier.
-        CheckFailed: what was made differs from the model; nothing was written.
-        FileNotFoundError: there is no C compiler to check it with.
+        ValueError: the model cannot be exported, or the name is not a C identifier.
+        CheckFailed: the code differs from the model; nothing was written.
+        FileNotFoundError: there is no C compiler to check the code with.
 
     """
     model = loaded(model)
@@ -87,10 +87,10 @@ def c(
 
 
 def compiler() -> list[str]:
-    """Return the command of the C compiler: that of the environment variable CC, or the first of cc, gcc and clang.
+    """Return the command of the C compiler: the environment variable CC, or the first of cc, gcc and clang.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no compiler.
 
     """
     chosen = os.environ.get("CC", "").split()
@@ -98,12 +98,12 @@ def compiler() -> list[str]:
         if command and shutil.which(command[0]):
             return command
     raise FileNotFoundError(
-        "exporting to C needs a C compiler to check the files: install gcc or clang, or name one in CC"
+        "exporting to C needs a C compiler to check the files: install gcc or clang, or set CC to another one"
     )
 
 
 def compiled_check(folder: Path, name: str, command: Sequence[str] | None = None) -> tuple[float, float]:
-    """Compile the checking program of a folder, run it, and return its largest difference and microseconds a sample.
+    """Compile and run the checking program of a folder; return its largest difference and the microseconds per sample.
 
     Raises:
         CheckFailed: it does not compile, or its predictions differ.

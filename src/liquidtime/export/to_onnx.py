@@ -1,4 +1,4 @@
-"""Export to ONNX: a folder with a model of one sample, one of whole series, and a runner without torch."""
+"""Export to ONNX: a folder with a model for single samples, one for whole series, and a runner without torch."""
 
 from __future__ import annotations
 
@@ -33,22 +33,21 @@ def onnx(
 ) -> Exported:
     """Write a model as ONNX files.
 
-    Of an estimator a folder with `step.onnx`, `series.onnx`, of a forecaster `forecast.onnx`, `runner.py`, `model.json`
-    and `vectors.json`; of a bare
-    layer (`lt.CfC`, `lt.LTC`, any `lt.Recurrent`) one file.
+    For an estimator: a folder with `step.onnx`, `series.onnx`, for a forecaster also `forecast.onnx`, `runner.py`,
+    `model.json` and `vectors.json`. For a bare layer (`lt.CfC`, `lt.LTC`, any `lt.Recurrent`): one file.
 
     Args:
         model: a fitted estimator, its folder, or a recurrent layer.
-        path: the folder, or the file, to write.
-        data: series for the test vectors; without any they are made up.
-        target: what `fit` would take as y for `data`, by which what a part lacks is measured.
-        part: of a stack: "networks" for the networks alone, as its other parts read whole series.
-        memory: of a forecaster: how many of the newest values of each channel it remembers; None: as many as `data`, or
-            series as dense as usual in training, need.
+        path: the folder, or for a layer the file, to write.
+        data: series for the test vectors; None for made-up series.
+        target: targets of `data` as for `fit`, used to measure the effect of exporting only a part.
+        part: for a stack: "networks" for only the networks, since its other parts read whole series.
+        memory: for a forecaster: how many of the newest values of each channel are stored; None for as many as needed
+            by `data`, or by series as dense as usual in training.
 
     Raises:
-        ValueError: a model that cannot be exported; with the reason.
-        CheckFailed: what was made differs from the model; nothing was written.
+        ValueError: the model cannot be exported; the message says why.
+        CheckFailed: the ONNX files differ from the model; nothing was written.
         ImportError: onnx or onnxruntime is not installed.
 
     """
@@ -87,7 +86,7 @@ def onnx(
 
 
 def _checked(folder: Path, vectors: list[Vector]) -> tuple[float, float]:
-    """Return the largest difference after every sample and of whole series, and the microseconds of a sample."""
+    """Return the largest differences after every sample and for whole series, and the microseconds per sample."""
     from liquidtime.export import onnx_runner
 
     runner, plain, largest = onnx_runner.Model(folder), [vector.to_dict() for vector in vectors], 0.0
@@ -112,8 +111,8 @@ def _layer(layer: Recurrent, path: Path, content: bytes) -> Exported:
     B, T = 3, 11
     generator = torch.Generator().manual_seed(0)
     feed = {
-        given.name: torch.zeros([{"B": B, "T": T}.get(size, size) for size in given.shape])
-        for given in session.get_inputs()
+        argument.name: torch.zeros([{"B": B, "T": T}.get(size, size) for size in argument.shape])
+        for argument in session.get_inputs()
     }
     feed["x"] = torch.randn(feed["x"].shape, generator=generator)
     feed["dt"] = torch.rand(feed["dt"].shape, generator=generator)

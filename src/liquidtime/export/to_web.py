@@ -63,17 +63,17 @@ def web(
     Args:
         model: a fitted estimator, or its folder.
         path: the folder to write.
-        data: series for the test vectors, which the page shows as examples; without any they are made up.
-        target: what `fit` would take as y for `data`, by which the change that 8-bit weights make is measured, and what
-            a part lacks.
-        part: of a stack: "networks" for the networks alone, as its other parts read whole series.
-        memory: of a forecaster: how many of the newest values of each channel it remembers; None: as many as `data`, or
-            series as dense as usual in training, need.
-        int8: whether weights are stored in 8 bits; None: where the page would be large, over 1 MB of weights.
+        data: series for the test vectors, which the page shows as examples; None for made-up series.
+        target: targets of `data` as for `fit`, used to measure the effect of 8-bit weights and of exporting only a
+            part.
+        part: for a stack: "networks" for only the networks, since its other parts read whole series.
+        memory: for a forecaster: how many of the newest values of each channel are stored; None for as many as needed
+            by `data`, or by series as dense as usual in training.
+        int8: whether weights are stored in 8 bits; None to do so if the page would have more than 1 MB of weights.
 
     Raises:
-        ValueError: a model that cannot be exported.
-        CheckFailed: what was made differs from the model; nothing was written.
+        ValueError: the model cannot be exported.
+        CheckFailed: the code differs from the model; nothing was written.
         FileNotFoundError: clang, wasm-ld or a C compiler is not installed.
 
     """
@@ -117,14 +117,14 @@ def web(
 
 
 def _glue(step: Step) -> str:
-    """Return the C between the model and the page."""
+    """Return the C code between the model and the page."""
     if not isinstance(step, ForecastStep):
         return _GLUE + _READ
     return _GLUE + _ASK + (_DATE if step.clock else "")
 
 
 def page_of(step: Step, described: dict[str, Any], vectors: list[Vector], code: bytes, bound: float) -> str:
-    """Return the page: a template with the model, its description and its test vectors inside."""
+    """Return the page: a template filled with the model, its description and its test vectors."""
     template = Path(__file__).with_name("web_page.html").read_text(encoding="utf-8")
     parts = {
         "MANIFEST": _inside_script(described),
@@ -139,5 +139,5 @@ def page_of(step: Step, described: dict[str, Any], vectors: list[Vector], code: 
 
 
 def _inside_script(values: Any) -> str:
-    """Return JSON that ends no script, whatever a channel is called."""
+    """Return JSON that cannot end a script, whatever the names of channels are."""
     return json.dumps(values, allow_nan=False).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

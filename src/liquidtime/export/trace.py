@@ -1,7 +1,7 @@
-"""A pure torch function as a list of plain operations, from which ONNX and C are written.
+"""A pure torch function as a list of simple operations, from which ONNX and C are written.
 
-The function is run once on a batch, and the operations that its inputs reach are recorded as they are dispatched. What
-no input reaches is a constant. Every recorded value has the series on its first axis.
+The function is run once on a batch, and the operations that depend on its inputs are recorded as they are dispatched.
+Everything that depends on no input is a constant. Every recorded value has the series on its first axis.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from liquidtime.export.operations import NORMAL
 
 _B = 2
-"""Series in the batch that is traced: neither 0 nor 1, which broadcast."""
+"""Number of series in the traced batch: neither 0 nor 1, which would broadcast."""
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """What an operation gives, an input, or a constant.
+    """The output of an operation, an input, or a constant.
 
     Args:
-        name: unique in the graph.
-        shape: without the axis of series where the value is `batched`.
-        dtype: of torch.
-        batched: whether there is one for each series.
-        constant: the numbers, where it is one.
+        name: name, unique in the graph.
+        shape: shape, without the axis of series if the value is `batched`.
+        dtype: torch dtype.
+        batched: whether there is a separate value for each series.
+        constant: the numbers of a constant.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Operation:
     """One operation; `liquidtime.export.operations` lists the kinds.
 
     Args:
-        kind: its name.
-        inputs: values.
-        output: what it gives.
-        options: numbers that belong to the kind, such as the axis; axes do not count that of the series.
+        kind: name of the kind.
+        inputs: input values.
+        output: output value.
+        options: numbers that belong to the kind, such as the axis; axes are counted without that of the series.
     """
 
     kind: str
@@ -58,12 +58,12 @@ class Operation:
 
 @dataclass(frozen=True)
 class Graph:
-    """Operations in the order in which they can be computed.
+    """Operations in an order in which they can be computed.
 
     Args:
-        inputs: by the names of the traced function's arguments.
-        operations: one after another.
-        outputs: by name; each is a value that an operation gives.
+        inputs: values by the names of the arguments of the traced function.
+        operations: the operations.
+        outputs: values by name; each is the output of an operation.
     """
 
     inputs: dict[str, Value]
@@ -71,13 +71,13 @@ class Graph:
     outputs: dict[str, Value]
 
     def constants(self) -> list[Value]:
-        """Return every constant once, in the order of use."""
-        found: dict[str, Value] = {}
+        """Return every constant once, in order of use."""
+        constants: dict[str, Value] = {}
         for operation in self.operations:
             for value in operation.inputs:
                 if value.constant is not None:
-                    found.setdefault(value.name, value)
-        return list(found.values())
+                    constants.setdefault(value.name, value)
+        return list(constants.values())
 
     def needed(self) -> Graph:
         """Return the graph without operations that no output needs."""
@@ -94,19 +94,19 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Tensor], outputs: S
     """Return the graph of a function.
 
     Args:
-        function: pure, elementwise over the series, without branches on data.
-        inputs: for each argument, in order, a tensor of one series, (1, ...), as an example.
-        outputs: names for what it returns.
+        function: pure function, elementwise over the series, without branches on data.
+        inputs: for each argument, in order, an example tensor of one series, (1, ...).
+        outputs: names for the results.
 
     Raises:
-        ValueError: an operation that has no counterpart, or one that mixes series.
+        ValueError: an operation has no counterpart, or mixes series.
 
     """
-    given = {name: example.repeat(_B, *[1] * (example.dim() - 1)) for name, example in inputs.items()}
+    batches = {name: example.repeat(_B, *[1] * (example.dim() - 1)) for name, example in inputs.items()}
     recorder = _Recorder()
-    places = {name: recorder.take(name, tensor) for name, tensor in given.items()}
+    places = {name: recorder.take(name, tensor) for name, tensor in batches.items()}
     with torch.no_grad(), recorder:
-        results = function(*given.values())
+        results = function(*batches.values())
     made = [recorder.value_of(result) for result in ((results,) if isinstance(results, Tensor) else results)]
     for value, name in zip(made, outputs, strict=True):
         if not value.batched:
@@ -115,13 +115,13 @@ def trace(function: Callable[..., Any], inputs: Mapping[str, Tensor], outputs: S
 
 
 class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Records what is computed from the tensors that it took."""
+    """Records everything that is computed from its inputs."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.operations: list[Operation] = []
         self._values: dict[int, Value] = {}
-        self._alive: list[Tensor] = []  # so that no identity is used twice
+        self._alive: list[Tensor] = []  # so that no identity is reused
         self._numbers = iter(range(1 << 30))
 
     def take(self, name: str, tensor: Tensor) -> Value:
@@ -137,7 +137,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return known
 
     def add(self, kind: str, inputs: Sequence[Value], result: Tensor, **options: Any) -> Value:
-        """Record an operation that gives `result`."""
+        """Record an operation with the output `result`."""
         if result.dim() == 0 or result.shape[0] != _B:
             raise ValueError(f"the operation {kind!r} mixes series or their steps; it cannot be exported")
         output = Value(self._name("v"), tuple(result.shape[1:]), result.dtype, batched=True)
@@ -146,7 +146,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return output
 
     def same(self, result: Tensor, value: Value) -> None:
-        """Take a result as another name of a value."""
+        """Register a result as another name for a value."""
         self._keep(result, value)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

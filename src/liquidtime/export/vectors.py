@@ -1,4 +1,4 @@
-"""Series with the predictions that the library gives after each of their samples, to check a target against."""
+"""Test vectors: series with the library's predictions after each of their samples, for comparison with an export."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from liquidtime.times import SECONDS
 COUNT, LONGEST = 20, 60
 _NO_CATEGORY = "\x00 no category"
 BOUND = 5e-6
-"""Largest difference that a target may have: in probabilities, or in standard deviations of a regression target."""
+"""Largest difference allowed for an export, in probabilities or in standard deviations of a regression target."""
 
 
 class CheckFailed(RuntimeError):
-    """An exported model does not give what the library gives; nothing was written."""
+    """An exported model does not reproduce the library; nothing was written."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked after each of T samples of a series that is forecast.
+    """The forecasts requested after each of T samples of a series.
 
     Args:
-        asked: (T,) times, in the series' own clock.
-        future: (T, K) the known channels at those times, NaN = as they are.
-        coverage: (T,) of the intervals.
-        origin: the zero of the series' clock, in time units since 1970; None where its times are not dated.
+        asked: (T,) requested times, on the clock of the series.
+        future: (T, K) values of the known channels at those times, NaN for unchanged.
+        coverage: (T,) coverage of the intervals.
+        origin: zero of the clock of the series in time units since 1970; None if its times have no date.
     """
 
     asked: npt.NDArray[np.float64]
@@ -46,7 +46,7 @@ class Questions:
     origin: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, None for NaN."""
+        """Return plain values for JSON, with None for NaN."""
         return {
             "asked": self.asked.tolist(),
             "future": [_plain(row) for row in self.future],
@@ -60,12 +60,12 @@ class Vector:
     """One series.
 
     Args:
-        id: of the series.
-        static: (F,) float32 raw static features, NaN = not known.
+        id: id of the series.
+        static: (F,) float32 raw static features, NaN if unknown.
         times: (T,) float64.
-        values: (T, C) float32, NaN = not observed.
-        predictions: (T, K) after each sample.
-        questions: what was asked of a forecaster after each sample; None of other models.
+        values: (T, C) float32, NaN if not observed.
+        predictions: (T, K) predictions after each sample.
+        questions: the forecasts requested from a forecaster after each sample; None for other models.
     """
 
     id: str
@@ -76,7 +76,7 @@ class Vector:
     questions: Questions | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON, None for NaN."""
+        """Return plain values for JSON, with None for NaN."""
         plain = {
             "id": self.id,
             "static": _plain(self.static),
@@ -88,11 +88,11 @@ class Vector:
 
 
 def vectors_of(step: Step, data: SeriesSet | None) -> list[Vector]:
-    """Return 20 series of a set, evenly spread over it, or made up in the ranges of training where there is none.
+    """Return 20 series of a set, evenly spread over it, or made-up series in the ranges of training without a set.
 
     Args:
-        step: of the model.
-        data: real series.
+        step: step of the model.
+        data: real series, or None.
 
     Raises:
         ValueError: the set has no series with a sample.
@@ -114,16 +114,16 @@ def vectors_of(step: Step, data: SeriesSet | None) -> list[Vector]:
     return made
 
 
-def differences(step: Step, wanted: npt.NDArray[Any], given: npt.NDArray[Any]) -> float:
+def differences(step: Step, expected: npt.NDArray[Any], actual: npt.NDArray[Any]) -> float:
     """Return the largest difference of predictions (..., K), in the unit of `BOUND`; NaN counts as infinite."""
-    apart = np.abs(np.asarray(wanted, dtype=np.float64) - given) / step.spread
+    apart = np.abs(np.asarray(expected, dtype=np.float64) - actual) / step.spread
     return float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0))
 
 
 def check(difference: float, what: str) -> None:
-    """Refuse a target that is further from the library than `BOUND`."""
+    """Refuse an export that differs from the library by more than `BOUND`."""
     if difference > BOUND:
-        raise CheckFailed(f"{what} differs from the model by {difference:.2g}, over {BOUND:g}; nothing was written")
+        raise CheckFailed(f"{what} differs from the model by {difference:.2g}, above {BOUND:g}; nothing was written")
 
 
 def _answered(
@@ -151,9 +151,9 @@ def _forecast(
     times: npt.NDArray[np.float64],
     values: npt.NDArray[np.float32],
 ) -> Vector:
-    """Return a series with forecasts after each sample, at times near and far, of dated times where these matter."""
+    """Return a series with forecasts after each sample, at near and far times, with dates if these matter."""
     model, encoder = copy.copy(step._model), step.encoder
-    model.__dict__.pop("_streams", None)  # its live series stay as they are
+    model.__dict__.pop("_streams", None)  # its live series remain unchanged
     rng, T, K = np.random.default_rng(len(times)), len(times), len(step.known_channels)
     origin, stamps = None, times
     if step.calendar:
@@ -196,7 +196,7 @@ def _by_name(encoder: SeriesEncoder, static: npt.NDArray[np.float32]) -> dict[st
 def _made_up(
     encoder: SeriesEncoder, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.float32]]:
-    """Return static features, times and values of a series: several samples at one time, gaps, values left out."""
+    """Return static features, times and values of a series, with repeated times, gaps and missing values."""
     T = int(rng.integers(5, LONGEST // 2))
     gaps = encoder.time_scale_ * rng.choice([0.0, 0.3, 1.0, 1.0, 2.5, 30.0], T)
 
@@ -218,6 +218,6 @@ def _plain(row: npt.NDArray[np.float32]) -> list[float | None]:
 
 
 def as_tensors(row: npt.NDArray[np.float32]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return values (..., n) with 0 for what is missing, and whether each is there."""
+    """Return values (..., n) with 0 for missing ones, and whether each value is present."""
     values = torch.from_numpy(row)
     return torch.nan_to_num(values), ~values.isnan()

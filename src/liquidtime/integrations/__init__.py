@@ -1,4 +1,4 @@
-"""Where other projects meet this one, each in a module of its own that needs its package.
+"""Connections to other projects, each in a separate module that needs the package of that project.
 
 liquidtime.integrations.aeon          estimators of aeon               pip install 'liquidtime[aeon]'
 liquidtime.integrations.sktime        estimators of sktime             pip install 'liquidtime[sktime]'

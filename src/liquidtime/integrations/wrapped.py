@@ -8,14 +8,14 @@ from sklearn.base import clone, is_classifier, is_regressor
 
 
 def inner_classifier(estimator: Any, random_state: Any) -> Any:
-    """Return an unfitted copy of a classifier of whole series; None stands for `lt.CfCClassifier`.
+    """Return an unfitted copy of a classifier of whole series; None for `lt.CfCClassifier`.
 
     Args:
         estimator: the classifier, or None.
-        random_state: takes the place of its own; None leaves that.
+        random_state: random seed that replaces that of the classifier; None to keep it.
 
     Raises:
-        TypeError: something else than a classifier of series.
+        TypeError: not a classifier of series.
 
     """
     from liquidtime.estimators import CfCClassifier
@@ -29,7 +29,7 @@ def inner_classifier(estimator: Any, random_state: Any) -> Any:
 
 
 def inner_regressor(estimator: Any, random_state: Any) -> Any:
-    """Return an unfitted copy of a regressor; None stands for `lt.CfCRegressor`. Arguments as there."""
+    """Return an unfitted copy of a regressor; None for `lt.CfCRegressor`. Arguments as in `inner_classifier`."""
     from liquidtime.estimators import CfCRegressor
 
     return _copy(CfCRegressor() if estimator is None else estimator, is_regressor, "regressor", random_state)

@@ -1,4 +1,4 @@
-"""Which columns of a table mean what; stored with the model, so that they need not be said again."""
+"""The meaning of the columns of a table; stored with the model, so that it need not be specified again."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Columns:
-    """The meaning of a table's columns.
+    """The meaning of the columns of a table.
 
     Args:
-        id: column of the series' ids.
+        id: column of the ids of series.
         time: column of the times.
-        channel: column of channel names, where a row is one measurement; None where a row is one sample.
+        channel: column of channel names, if a row is one measurement; None if a row is one sample.
         value: column of the values that belong to `channel`.
-        values: columns of the channels, where a row is one sample; empty for all others.
+        values: columns of the channels, if a row is one sample; empty for all other columns.
         static: columns or channels that do not change within a series.
-        categorical: channels or static features that are categories.
+        categorical: channels or static features that are categorical.
         missing: numbers and words that mean "not observed".
-        time_unit: of the times.
-        static_id: column of ids in the table of static features; None where there was none.
-        reading: how the table was written, as `SeriesSet.reading` has it.
+        time_unit: unit of the times.
+        static_id: column of ids in the table of static features; None if there was none.
+        reading: format of the table, see `SeriesSet.reading`.
     """
 
     id: str
@@ -46,8 +46,8 @@ class Columns:
 
     def __post_init__(self) -> None:
         if (self.channel is None) != (self.value is None):
-            given, other = ("--channel", "--value") if self.value is None else ("--value", "--channel")
-            raise ValueError(f"{given} needs {other} too: a table with one measurement per row has both columns")
+            option, other = ("--channel", "--value") if self.value is None else ("--value", "--channel")
+            raise ValueError(f"{option} needs {other} too: a table with one measurement per row has both columns")
         if self.channel is not None and self.values:
             raise ValueError("--values is for a table with one column per channel; leave out --channel and --value")
         if not isinstance(self.reading, Mapping) or not all(isinstance(text, str) for text in self.reading.values()):
@@ -65,11 +65,11 @@ class Columns:
         """Return the series of a table.
 
         Args:
-            table: as it was read.
-            options: what was typed about reading; what it does not say is as in `self`.
-            static_table: the table of static features; None for the file that was typed, if any.
-            leave: columns that are neither channels nor static features, if they are there.
-            strict: refuse what would be repaired.
+            table: the table.
+            options: reading options from the command line; missing ones are those of `self`.
+            static_table: the table of static features; None for the file in `options`, if any.
+            leave: columns that are neither channels nor static features, if they exist.
+            strict: whether to refuse data that would be repaired.
         """
         from liquidtime.data import from_long, from_wide
         from liquidtime.scoring.stored_tables import without
@@ -97,15 +97,15 @@ class Columns:
         unit: str | None,
         strict: bool,
     ) -> SeriesSet:
-        """Return the series of a table that a model is to be used on; what it lacks, the model will say.
+        """Return the series of a table for predictions; the model reports columns that are missing.
 
         Args:
-            table: as it was read.
-            options: what was typed about reading.
-            channels: of training.
+            table: the table.
+            options: reading options from the command line.
+            channels: channels of training.
             static: static features of training.
-            unit: of training; times in another are converted.
-            strict: refuse what would be repaired.
+            unit: time unit of training; times in other units are converted.
+            strict: whether to refuse data that would be repaired.
         """
         from liquidtime.scoring.stored_tables import without
 
@@ -127,7 +127,7 @@ class Columns:
             features = self._static_table(options, static)
             names |= set(features.frame.columns)
         elif self.static_id is not None:
-            text = "the model was trained with a static table; give that of these series with --static-table"
+            text = "the model was trained with a static table; pass that of these series with --static-table"
             warnings.warn(text, stacklevel=2)
         here = dataclasses.replace(
             self,
@@ -139,7 +139,7 @@ class Columns:
         return data.in_unit(unit) if unit is not None and data.time_unit not in (None, unit) else data
 
     def _static_table(self, options: ReadingOptions, static: Sequence[str]) -> Table:
-        """Return the typed table of static features, with the ids and the features of training alone."""
+        """Return the table of static features in `options`, with only the ids and the features of training."""
         from liquidtime.data.reading import read_table
 
         assert options.static_table is not None
@@ -149,24 +149,24 @@ class Columns:
         return dataclasses.replace(table, frame=table.frame.select(wanted))
 
     def remembered(self, options: ReadingOptions, data: SeriesSet) -> Columns:
-        """Return these columns with what was typed about reading and found in reading, for the model to remember."""
+        """Return these columns with the reading options and the detected format, to be stored with the model."""
         from liquidtime.data.reading import Reading
 
         static_id = (options.static_id or self.id) if options.static_table is not None else None
         missing = Reading(missing=(*self.missing, *options.missing)).missing
         return dataclasses.replace(self, missing=missing, static_id=static_id, reading=dict(data.reading))
 
-    def changed(self, **given: str | None) -> Columns:
-        """Return these columns with those that were given in place of their own."""
-        new: Any = {name: value for name, value in given.items() if value is not None}
+    def changed(self, **columns: str | None) -> Columns:
+        """Return these columns with some of them replaced; None keeps a column."""
+        new: Any = {name: value for name, value in columns.items() if value is not None}
         return dataclasses.replace(self, **new)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
+        """Return plain values for JSON."""
         return dataclasses.asdict(self)
 
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Columns:
-        """Return what `to_dict` wrote."""
+        """Return the columns from the result of `to_dict`."""
         fields: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
         return Columns(**fields)

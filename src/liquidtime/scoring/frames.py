@@ -1,4 +1,4 @@
-"""Predictions from frame to frame, with the model loaded once per process."""
+"""Predictions from frame to frame, with a model that is loaded once per process."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model folder that this process has loaded.
+    """A model folder loaded by this process.
 
     Args:
         estimator: the model.
-        record: the job that it was trained for; None where it was saved without one.
-        seal: sha256 of the folder's manifest, which seals every file of it.
+        record: the job for which it was trained; None if it was saved without one.
+        seal: sha256 of the manifest of the folder, which contains the sha256 of every file.
     """
 
     estimator: Any
@@ -35,19 +35,19 @@ class LoadedModel:
 
 _LOCK = threading.Lock()
 _LOADED: dict[tuple[Path, str | None], LoadedModel] = {}
-"""The model that was used last, by its folder and device: a worker has one model, used again and again."""
+"""The model that was used last, by its folder and device: a worker uses one model again and again."""
 
 
 def loaded(folder: str | Path, device: str | None = None) -> LoadedModel:
-    """Return the model of a folder; it is read once, and again where the folder was written anew.
+    """Return the model of a folder, which is read once, and again if the folder was rewritten.
 
     Args:
         folder: the model folder.
-        device: to predict on; None for the model's own.
+        device: device for predictions; None for that of the model.
 
     Raises:
         FileNotFoundError: there is no such folder.
-        DamagedFolder: a file of it is not as it was written.
+        DamagedFolder: a file was changed.
 
     """
     from liquidtime.scoring.model_files import load
@@ -71,7 +71,7 @@ def _seal(folder: Path) -> str:
     try:
         return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
     except OSError:
-        return ""  # `load` says what is wrong with it
+        return ""  # `load` reports what is wrong with it
 
 
 def predict_frame(
@@ -94,30 +94,30 @@ def predict_frame(
         measurements.map_partitions(lt.predict_frame, "model/", meta=…)            Dask
         measurements.mapInPandas(lambda parts: (lt.predict_frame(part, "model/") for part in parts), schema)   Spark
 
-    The model is loaded once per process, and again where its folder was written anew. The frame must hold whole series:
-    what is known of a series in another frame is not seen. A frame without rows gives a table without rows, with the
-    columns and types of predictions.
+    The model is loaded once per process, and again if its folder was rewritten. The frame must contain whole series:
+    samples of a series in another frame are not used. For a frame without rows, the result has no rows, but the columns
+    and types of predictions.
 
     Args:
         frame: measurements as in training: a frame of pandas, polars or pyarrow.
         model: the model folder.
-        id: column of ids, where it is not that of training; as are the next four.
-        time: column of times.
-        channel: column of channel names.
-        value: column of values.
-        time_unit: of the times.
-        each_sample: one row per sample, from the samples up to it, instead of one per series.
-        strict: refuse what would be repaired.
-        static_table: file with one row per series, where the model was trained with one.
-        **options: of the model's task: `horizons`, `intervals`, `threshold`.
+        id: column of ids, if not that of training.
+        time: column of times, if not that of training.
+        channel: column of channel names, if not that of training.
+        value: column of values, if not that of training.
+        time_unit: unit of the times, if not that of training.
+        each_sample: whether to return one row per sample, using the samples up to it, instead of one row per series.
+        strict: whether to refuse data that would be repaired.
+        static_table: file with one row per series, if the model was trained with one.
+        **options: options of the model's task: `horizons`, `intervals`, `threshold`.
 
     Returns:
-        what `liquidtime predict` writes: ids, `time` of the last sample, `prediction`, and more by task.
+        The table that `liquidtime predict` writes: ids, `time` of the last sample, `prediction`, and more by task.
 
     Raises:
         FileNotFoundError: there is no such model folder.
-        TypeError: `frame` is no frame.
-        ValueError: it lacks a column, or a value of it cannot be.
+        TypeError: `frame` is not a frame.
+        ValueError: a column is missing, or a value is impossible.
 
     """
     import narwhals as nw
@@ -148,11 +148,11 @@ def predicted(
 
     Args:
         model: the model.
-        columns: what the columns of the table mean.
-        reading: what was said about reading.
-        table: as it was read.
-        strict: refuse what would be repaired.
-        **options: of `Task.table`.
+        columns: meaning of the columns of the table.
+        reading: reading options.
+        table: the table.
+        strict: whether to refuse data that would be repaired.
+        **options: options of `Task.table`.
     """
     import polars
 
@@ -168,13 +168,13 @@ def predicted(
 def empty_predictions(
     model: LoadedModel, columns: Columns, frame: polars.DataFrame, **options: Any
 ) -> polars.DataFrame:
-    """Return a table of predictions without rows: that of one made-up series, cut off.
+    """Return a table of predictions without rows: that of one made-up series, without its row.
 
     Args:
         model: the model.
-        columns: what the columns of the table mean.
-        frame: a table without rows, whose types are those of the ids and times.
-        **options: of `Task.table`.
+        columns: meaning of the columns of the table.
+        frame: a table without rows, with the types of the ids and times.
+        **options: options of `Task.table`.
     """
     import polars
 
@@ -195,5 +195,5 @@ def empty_predictions(
     made = made.with_columns(polars.col(columns.id).cast(kept.get(columns.id, polars.String), strict=False))
     made = made.with_columns(polars.col(columns.time).cast(kept.get(columns.time, polars.Float64)))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about a series that nobody has measured
+        warnings.simplefilter("ignore")  # about a made-up series
         return predicted(model, columns, ReadingOptions(), Table(made), False, **options).clear()

@@ -1,4 +1,4 @@
-"""The model folder as those who use it read it: the estimator, with the job it was trained for."""
+"""Reads model folders: the estimator, and the job for which it was trained."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LARGEST_JOB = 1 << 22
 
 
 def load(folder: Path, device: str | None = None) -> tuple[Any, JobRecord | None]:
-    """Return the estimator of a folder, to predict on a device, and its job, None where it was saved without one.
+    """Return the estimator of a folder, for predictions on a device, and its job, or None if it was saved without one.
 
     Raises:
-        ValueError: a device that is not there.
+        ValueError: the device does not exist.
         FileNotFoundError: there is no such folder.
-        DamagedFolder: a file of it is not as it was written.
+        DamagedFolder: a file was changed.
 
     """
     from liquidtime.errors import nearest
@@ -39,11 +39,11 @@ def load(folder: Path, device: str | None = None) -> tuple[Any, JobRecord | None
 
 
 def read_record(folder: Path) -> JobRecord | None:
-    """Return the job of a model folder, None where it was saved without one.
+    """Return the job of a model folder, or None if it was saved without one.
 
     Raises:
         FileNotFoundError: there is no such folder.
-        DamagedFolder: a file of it is not as it was written.
+        DamagedFolder: a file was changed.
 
     """
     from liquidtime.evaluation.job_record import JOB, JobRecord
@@ -62,14 +62,14 @@ def read_record(folder: Path) -> JobRecord | None:
 
 
 def columns_of(record: JobRecord | None, **named: str | None) -> Columns | None:
-    """Return the columns of training with those named in their place.
+    """Return the columns of training, with some of them replaced.
 
     Args:
-        record: of the model; None if it has none.
+        record: job of the model; None if it has none.
         **named: columns named on the command line.
 
     Returns:
-        The columns; None where training remembers none and not both `id` and `time` are named.
+        The columns; None if there are none from training, and not both of `id` and `time` are named.
 
     """
     from liquidtime.scoring.columns import Columns
@@ -82,11 +82,11 @@ def columns_of(record: JobRecord | None, **named: str | None) -> Columns | None:
 
 
 def columns_to_read(record: JobRecord | None, **named: str | None) -> Columns:
-    """Return the columns of training with those named in their place; refuse a model that remembers too few."""
+    """Return the columns of training, with some of them replaced; refuse a model if they are incomplete."""
     columns = columns_of(record, **named)
     if columns is None:
         raise ValueError(
-            "the model was not trained on the command line, so its column names are unknown; give --id and --time"
+            "the model was not trained on the command line, so its column names are unknown; pass --id and --time"
         )
     return columns
 
@@ -94,14 +94,14 @@ def columns_to_read(record: JobRecord | None, **named: str | None) -> Columns:
 def read_series(
     estimator: Any, columns: Columns, data: Any, options: ReadingOptions, strict: bool
 ) -> tuple[Table, SeriesSet]:
-    """Return a table that a model is to be used on, and its series.
+    """Return a table for predictions, and its series.
 
     Args:
         estimator: the model.
-        columns: what the table's columns mean.
-        data: where it is.
-        options: what was typed about reading.
-        strict: refuse what would be repaired.
+        columns: meaning of the columns of the table.
+        data: path of the table.
+        options: reading options from the command line.
+        strict: whether to refuse data that would be repaired.
     """
     from liquidtime.scoring.stored_tables import measurements
 

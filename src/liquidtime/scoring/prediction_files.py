@@ -1,4 +1,4 @@
-"""Tables of predictions that are made and written some series at a time."""
+"""Tables of predictions that are computed and written in parts."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from liquidtime.tasks import Task
 
 _SERIES, _SAMPLES = 2_000, 2**18
-"""Series and samples that are predicted together."""
+"""Largest numbers of series and samples that are predicted together."""
 
 
 def prediction_slices(task: Task, model: Any, data: SeriesSet, id: str, **options: Any) -> Iterator[polars.DataFrame]:
-    """Yield the table of predictions of a set, some series at a time.
+    """Yield the table of predictions of a set in parts.
 
     Args:
-        task: of the model.
-        model: fitted.
+        task: task of the model.
+        model: fitted model.
         data: the series.
         id: name of the column of ids.
-        **options: of `Task.table`.
+        **options: options of `Task.table`.
     """
     slices = list(_slices(data))
     if len(slices) > 1:
-        data = model.encoder_.aligned(data)  # what is said of channels is said once
+        data = model.encoder_.aligned(data)  # so that warnings about channels appear only once
     for rows in slices:
         yield task.table(model, data if len(slices) == 1 else data[rows], id, **options)
 
@@ -46,16 +46,16 @@ def _slices(data: SeriesSet) -> Iterator[slice]:
 def write_tables(
     tables: Iterable[polars.DataFrame], out: Path, *, replace: bool, metadata: dict[str, str] | None = None
 ) -> tuple[int, list[str]]:
-    """Write tables one after the other as one file, by the ending of its name, whole or not at all.
+    """Write tables one after the other as one file, in the format given by its suffix, completely or not at all.
 
     Args:
-        tables: with the same columns, at least one.
+        tables: one or more tables with the same columns.
         out: the file.
-        replace: whether a file of that name may be replaced.
-        metadata: texts that a Parquet file carries besides.
+        replace: whether an existing file may be replaced.
+        metadata: texts that are stored in a Parquet file.
 
     Returns:
-        how many rows there are, and the names of the columns.
+        The number of rows, and the names of the columns.
     """
     from liquidtime.files.whole_files import file_in_parts
 
@@ -66,7 +66,7 @@ def write_tables(
 
 
 def parts_of(out: Path) -> str:
-    """Return how the names of folders begin in which parts of a file wait for the last one."""
+    """Return the prefix of names of folders for parts of a file that is being written."""
     return f".{out.name}.parts."
 
 
@@ -82,7 +82,7 @@ def _write_csv(tables: Iterable[polars.DataFrame], file: IO[bytes]) -> tuple[int
 def _write_parquet(
     tables: Iterable[polars.DataFrame], file: IO[bytes], out: Path, metadata: dict[str, str] | None
 ) -> tuple[int, list[str]]:
-    """Write the first table alone, or all of them by way of one file each beside the last."""
+    """Write a single table directly, or several tables by way of one temporary file for each."""
     import polars
 
     waiting = iter(tables)

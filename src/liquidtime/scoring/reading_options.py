@@ -1,4 +1,4 @@
-"""What is said about how tables are read, by those who use a model."""
+"""Options for reading tables, as specified by users of a model."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """What was typed about how tables are read; None and () where nothing was.
+    """Options for reading tables; None and () if not specified.
 
     Args:
-        separator: of text files.
-        decimal: mark of numbers.
-        encoding: of text files.
-        time_format: of times.
+        separator: separator of text files.
+        decimal: decimal mark of numbers.
+        encoding: encoding of text files.
+        time_format: format of times.
         missing: numbers and words that mean "not observed".
-        sheet: of a spreadsheet.
-        query: of a database.
+        sheet: sheet of a spreadsheet.
+        query: query for a database.
         static_table: a table with one row per series.
         static_id: its column of ids.
-        context: of the command that they were typed for; None outside the command line.
+        context: the command for which they were specified; None outside the command line.
     """
 
     separator: str | None = None
@@ -40,14 +40,14 @@ class ReadingOptions:
     context: Any = field(default=None, repr=False, compare=False)
 
     def plain(self) -> ReadingOptions:
-        """Return them without the command, as other processes can take them."""
+        """Return the options without the command, so that they can be sent to other processes."""
         return dataclasses.replace(self, context=None)
 
     def reading(self, usual: Mapping[str, str] | None = None) -> Reading:
         """Return the options for the table of measurements.
 
         Args:
-            usual: what was found in the table of training.
+            usual: format that was detected in the table of training.
         """
         from liquidtime.data.reading import Reading
 

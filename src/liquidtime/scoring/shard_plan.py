@@ -1,4 +1,4 @@
-"""Which shards there are, what each is to become, and whether every series lies whole in one of them."""
+"""The shards, the files of their predictions, and checks that every series is in only one of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from liquidtime.data import SeriesSet
 
 BLOCK = 20_000
-"""Series of a stored set that are one shard."""
+"""Number of series of a stored set in a shard."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,12 @@ class Shard:
     """A shard and the file of its predictions.
 
     Args:
-        name: as messages call it.
+        name: name in messages.
         source: the file, or the folder of a stored set.
-        rows: which series of a stored set; None for a file.
-        out: the file of predictions.
-        seal: sha256 of model, options and the file's name, size and time of change: what the predictions depend on.
+        rows: range of the series of a stored set; None for a file.
+        out: file of the predictions.
+        seal: sha256 of everything on which the predictions depend: model, options and the name, size and modification
+            time of the file.
     """
 
     name: str
@@ -41,11 +42,11 @@ class Shard:
     seal: str
 
     def is_done(self) -> bool:
-        """Return whether the predictions are there, made from this shard by this model."""
+        """Return whether the predictions of this model for this shard already exist."""
         return seal_of(self.out) == self.seal
 
     def read(self, request: Request, estimator: Any) -> tuple[SeriesSet | None, Any]:
-        """Return the series, and the frame they were in; None for the series where there is no row."""
+        """Return the series, and the frame from which they were read; None for the series if there are no rows."""
         from liquidtime.data.reading.files import read_file
         from liquidtime.data.stored import open_set
 
@@ -63,7 +64,7 @@ class Shard:
 
 
 def seal_of(file: Path) -> str | None:
-    """Return what a file of predictions says it was made from; None for any other file, or none."""
+    """Return the seal stored in a file of predictions; None for any other file, or if there is none."""
     import polars
 
     try:
@@ -73,16 +74,16 @@ def seal_of(file: Path) -> str | None:
 
 
 def planned(shards: Any, request: Request, model: str) -> list[Shard]:
-    """Return the shards in their order.
+    """Return the shards in order.
 
     Args:
-        shards: where they are.
-        request: what is asked of them.
-        model: sha256 of the model's manifest.
+        shards: location of the shards.
+        request: the predictions to make.
+        model: sha256 of the manifest of the model.
 
     Raises:
-        FileNotFoundError: there is none.
-        ValueError: two would be written to one file.
+        FileNotFoundError: there are none.
+        ValueError: two would be written to the same file.
 
     """
     from liquidtime.data.reading.files import files_of, is_source, stem_of
@@ -91,12 +92,12 @@ def planned(shards: Any, request: Request, model: str) -> list[Shard]:
     if not is_source(shards):
         raise TypeError(f"`shards` must be a folder, a pattern, files or a stored set; got {type(shards).__name__}")
     sources = list(shards) if isinstance(shards, list | tuple) else [shards]
-    found = [source for source in sources if is_stored(source)]
-    if found:
+    sets = [source for source in sources if is_stored(source)]
+    if sets:
         if len(sources) > 1:
-            raise ValueError(f"{found[0]} is a stored set, which must be the only source; {len(sources)} were named")
-        folder = Path(found[0]).absolute()
-        total = len(open_set(folder))  # every checksum and sample is checked, once
+            raise ValueError(f"{sets[0]} is a stored set, which must be the only source; got {len(sources)} sources")
+        folder = Path(sets[0]).absolute()
+        total = len(open_set(folder))  # every checksum and sample is checked only once
         return [
             _shard(request, model, folder, (low, min(low + BLOCK, total)), f"series-{low:09d}")
             for low in range(0, total, BLOCK)
@@ -125,9 +126,9 @@ def _shard(request: Request, model: str, source: Path, rows: tuple[int, int] | N
 
 
 def check_shards(plan: Sequence[Shard], request: Request, estimator: Any) -> None:
-    """Refuse a shard that lacks a column of the first, and a series that is in two shards.
+    """Refuse a shard that lacks a column of the first one, and a series that is in two shards.
 
-    Ids are kept as numbers of 8 bytes while shards are gone through.
+    While shards are read, ids are kept as numbers of 8 bytes.
 
     Raises:
         ValueError: one of these, with the names of the shards and the id.
@@ -158,8 +159,8 @@ def check_shards(plan: Sequence[Shard], request: Request, estimator: Any) -> Non
         both = set(_ids(one, request)) & set(_ids(other, request))  # two ids may share a number
         if both:
             raise ValueError(
-                f"series {min(both)!r} lies in two shards, {one.name!r} and {other.name!r}; each shard must hold whole "
-                "series. Bring them together with `liquidtime pack` and predict the stored set."
+                f"series {min(both)!r} is in two shards, {one.name!r} and {other.name!r}; each shard must hold whole "
+                "series. Combine them with `liquidtime pack` and predict the stored set."
             )
 
 
@@ -169,7 +170,7 @@ def _ids(shard: Shard, request: Request) -> list[str]:
 
 
 def _columns_and_ids(shard: Shard, request: Request) -> tuple[list[str], polars.Series | None]:
-    """Return the columns of a file, and its ids as texts; None where it has no such column."""
+    """Return the columns of a file, and its ids as strings; None if it has no such column."""
     import polars
 
     from liquidtime.data.reading.files import ending_of, read_file
@@ -196,7 +197,7 @@ def _columns_and_ids(shard: Shard, request: Request) -> tuple[list[str], polars.
 
 
 def _with_file(frame: polars.DataFrame, file: Path, id: str) -> polars.DataFrame:
-    """Return a frame with the name of its file as ids, where those are the series."""
+    """Return a frame with the name of its file as ids, if files are series."""
     import polars
 
     from liquidtime.data.reading.files import FILE, stem_of

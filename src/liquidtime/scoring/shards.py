@@ -1,4 +1,4 @@
-"""Predictions shard by shard: one file for each, in several processes or on a cluster, continued where they stopped."""
+"""Predictions shard by shard: one file for each, in several processes or on a cluster, resumed where they stopped."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from liquidtime.scoring.shard_plan import Shard
 
 SEAL = "liquidtime.predictions"
-"""Under this name a file of predictions says what it was made from."""
+"""Key in a file of predictions for the seal of its shard."""
 
 
 @dataclass(frozen=True)
 class ShardedPredictions:
-    """What came of predicting shards.
+    """The result of predicting shards.
 
     Args:
         out: the folder.
-        files: of predictions, one for each shard.
-        skipped: how many of them were there already.
-        series: how many were predicted now.
-        rows: how many rows were written now.
-        notes: what was found in reading, by shard.
+        files: files of predictions, one for each shard.
+        skipped: number of files that already existed.
+        series: number of series predicted in this call.
+        rows: number of rows written in this call.
+        notes: notes about reading, by shard.
     """
 
     out: Path
@@ -43,17 +43,17 @@ class ShardedPredictions:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of every shard.
+    """The predictions to make for every shard.
 
     Args:
         model: the model folder.
-        columns: what the columns of the shards mean.
-        reading: what was said about reading.
+        columns: meaning of the columns of the shards.
+        reading: reading options.
         out: folder of the predictions.
-        each_sample: one row per sample instead of one per series.
-        strict: refuse what would be repaired.
-        options: of the model's task.
-        device: to predict on; None for the model's own.
+        each_sample: whether to write one row per sample instead of one per series.
+        strict: whether to refuse data that would be repaired.
+        options: options of the model's task.
+        device: device for predictions; None for that of the model.
     """
 
     model: Path
@@ -86,43 +86,43 @@ def predict_shards(
     show: bool = False,
     **options: Any,
 ) -> ShardedPredictions:
-    """Write one file of predictions for each shard of a table, `<shard>.parquet` in a folder.
+    """Write one file of predictions for each shard of a table, as `<shard>.parquet` in a folder.
 
         lt.predict_shards("model/", "measurements/", "predictions/", workers=8)
 
-    A file is written under a temporary name and renamed, so that what is there is whole. The same call again continues:
-    files that were made from the same shard by the same model and options are left as they are. A worker that dies is
-    replaced, and what it had begun is done again. Every process computes with one thread, so that the numbers are the
-    same for every number of workers.
+    A file is written under a temporary name and renamed, so that existing files are always complete. Calling this again
+    with the same arguments resumes: files from the same shard, model and options are left unchanged. A worker that dies
+    is replaced, and its unfinished work is repeated. Every process computes with one thread, so that the results are
+    the same for any number of workers.
 
     Args:
         model: the model folder.
-        shards: a folder of files, a pattern, one file or several; or a stored set, of which 20,000 series are a shard.
-            A series must lie in one shard.
-        out: folder to write; made if need be.
-        workers: processes; None for one, and on a cluster for one per CPU.
-        cluster: Ray cluster whose machines predict, "ray://host:port", or "auto" on one of them; None for this machine.
-            Model, shards and `out` lie in folders that all of them see.
-        id: column of ids, where it is not that of training; as are the next four.
-        time: column of times.
-        channel: column of channel names.
-        value: column of values.
-        time_unit: of the times.
-        each_sample: one row per sample, from the samples up to it, instead of one per series.
-        strict: refuse what would be repaired.
+        shards: a folder of files, a pattern, one file or several; or a stored set, which is divided into shards of
+            20,000 series. Each series must be in a single shard.
+        out: folder for the predictions; created if needed.
+        workers: number of processes; None for one, or on a cluster for one per CPU.
+        cluster: Ray cluster for the predictions, "ray://host:port", or "auto" on one of its machines; None for this
+            machine. Model, shards and `out` must be in folders that all machines see.
+        id: column of ids, if not that of training.
+        time: column of times, if not that of training.
+        channel: column of channel names, if not that of training.
+        value: column of values, if not that of training.
+        time_unit: unit of the times, if not that of training.
+        each_sample: whether to write one row per sample, using the samples up to it, instead of one row per series.
+        strict: whether to refuse data that would be repaired.
         replace: whether files of the same names that are not these predictions may be replaced.
-        reading: what is said about how files are read.
-        device: to predict on, as `device` of the estimators; None for the model's own.
-        show: whether to show on standard error how many shards are done.
-        **options: of the model's task: `horizons`, `intervals`, `threshold`.
+        reading: reading options.
+        device: device for predictions, see `device` of the estimators; None for that of the model.
+        show: whether to show progress on standard error.
+        **options: options of the model's task: `horizons`, `intervals`, `threshold`.
 
     Raises:
         FileNotFoundError: there is no such model folder or shard.
-        FileExistsError: a file of `out` would be lost.
+        FileExistsError: a file in `out` would be overwritten.
         FolderInUse: another process is writing to `out`.
         ConnectionError: the cluster cannot be reached.
         ValueError: a shard lacks a column, a series is in two shards, or two shards have the same name.
-        WorkerDied: workers died over the same shards three times.
+        WorkerDied: workers died three times over the same shards.
 
     """
     from liquidtime.distributed import mapper_of
@@ -161,13 +161,13 @@ def predict_shards(
 
 
 def _check_place(out: Path, plan: Sequence[Shard]) -> None:
-    """Refuse, before any work, a folder that cannot be written to or must not be."""
+    """Refuse, before any work, a folder that cannot or must not be written to."""
     from liquidtime.files.places import refuse_sealed
 
     if not out.parent.is_dir():
-        raise FileNotFoundError(f"`out` {out} must lie in a folder that exists; there is no {out.parent}")
+        raise FileNotFoundError(f"`out` {out} must be in a folder that exists; there is no {out.parent}")
     if out.exists() and not out.is_dir():
-        raise FileExistsError(f"`out` {out} is a file; for shards name a folder")
+        raise FileExistsError(f"`out` {out} is a file; for shards it must be a folder")
     refuse_sealed(out, "`out`", files=True)
     sources = {_file_number(shard.source) for shard in plan}
     for shard in plan:
@@ -181,14 +181,14 @@ def _file_number(file: Path) -> tuple[int, int]:
 
 
 def _refuse_foreign(out: Path, plan: Sequence[Shard], left: Sequence[Shard], replace: bool) -> None:
-    """Refuse to replace what is not ours, and to put predictions beside those of shards that are no longer named."""
+    """Refuse to replace other files, and to add predictions to those of shards that are no longer named."""
     from liquidtime.scoring.shard_plan import seal_of
 
     if replace:
         return
     for shard in left:
         if shard.out.exists() or shard.out.is_symlink():
-            what = "holds predictions of another model, other options or an older shard"
+            what = "has predictions of another model, other options or an older shard"
             if seal_of(shard.out) is None:
                 what = "was not written by `liquidtime predict`"
             raise FileExistsError(f"{shard.out} {what}; replace it with replace=True, or choose another `out`")
@@ -196,18 +196,18 @@ def _refuse_foreign(out: Path, plan: Sequence[Shard], left: Sequence[Shard], rep
     for file in sorted(out.glob("*.parquet")):
         if file not in own and seal_of(file) is not None:
             raise FileExistsError(
-                f"{file} holds predictions of a shard that is not among those named; name all shards of `out`, or "
+                f"{file} has predictions of a shard that is not among those named; name all shards of `out`, or "
                 "choose another folder"
             )
 
 
 def predict_shard(request: Request, shard: Shard, again: bool = False) -> tuple[int, int, tuple[str, ...]]:
-    """Predict one shard; return how many series it has, the rows written, and what was found in reading.
+    """Predict one shard; return the number of its series, the rows written, and notes about reading.
 
     Args:
-        request: what is asked of every shard.
-        shard: which one.
-        again: whether a worker died over it; it may be done already.
+        request: the predictions to make.
+        shard: the shard.
+        again: whether a worker died over it; it may be finished already.
     """
     from liquidtime.files.temporaries import temporaries_of
     from liquidtime.scoring.frames import empty_predictions, loaded

@@ -1,4 +1,4 @@
-"""Tables of measurements, stored sets in their place, and tables that are one series."""
+"""Tables of measurements, stored sets that replace them, and tables of a single series."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from liquidtime.scoring.reading_options import ReadingOptions
 
 ONE_SERIES = "series"
-"""The column of ids where none was named; a table that has no such column is one series."""
+"""The default column of ids; a table that has no such column is one series."""
 
 
 def measurements(data: Sequence[str | Path], reading: Reading, columns: Columns) -> Table:
-    """Return the table of measurements; of a stored set a table with one row per series, beside the set itself.
+    """Return the table of measurements; for a stored set, a table with one row per series together with the set itself.
 
     Args:
-        data: where it is.
+        data: paths of the data.
         reading: how files are read.
-        columns: what its columns mean.
+        columns: meaning of its columns.
     """
     import polars
 
@@ -41,10 +41,10 @@ def measurements(data: Sequence[str | Path], reading: Reading, columns: Columns)
 
 
 def _with_ids(table: Table, columns: Columns) -> Table:
-    """Return a table with a column of ids: where none was named and there is none, all rows are of one series.
+    """Return a table with a column of ids: if none was named and there is none, all rows belong to one series.
 
     Raises:
-        ValueError: such rows that are several at one time, as those of several series would be.
+        ValueError: several rows have the same time, as would those of several series.
 
     """
     import polars
@@ -57,35 +57,35 @@ def _with_ids(table: Table, columns: Columns) -> Table:
     if repeated:
         raise ValueError(
             f"the table must have one row per time to be read as one series; {repeated:,} rows repeat a time of "
-            f"{columns.time!r}. If it has several series, name the column of their ids with --id."
+            f"{columns.time!r}. If it has several series, pass the column of their ids with --id."
         )
     return dataclasses.replace(table, frame=frame.with_columns(polars.lit("1").alias(ONE_SERIES)))
 
 
 def stored_set(data: Sequence[str | Path]) -> Any:
-    """Return the stored set that was named, opened; None for any other table.
+    """Return the named stored set, opened; None for any other table.
 
     Raises:
-        ValueError: several things were named, one of them a stored set.
+        ValueError: several sources were named, one of them a stored set.
 
     """
     from liquidtime.data.stored import is_stored, open_set
 
-    found = [source for source in data if is_stored(source)]
-    if found and len(data) > 1:
-        raise ValueError(f"{found[0]} is a stored set, which must be the only source; {len(data)} were named")
-    return open_set(found[0]) if found else None
+    sets = [source for source in data if is_stored(source)]
+    if sets and len(data) > 1:
+        raise ValueError(f"{sets[0]} is a stored set, which must be the only source; got {len(data)} sources")
+    return open_set(sets[0]) if sets else None
 
 
 def without(stored: SeriesSet, leave: Sequence[str | None], options: ReadingOptions) -> SeriesSet:
     """Return a stored set without some of its columns, such as the target among its static features.
 
     Raises:
-        ValueError: a table of static features, which is packed with the set.
+        ValueError: a table of static features was passed, which must be packed with the set instead.
 
     """
     if options.static_table is not None:
-        raise ValueError("--static-table is for tables; a stored set has its static features. Pack it again with them.")
+        raise ValueError("--static-table is for tables; a stored set has its own static features. Pack it again.")
     channels = tuple(name for name in stored.channels if name not in leave)
     static = tuple(name for name in stored.static_names if name not in leave)
     if (channels, static) == (stored.channels, stored.static_names):

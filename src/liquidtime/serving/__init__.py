@@ -1,6 +1,6 @@
-"""A trained model behind HTTP, whose live series outlive restarts: `liquidtime serve MODEL`.
+"""A trained model behind HTTP, with live series that survive restarts: `liquidtime serve MODEL`.
 
-No module here imports torch: the model is an exported one, run by onnxruntime.
+No module here imports torch: the model is an exported one and runs in onnxruntime.
 """
 
 from liquidtime.serving.settings import Settings

@@ -1,4 +1,4 @@
-"""The service over HTTP: every request passes the same guards, then its operation runs in a thread."""
+"""The service over HTTP: every request passes the same checks, then its operation runs in a thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOG = logging.getLogger("liquidtime.serving")
 _BODY_SECONDS = 30.0
 _LONG_THREADS = 2
 _LONG_BODY = 1 << 15
-"""Bytes from which on a body is worked at beside other long requests, so that it keeps no short one waiting."""
+"""Bodies of at least this many bytes are queued with other long requests, so that short ones do not wait."""
 _LOCAL = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?", flags=re.IGNORECASE)
 _ID = re.compile(PATTERN)
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
@@ -46,7 +46,7 @@ def application(service: Service) -> ASGIApp:
 
 
 class _Http:
-    """The guards around a service, and its routes."""
+    """The checks around a service, and its routes."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._settings = service, service.settings
@@ -76,9 +76,7 @@ class _Http:
     def _route(self, path: str, methods: list[str], endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
         async def guarded(request: Request) -> Response:
             if self._settings.only_local and not _LOCAL.fullmatch(request.headers.get("host", "")):
-                text = (
-                    "the service answers on this machine only, under localhost or 127.0.0.1; a token opens it to others"
-                )
+                text = "the service answers on this machine only, as localhost or 127.0.0.1; a token opens it to others"
                 return _problem(Refused(403, "other_host", text))
             return await endpoint(request)
 
@@ -106,12 +104,12 @@ class _Http:
         raw = b"" if operation.body is None else await self._body(request)
 
         def run() -> Response:
-            given = None
+            argument = None
             if operation.body is not None:
-                given = _decoded(raw, operation.body)
+                argument = _decoded(raw, operation.body)
             elif operation.query is not None:
-                given = _converted(dict(request.query_params), operation.query)
-            answer = operation.run(self._service, path, given)
+                argument = _converted(dict(request.query_params), operation.query)
+            answer = operation.run(self._service, path, argument)
             if operation.answer is None:
                 return Response(status_code=204, headers=_HEADERS)
             return Response(msgspec.json.encode(answer), media_type="application/json", headers=_HEADERS)
@@ -135,13 +133,13 @@ class _Http:
             raise Refused(401, "no_token", "a token is required, in the header `Authorization: Bearer …`")
 
     async def _body(self, request: Request) -> bytes:
-        """Return the body, which is refused before it is read where its head says enough."""
+        """Return the body, refusing it before it is read if its headers already show that it is invalid."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             text = f"the body must be application/json; got {kind[:60] or 'no content-type'!r}"
             raise Refused(415, "not_json", text)
         most = self._settings.largest_body
-        too_large = Refused(413, "too_large", f"a body may have {most:,} bytes; send fewer samples at once")
+        too_large = Refused(413, "too_large", f"a body may have at most {most:,} bytes; send fewer samples at once")
         length = request.headers.get("content-length", "")
         if length.isdigit() and int(length) > most:
             raise too_large
@@ -197,19 +195,19 @@ class _Http:
         self._service.store.close()
 
     async def _evict(self) -> None:
-        """Forget old series now and then; what fails is tried again the next time."""
+        """Remove old series now and then; failures are tried again the next time."""
         assert self._settings.oldest is not None
         loop = asyncio.get_running_loop()
         while True:
             try:
                 await loop.run_in_executor(self._quick, self._service.evict)
             except StoreFailed as error:
-                LOG.warning("old series were not forgotten: %s", error)
+                LOG.warning("old series were not removed: %s", error)
             await asyncio.sleep(min(60.0, max(0.2, self._settings.oldest / 10)))
 
 
 def _encoded_paths(app: ASGIApp) -> ASGIApp:
-    """Match routes before percent signs are decoded, so that an id may have a slash in it."""
+    """Match routes before percent signs are decoded, so that ids may contain slashes."""
 
     async def run(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope.get("raw_path") is not None:
@@ -265,4 +263,4 @@ async def _http_problem(request: Request, error: Exception) -> Response:
 
 
 async def _fault(request: Request, error: Exception) -> Response:
-    return _problem(Refused(500, "fault", "a fault of the service; its log has the details"))
+    return _problem(Refused(500, "fault", "internal error of the service; its log has the details"))

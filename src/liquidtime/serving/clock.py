@@ -1,4 +1,4 @@
-"""The times of a series as JSON tells them, without torch; a test compares it with the clock of `model.update`."""
+"""The times of a series in JSON, without torch; a test compares this clock with the clock of `model.update`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from liquidtime.serving.refusal import Refused
 
-Told: TypeAlias = int | float | str
+JsonTime: TypeAlias = int | float | str
 EXACT = 2**53
 KINDS = (
     "numbers",
@@ -26,39 +26,42 @@ _STAMP = re.compile(
 
 
 class Clock(NamedTuple):
-    """The kind of times in one series; a series keeps the kind of its first sample.
+    """The type of times in one series; a series keeps the type of its first sample.
 
     Args:
         kind: position in `KINDS`; None before the first sample.
-        origin: the first time of time stamps (in nanoseconds since 1970) and of large whole numbers, from which the
-            others count; None for other numbers.
+        origin: the first time, for time stamps (in nanoseconds since 1970) and large whole numbers, from which later
+            times are counted; None for other numbers.
     """
 
     kind: int | None = None
     origin: int | None = None
 
-    def read(self, told: Told, nanoseconds: int | None) -> tuple[Clock, int | float, float]:
-        """Return the clock after a sample, its time in whole ticks or as the number it is, and as the model takes it.
+    def read(self, json_time: JsonTime, nanoseconds: int | None) -> tuple[Clock, int | float, float]:
+        """Return the clock after a sample, the time in whole ticks or as the number it is, and the time for the model.
 
         Args:
-            told: a number in the model's unit of time, or a time stamp in ISO 8601.
-            nanoseconds: of one unit of the model's time; None where training had no unit.
+            json_time: a number in the time unit of the model, or a time stamp in ISO 8601.
+            nanoseconds: length of the model's time unit; None if training had no unit.
 
         Raises:
-            Refused: no time, or one of another kind than the series' times so far.
+            Refused: the text is not a time, or of another type than earlier times of the series.
 
         """
-        kind, ticks = _read(told, self.kind == LARGE)
+        kind, ticks = _read(json_time, self.kind == LARGE)
         if kind in (NAIVE, AWARE) and nanoseconds is None:
             raise Refused(
-                422, "bad_time", f"`time` must be a number: the times of training had no unit; got {told!r}", "time"
+                422,
+                "bad_time",
+                f"`time` must be a number: the times of training had no unit; got {json_time!r}",
+                "time",
             )
         if self.kind is not None and kind != self.kind:
             raise Refused(
                 409,
                 "other_clock",
-                f"`time` must be the same kind of time as before in this series, {KINDS[self.kind]}; got {KINDS[kind]} "
-                f"({told!r}). Convert it, or delete the series and start it again.",
+                f"`time` must be the same type of time as before in this series, {KINDS[self.kind]}; got {KINDS[kind]} "
+                f"({json_time!r}). Convert it, or delete the series and start it again.",
                 "time",
             )
         if kind == NUMBER:
@@ -68,8 +71,8 @@ class Clock(NamedTuple):
         per_unit = 1 if kind == LARGE or nanoseconds is None else nanoseconds
         return Clock(kind, origin), ticks, float(ticks - origin) / per_unit
 
-    def tell(self, ticks: int | float) -> Told:
-        """Return a time as it is told to people and programs: a number, or a time stamp in ISO 8601."""
+    def tell(self, ticks: int | float) -> JsonTime:
+        """Return a time for people and programs: a number, or a time stamp in ISO 8601."""
         if self.kind in (None, NUMBER, LARGE):
             return ticks
         seconds, rest = divmod(int(ticks), 10**9)
@@ -77,15 +80,15 @@ class Clock(NamedTuple):
         fraction = f".{rest:09d}".rstrip("0").rstrip(".")
         return f"{text}{fraction}{'Z' if self.kind == AWARE else ''}"
 
-    def tell_time(self, time: float, nanoseconds: int | None) -> Told:
-        """Return a time that the model has, as `tell` does.
+    def tell_time(self, time: float, nanoseconds: int | None) -> JsonTime:
+        """Return a time of the model in the form of `tell`.
 
         Args:
-            time: as the model takes it.
-            nanoseconds: of one unit of the model's time; None where training had no unit.
+            time: time as the model reads it.
+            nanoseconds: length of the model's time unit; None if training had no unit.
 
         Raises:
-            Refused: a time stamp outside the years that can be told.
+            Refused: the time stamp is outside the supported years.
 
         """
         if self.kind in (None, NUMBER):
@@ -94,20 +97,20 @@ class Clock(NamedTuple):
         per_unit = 1 if self.kind == LARGE or nanoseconds is None else nanoseconds
         ticks = self.origin + round(time * per_unit) if math.isfinite(time * per_unit) else _MOST + 1
         if not _LEAST <= ticks <= _MOST:
-            raise Refused(422, "bad_time", "the times asked for must lie in 1678…2262, or fit in 64-bit numbers")
+            raise Refused(422, "bad_time", "the requested times must lie in 1678…2262, or fit in 64-bit numbers")
         return self.tell(ticks)
 
 
-def _read(told: Told, large: bool) -> tuple[int, int | float]:
-    if isinstance(told, str):
-        return _read_stamp(told)
-    if isinstance(told, int) and (large or abs(told) > EXACT):
-        if not _LEAST <= told <= _MOST:
+def _read(json_time: JsonTime, large: bool) -> tuple[int, int | float]:
+    if isinstance(json_time, str):
+        return _read_stamp(json_time)
+    if isinstance(json_time, int) and (large or abs(json_time) > EXACT):
+        if not _LEAST <= json_time <= _MOST:
             raise Refused(422, "bad_time", "`time` must fit in 64-bit whole numbers; send it as a smaller one", "time")
-        return LARGE, told
-    if not math.isfinite(told):
-        raise Refused(422, "bad_time", f"`time` must be finite; got {told}", "time")
-    return NUMBER, float(told)
+        return LARGE, json_time
+    if not math.isfinite(json_time):
+        raise Refused(422, "bad_time", f"`time` must be finite; got {json_time}", "time")
+    return NUMBER, float(json_time)
 
 
 def _read_stamp(text: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The folder that `liquidtime export --to onnx` wrote, read without torch."""
+"""Reads a folder written by `liquidtime export --to onnx`, without torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 FORMATS = (1,)
 FILES = ("step.onnx", "series.onnx", "model.json")
 FORECAST = "forecast.onnx"
-"""The third model of a forecaster."""
+"""The third file of a forecaster."""
 _LARGEST = {"manifest.json": 1 << 16, "model.json": 1 << 26}
 _LARGEST_MODEL = 1 << 31
 TASKS = ("classification", "multi-label", "regression", "forecasting")
@@ -39,7 +39,7 @@ class _State(Struct):
 
 
 class _Described(Struct, kw_only=True):
-    """What a service reads of model.json."""
+    """The parts of model.json that a service reads."""
 
     model: str
     task: str
@@ -62,15 +62,15 @@ class _Forecaster(_Described, kw_only=True):
 
 
 def is_exported(folder: Path) -> bool:
-    """Return whether a folder is an exported one, by the names of its files."""
+    """Return whether a folder contains an export, judging by the names of its files."""
     return all((folder / name).is_file() for name in FILES)
 
 
 def read_exported(folder: Path) -> dict[str, bytes]:
-    """Return the files of an exported folder by name, each compared with the folder's manifest.
+    """Return the files of an exported folder by name, each compared with the manifest of the folder.
 
     Raises:
-        ValueError: a file is missing, was changed, or is larger than any such file.
+        ValueError: a file is missing, was changed, or is too large for such a file.
 
     """
     try:
@@ -79,18 +79,18 @@ def read_exported(folder: Path) -> dict[str, bytes]:
         files = {name: _read(folder / name) for name in names}
         for name, content in files.items():
             if hashlib.sha256(content).hexdigest() != sealed[name]["sha256"]:
-                raise ValueError(f"{folder / name} has another sha256 than manifest.json says; export the model again")
+                raise ValueError(f"{folder / name} does not have the sha256 in manifest.json; export the model again")
     except (KeyError, TypeError, RecursionError, UnicodeDecodeError, json.JSONDecodeError, OSError) as error:
         reason = getattr(error, "strerror", None) or f"{type(error).__name__} {error}"
-        raise ValueError(f"{folder} is not a whole folder of `liquidtime export --to onnx`: {reason}") from error
+        raise ValueError(f"{folder} is not a complete folder of `liquidtime export --to onnx`: {reason}") from error
     return files
 
 
 def read_description(content: bytes, folder: Path) -> dict[str, Any]:
-    """Return what model.json says, or refuse what this version cannot serve.
+    """Return the contents of model.json, or refuse a model that this version cannot serve.
 
     Raises:
-        ValueError: another format, or no description of a model.
+        ValueError: another format, or not a description of a model.
 
     """
     try:
@@ -98,14 +98,14 @@ def read_description(content: bytes, folder: Path) -> dict[str, Any]:
         version = described["format"]
         if version not in FORMATS:
             raise ValueError(
-                f"{folder} is of format {version}, this version serves {', '.join(map(str, FORMATS))}; export it again"
+                f"{folder} has format {version}; this version serves {', '.join(map(str, FORMATS))}; export it again"
             )
         if not isinstance(described.get("model"), str):
             raise ValueError(
-                f"{folder} was exported by an older version, which did not name the model; export it again"
+                f"{folder} was exported by an older version, without the identity of the model; export it again"
             )
         if described["task"] not in TASKS:
-            raise ValueError(f"{folder} holds a model for {described['task']}, which cannot be served")
+            raise ValueError(f"{folder} contains a model for {described['task']}, which cannot be served")
         msgspec.convert(described, _Forecaster if described["task"] == "forecasting" else _Described)
     except (
         KeyError,
@@ -122,7 +122,7 @@ def read_description(content: bytes, folder: Path) -> dict[str, Any]:
 
 
 def identity_of(described: dict[str, Any]) -> str:
-    """Return a text that only this model has, whenever and wherever it was exported."""
+    """Return a text that identifies this model, whenever and wherever it was exported."""
     state = described["state"]
     columns = [[each["name"], each["categories"]] for block in ("channels", "static") for each in described[block]]
     told = [described[name] for name in ("format", "model", "task", "classes", "outputs", "time_unit")]
@@ -133,5 +133,5 @@ def identity_of(described: dict[str, Any]) -> str:
 def _read(path: Path) -> bytes:
     size, largest = path.stat().st_size, _LARGEST.get(path.name, _LARGEST_MODEL)
     if size > largest:
-        raise ValueError(f"{path} has {size:,} bytes; at most {largest:,} are read")
+        raise ValueError(f"{path} has {size:,} bytes; at most {largest:,} are allowed")
     return path.read_bytes()

@@ -1,4 +1,4 @@
-"""Processes that serve: one, or several that share a socket."""
+"""The processes that serve: one, or several that share a socket."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _WAITING, _AT_ONCE = 2048, 1000
 
 
 class Application:
-    """Makes the application in the process that serves it; can be sent to another process.
+    """Creates the application in the process that serves it; can be sent to another process.
 
     Args:
-        settings: of the service.
+        settings: settings of the service.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -39,16 +39,16 @@ class Application:
 
 
 def _end_after(parent: Any) -> None:
-    """End this worker when the process that started it is gone, so that it does not hold the port."""
+    """End this worker when the process that started it is gone, so that it does not occupy the port."""
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def service_of(settings: Settings) -> Any:
-    """Return the service that settings describe.
+    """Return the service with these settings.
 
     Raises:
-        ValueError: a model or a state that cannot be used.
+        ValueError: the model or the state cannot be used.
         StoreFailed: the state cannot be reached.
 
     """
@@ -62,10 +62,10 @@ def service_of(settings: Settings) -> Any:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Raises:
-        ValueError: the address cannot be had; with the reason.
+        ValueError: the address cannot be used; the message says why.
 
     """
     made: socket.socket | None = None
@@ -86,13 +86,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def run(settings: Settings, listening: socket.socket, workers: int, ready: Callable[[], None]) -> None:
-    """Serve until the process is told to end; requests that are under way are answered first.
+    """Serve until the process is told to end; requests in progress are answered first.
 
     Args:
-        settings: of the service.
-        listening: from `listen`.
-        workers: processes.
-        ready: called when requests are answered or wait to be.
+        settings: settings of the service.
+        listening: socket from `listen`.
+        workers: number of processes.
+        ready: function that is called once requests are answered or queued.
     """
     import uvicorn
     from uvicorn.config import STARTUP_FAILURE
@@ -117,7 +117,7 @@ def run(settings: Settings, listening: socket.socket, workers: int, ready: Calla
     )
     ready()
     if workers == 1:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # called when all requests are answered
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # called after all requests have been answered
         uvicorn.Server(config).run(sockets=[listening])
         return
     with _shared_metrics():
@@ -129,7 +129,7 @@ def run(settings: Settings, listening: socket.socket, workers: int, ready: Calla
 
 @contextlib.contextmanager
 def _shared_metrics() -> Iterator[None]:
-    """Give worker processes a folder in which they count together."""
+    """Provide a folder in which worker processes combine their counts."""
     with tempfile.TemporaryDirectory(prefix="liquidtime-metrics-") as folder:
         os.environ[METRICS_FOLDER] = folder
         try:

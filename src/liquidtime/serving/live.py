@@ -1,7 +1,7 @@
-"""Samples of a live series: what is new is taken, what is known changes nothing, what does not fit refuses the request.
+"""Samples of a live series: new ones are processed, repeated ones ignored, and invalid ones refuse the request.
 
-A value is known by its series, time and channel. The newest samples of a series are remembered, so that a request which
-is sent again because its answer was lost finds its samples there.
+A value is identified by its series, time and channel. The newest samples of a series are stored, so that a request that
+is sent again because its answer was lost is recognised.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from liquidtime.serving.refusal import Refused
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the samples of a request.
+    """The effect of the samples of a request.
 
     Args:
-        record: of the series, the one before if nothing was new.
-        taken: samples that brought something new.
-        repeated: samples that were known.
+        record: record of the series, which is the previous one if nothing was new.
+        taken: number of samples with something new.
+        repeated: number of samples that were known already.
     """
 
     record: Record
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def sizes_of(model: ServedModel) -> Sizes:
-    """Return how many numbers the records of a model's series have."""
+    """Return the sizes of the records of a model's series."""
     doubles, floats = map(len, model.start)
     outputs = model.outputs if model.forecaster is None else 0
     return Sizes(doubles, floats, len(model.static), len(model.channels), outputs)
@@ -50,18 +50,18 @@ def take(
     keep: int,
     now: float,
 ) -> Outcome:
-    """Take samples of one series, all of them or none.
+    """Process samples of one series, all of them or none.
 
     Args:
-        model: that reads them.
-        record: of the series so far; None if it is new.
+        model: the model.
+        record: record of the series so far; None if it is new.
         samples: at least one, in order of time.
-        static: static features by name, with the first samples.
-        keep: how many samples are remembered; those of the request always are.
-        now: seconds since 1970.
+        static: static features by name, only with the first samples.
+        keep: number of samples to store; those of the request are always stored.
+        now: time in seconds since 1970.
 
     Raises:
-        Refused: a sample that does not fit; the text says which and why.
+        Refused: a sample is invalid; the text says which and why.
 
     """
     series = _Series(model, record, static)
@@ -76,7 +76,7 @@ def take(
 
 
 class _Series:
-    """A series while the samples of a request are added; nothing is seen of it outside before all are."""
+    """A series while the samples of a request are added, invisible to others until all samples are valid."""
 
     def __init__(self, model: ServedModel, record: Record | None, static: Mapping[str, Value] | None) -> None:
         self._model = model
@@ -94,7 +94,7 @@ class _Series:
             self._static = stored
 
     def add(self, sample: Sample) -> None:
-        """Take a sample, or find that it is known."""
+        """Process a sample, or recognise it as known."""
         clock, ticks, time = self._clock.read(sample.time, self._model.nanoseconds)
         row = self._model.channels.row(sample.values, "values")
         open_step = False
@@ -113,14 +113,14 @@ class _Series:
         self.taken += 1
 
     def _known(self, time: float) -> dict[int, float]:
-        """Return what was observed at a time that is not after the newest one."""
+        """Return the values observed at a time that is not after the newest one."""
         at = bisect_left(self._newest, time, key=lambda taken: taken.time)
         if self._newest[at].time != time:
             raise self._late("has no sample at that time")
         return self._newest[at].observed()
 
     def _new_part(self, row: Floats, known: dict[int, float], open_step: bool, sample: Sample) -> Floats:
-        """Return what of a row is not known yet, NaN for the rest."""
+        """Return the values in a row that are not known yet, NaN for the others."""
         row = row.copy()
         observed = np.flatnonzero(~np.isnan(row))
         for channel in observed.tolist():
@@ -134,16 +134,15 @@ class _Series:
                 raise Refused(
                     409,
                     "other_value",
-                    f"{name!r} already has the value {known[channel]:g} at this time; got {sample.values[name]!r}. A "
-                    "value that "
-                    "was taken is not changed; delete the series to start it again.",
+                    f"{name!r} already has the value {known[channel]:g} at this time; got {sample.values[name]!r}. "
+                    "Stored values are not changed; delete the series to start it again.",
                     f"values.{name}",
                 )
         return row
 
     def _late(self, why: str) -> Refused:
         newest = self._clock.tell(self._newest[-1].ticks)
-        text = f"the sample is late: the newest one of the series is at {newest!r}, and what is remembered of it {why}"
+        text = f"the sample is late: the newest one of the series is at {newest!r}, and its stored part {why}"
         return Refused(409, "late_sample", f"{text}. Send samples in order of time.", "time")
 
     def _remember(self, ticks: int | float, time: float, row: Floats, prediction: Doubles, open_step: bool) -> None:
@@ -157,7 +156,7 @@ class _Series:
         self._newest.append(Taken(ticks, time, channels, values, prediction.tobytes()))
 
     def record(self, keep: int, now: float) -> Record:
-        """Return what is to be stored, with the newest `keep` samples remembered."""
+        """Return the record to store, with the newest `keep` samples."""
         assert self._clock.kind is not None
         return Record(
             FORMAT,

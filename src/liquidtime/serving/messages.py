@@ -1,4 +1,4 @@
-"""Bodies of requests and answers; the OpenAPI document is made from them."""
+"""Bodies of requests and answers, from which the OpenAPI document is generated."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 Time: TypeAlias = Annotated[
     int | float | str,
     Meta(
-        description="A number in the model's unit of time, or a time stamp in ISO 8601. A series keeps to the kind of "
-        "its first time.",
+        description="A number in the time unit of the model, or a time stamp in ISO 8601. All times of a series "
+        "have the type of the first.",
         examples=[3.5, "2026-03-01T08:30:00Z"],
     ),
 ]
@@ -18,13 +18,13 @@ Value: TypeAlias = int | float | str | None
 Values: TypeAlias = Annotated[
     dict[str, Value],
     Meta(
-        description="By channel: a number in the unit of training, or the name of a category. null and channels left "
-        "out are not observed.",
+        description="By channel: a number in the unit of training, or the name of a category. null and omitted "
+        "channels are not observed.",
         examples=[{"HR": 80, "Temp": 36.9}],
     ),
 ]
 Static: TypeAlias = Annotated[
-    dict[str, Value], Meta(description="Static features by name; those left out are not known.", examples=[{"Age": 71}])
+    dict[str, Value], Meta(description="Static features by name; omitted ones are unknown.", examples=[{"Age": 71}])
 ]
 Unit: TypeAlias = Annotated[
     str, Meta(description="Unit of times that are numbers; refused if it is not the model's.", examples=["h"])
@@ -39,34 +39,34 @@ class Sample(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Question(Struct, forbid_unknown_fields=True, frozen=True):
-    """What is asked of a forecaster; without times or horizons, its own horizon in four equal parts."""
+    """The forecasts to make; without times or horizons, for the model's own horizon in four equal parts."""
 
     horizons: Annotated[
         list[Annotated[float, Meta(ge=0.0)]] | None,
-        Meta(description="Times after the newest sample (of bins: its bin), in the model's unit of time."),
+        Meta(description="Times after the newest sample (with bins: after its bin), in the time unit of the model."),
     ] = None
     times: Annotated[
         list[Time] | None,
         Meta(
-            description="Times to forecast, in place of horizons: of the kind of the series' times, from its newest on."
+            description="Times to forecast, instead of horizons: of the type of the series' times, from its newest on."
         ),
     ] = None
     intervals: Annotated[
-        float, Meta(gt=0.0, le=0.99, description="Share of values that the intervals are to hold.")
+        float, Meta(gt=0.0, le=0.99, description="Fraction of values that the intervals should contain.")
     ] = 0.9
     known: Annotated[
         dict[str, Value | list[Value]] | None,
-        Meta(description="Future of known channels: a number, or one for each time; those left out stay as they are."),
+        Meta(description="Future of known channels: a number, or one for each time; omitted ones remain unchanged."),
     ] = None
 
 
 class NewSamples(Struct, forbid_unknown_fields=True, frozen=True):
-    """Samples of one series in order of time: all are taken, or none."""
+    """Samples of one series in order of time: all are processed, or none."""
 
     samples: Annotated[list[Sample], Meta(min_length=1)]
     static: Static | None = None
     time_unit: Unit | None = None
-    forecast: Annotated[Question | None, Meta(description="Of forecasters: what the answer is to say.")] = None
+    forecast: Annotated[Question | None, Meta(description="For forecasters: the forecasts in the answer.")] = None
 
 
 class WholeSeries(Struct, forbid_unknown_fields=True, frozen=True):
@@ -78,11 +78,11 @@ class WholeSeries(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class PredictionRequest(Struct, forbid_unknown_fields=True, frozen=True):
-    """Whole series to predict for; nothing is kept of them."""
+    """Whole series to predict for; they are not stored."""
 
     series: Annotated[list[WholeSeries], Meta(min_length=1)]
     time_unit: Unit | None = None
-    forecast: Annotated[Question | None, Meta(description="Of forecasters: what is asked of each series.")] = None
+    forecast: Annotated[Question | None, Meta(description="For forecasters: the forecasts for each series.")] = None
 
 
 class ForecastPoint(Struct, frozen=True):
@@ -95,67 +95,67 @@ class ForecastPoint(Struct, frozen=True):
 
 
 class Prediction(Struct, frozen=True, omit_defaults=True):
-    """What the model says: the class or the labels with probabilities, the values of a regressor, or forecasts."""
+    """The prediction: the class or the labels with probabilities, the values of a regressor, or forecasts."""
 
     label: Annotated[int | float | str | bool | UnsetType, Meta(description="The class.")] = UNSET
-    labels: Annotated[list[bool] | UnsetType, Meta(description="Of several labels: which the series has.")] = UNSET
-    probabilities: Annotated[dict[str, float] | UnsetType, Meta(description="By class, or by place of a label.")] = (
+    labels: Annotated[list[bool] | UnsetType, Meta(description="Of multi-label models: the labels.")] = UNSET
+    probabilities: Annotated[dict[str, float] | UnsetType, Meta(description="By class, or by position of a label.")] = (
         UNSET
     )
-    values: Annotated[list[float] | UnsetType, Meta(description="Of a regressor, one for each target.")] = UNSET
+    values: Annotated[list[float] | UnsetType, Meta(description="For a regressor, one for each target.")] = UNSET
     forecast: Annotated[
-        list[ForecastPoint] | UnsetType, Meta(description="Of a forecaster, one for each time asked.")
+        list[ForecastPoint] | UnsetType, Meta(description="For a forecaster, one for each requested time.")
     ] = UNSET
-    note: Annotated[str | UnsetType, Meta(description="What the reader of the prediction should know.")] = UNSET
+    note: Annotated[str | UnsetType, Meta(description="A remark on the prediction.")] = UNSET
 
 
 class Point(Struct, frozen=True):
-    """What the model said after the samples up to a time."""
+    """The prediction after the samples up to a time."""
 
     time: int | float | str
     prediction: Prediction
 
 
 class Observed(Struct, frozen=True):
-    """What was observed at a time, by channel."""
+    """The values observed at a time, by channel."""
 
     time: int | float | str
     values: dict[str, float | str]
 
 
 class LiveAnswer(Struct, frozen=True):
-    """Where a series stands after a request with samples."""
+    """The state of a series after a request with samples."""
 
     id: str
-    time: Annotated[int | float | str, Meta(description="Of the newest sample.")]
+    time: Annotated[int | float | str, Meta(description="Time of the newest sample.")]
     prediction: Prediction
-    taken: Annotated[int, Meta(description="Samples of the request that brought something new.")]
-    repeated: Annotated[int, Meta(description="Samples of the request that were known; they changed nothing.")]
-    times: Annotated[int, Meta(description="Different times at which the series has samples.")]
+    taken: Annotated[int, Meta(description="Number of samples of the request that had something new.")]
+    repeated: Annotated[int, Meta(description="Number of samples of the request that were known; they had no effect.")]
+    times: Annotated[int, Meta(description="Number of different times at which the series has samples.")]
 
 
 class SeriesAnswer(Struct, frozen=True, omit_defaults=True):
-    """Where a series stands."""
+    """The state of a series."""
 
     id: str
-    time: Annotated[int | float | str, Meta(description="Of the newest sample.")]
+    time: Annotated[int | float | str, Meta(description="Time of the newest sample.")]
     prediction: Prediction
-    times: Annotated[int, Meta(description="Different times at which the series has samples.")]
-    updated: Annotated[float, Meta(description="When its newest sample was taken, in seconds since 1970.")]
+    times: Annotated[int, Meta(description="Number of different times at which the series has samples.")]
+    updated: Annotated[float, Meta(description="When its newest sample was processed, in seconds since 1970.")]
     path: Annotated[
-        list[Point] | UnsetType, Meta(description="The newest predictions, as many as the service keeps, oldest first.")
+        list[Point] | UnsetType, Meta(description="The newest predictions, as many as are stored, oldest first.")
     ] = UNSET
     samples: Annotated[
         list[Observed] | UnsetType,
-        Meta(description="Of a forecaster: the newest samples, as many as the service keeps, oldest first."),
+        Meta(description="For a forecaster: the newest samples, as many as the service stores, oldest first."),
     ] = UNSET
 
 
 class ForecastAnswer(Struct, frozen=True):
-    """What a forecaster says of a live series."""
+    """Forecasts for a live series."""
 
     id: str
-    time: Annotated[int | float | str, Meta(description="Of the newest sample.")]
+    time: Annotated[int | float | str, Meta(description="Time of the newest sample.")]
     prediction: Prediction
 
 
@@ -163,7 +163,7 @@ class SeriesList(Struct, frozen=True):
     """The series with the newest samples."""
 
     series: list[SeriesAnswer]
-    total: Annotated[int, Meta(description="Series that are kept.")]
+    total: Annotated[int, Meta(description="Number of stored series.")]
 
 
 class PredictedSeries(Struct, frozen=True):
@@ -180,18 +180,18 @@ class Predictions(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True):
-    """Whether the service can work."""
+    """Whether the service works."""
 
     status: str
     model: str
-    identity: Annotated[str, Meta(description="Which model this is; state of another one is kept apart.")]
-    state: Annotated[str, Meta(description="Where state is kept: sqlite, redis or postgresql.")]
+    identity: Annotated[str, Meta(description="Identity of the model; the state of other models is kept separately.")]
+    state: Annotated[str, Meta(description="Where the state is stored: sqlite, redis or postgresql.")]
     series: int
     version: str
 
 
 class ModelAnswer(Struct, frozen=True, omit_defaults=True):
-    """What the model takes and says."""
+    """The inputs and outputs of the model."""
 
     name: str
     identity: str
@@ -202,18 +202,18 @@ class ModelAnswer(Struct, frozen=True, omit_defaults=True):
     time_unit: str | None
     channels: list[dict[str, Any]]
     static: list[dict[str, Any]]
-    targets: Annotated[list[str] | UnsetType, Meta(description="Of a forecaster: the channels it forecasts.")] = UNSET
-    known_channels: Annotated[list[str] | UnsetType, Meta(description="Channels whose future can be given.")] = UNSET
-    horizon: Annotated[float | UnsetType, Meta(description="How far ahead it was trained to look.")] = UNSET
-    facts: Annotated[dict[str, str], Meta(description="What the model lacks of the one it was exported from.")] = {}
+    targets: Annotated[list[str] | UnsetType, Meta(description="Of a forecaster: its target channels.")] = UNSET
+    known_channels: Annotated[list[str] | UnsetType, Meta(description="Channels whose future can be passed.")] = UNSET
+    horizon: Annotated[float | UnsetType, Meta(description="How far ahead it was trained to forecast.")] = UNSET
+    facts: Annotated[dict[str, str], Meta(description="Differences from the model that was exported.")] = {}
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):
-    """Why a request was refused; nothing has changed."""
+    """Why a request was refused; nothing was changed."""
 
-    error: Annotated[str, Meta(description="In words.")]
-    code: Annotated[str, Meta(description="For programs, e.g. `late_sample`.")]
-    at: Annotated[str, Meta(description="Where in the body, e.g. `samples[2].time`.")] = ""
+    error: Annotated[str, Meta(description="Explanation in words.")]
+    code: Annotated[str, Meta(description="Code for programs, such as `late_sample`.")]
+    at: Annotated[str, Meta(description="Place in the body, such as `samples[2].time`.")] = ""
 
 
 class Tensor(Struct, frozen=True):
@@ -222,12 +222,12 @@ class Tensor(Struct, frozen=True):
     name: str
     shape: list[Annotated[int, Meta(ge=0)]]
     datatype: str
-    data: Annotated[list[Any], Meta(description="Flat or nested; null for what was not observed.")]
+    data: Annotated[list[Any], Meta(description="Flat or nested; null for values not observed.")]
     parameters: dict[str, Any] = {}
 
 
 class RequestedOutput(Struct, frozen=True):
-    """An output that is asked for."""
+    """A requested output."""
 
     name: str
     parameters: dict[str, Any] = {}
@@ -252,7 +252,7 @@ class InferenceAnswer(Struct, frozen=True, omit_defaults=True):
 
 
 class TensorFacts(Struct, frozen=True):
-    """What a tensor of the model is; -1 for a size that is free."""
+    """Description of a tensor of the model; -1 for a size that is variable."""
 
     name: str
     datatype: str

@@ -1,4 +1,4 @@
-"""What is counted, for Prometheus; over all worker processes, where there are several."""
+"""Metrics for Prometheus, summed over all worker processes."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class Metrics:
         )
         self.seconds = Histogram(
             "liquidtime_request_seconds",
-            "From the head of a request to its answer.",
+            "From the headers of a request to its answer.",
             ["operation"],
             registry=self._registry,
             buckets=_BUCKETS,
         )
         self.refused = Counter("liquidtime_refused", "Refused requests by reason.", ["code"], registry=self._registry)
-        self.samples = Counter("liquidtime_samples", "Samples: taken, or repeated.", ["what"], registry=self._registry)
+        self.samples = Counter("liquidtime_samples", "Samples: new, or repeated.", ["what"], registry=self._registry)
         self.conflicts = Counter(
-            "liquidtime_conflicts", "Writes that came second and were done again.", registry=self._registry
+            "liquidtime_conflicts", "Writes that were repeated because another one came first.", registry=self._registry
         )
-        self.evicted = Counter("liquidtime_evicted_series", "Series forgotten by age.", registry=self._registry)
+        self.evicted = Counter("liquidtime_evicted_series", "Series removed by age.", registry=self._registry)
 
         self.series = Gauge(
-            "liquidtime_series", "Series that are kept.", registry=self._registry, multiprocess_mode="mostrecent"
+            "liquidtime_series", "Stored series.", registry=self._registry, multiprocess_mode="mostrecent"
         )
 
     def text(self, series: int) -> bytes:
         """Return all metrics in the format of Prometheus.
 
         Args:
-            series: how many are kept.
+            series: number of stored series.
         """
         self.series.set(series)
         registry = self._registry

@@ -1,4 +1,4 @@
-"""An exported model before onnxruntime: rows from named values, one sample more, whole series, predictions in words."""
+"""An exported model in onnxruntime: rows from named values, single samples, whole series, predictions as answers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 LARGEST_VALUE = float(np.finfo(np.float32).max)
 _AT_ONCE, _MOST = 1 << 20, 1 << 26
-"""Values (B, T, C) in one call of the model, and in one series."""
+"""Largest number of values (B, T, C) in one call of the model, and in one series."""
 
 
 class Step(NamedTuple):
-    """Where a series stands after a sample: the two vectors of its state, and (K,) the prediction, if it makes one."""
+    """A series after a sample: the two vectors of its state, and (K,) the prediction, if the model makes one."""
 
     doubles: Doubles
     floats: Floats
@@ -33,14 +33,14 @@ class Step(NamedTuple):
 
 
 class ServedModel:
-    """A model that serves; its state is of the caller, so that one object is for any number of series and threads.
+    """A model to serve; callers hold the state, so one object can be used for any number of series and threads.
 
     Args:
-        folder: which `liquidtime export --to onnx` wrote.
-        name: under which it is served; the folder's if empty.
+        folder: folder written by `liquidtime export --to onnx`.
+        name: name under which it is served; if empty, that of the folder.
 
     Raises:
-        ValueError: a folder that is not whole, or of a format that this version does not know.
+        ValueError: the folder is incomplete, or has a format unknown to this version.
 
     """
 
@@ -65,7 +65,7 @@ class ServedModel:
         self._try_out(folder)
 
     def _try_out(self, folder: Path) -> None:
-        """Run every file once, so that files which do not fit together are refused before anything is served."""
+        """Run every file once, so that files which do not fit together are refused at the start."""
         static = np.full(len(self.static), np.nan, dtype=np.float32)
         row, K = np.full(len(self.channels), np.nan, dtype=np.float32), self.outputs
         try:
@@ -90,21 +90,21 @@ class ServedModel:
                 self.forecaster.forgot(after.doubles)
             if any(made.shape != shape for made, shape in shapes):
                 raise ValueError("its files differ in the sizes of state or prediction")
-        except Exception as error:  # of onnxruntime, of numpy, or refused
-            raise ValueError(f"{folder} holds a model that does not run: {' '.join(str(error).split())}") from error
+        except Exception as error:  # errors of onnxruntime, of numpy, or Refused
+            raise ValueError(f"{folder} contains a model that does not run: {' '.join(str(error).split())}") from error
 
     def step(self, doubles: Doubles, floats: Floats, t: float, row: Floats, static: Floats) -> Step:
-        """Take one sample of one series.
+        """Process one sample of one series.
 
         Args:
-            doubles: of its state.
-            floats: likewise.
-            t: its time.
-            row: (C,) NaN for what was not observed.
-            static: (F,) NaN for what is not known.
+            doubles: doubles of its state.
+            floats: floats of its state.
+            t: time of the sample.
+            row: (C,) values, NaN if not observed.
+            static: (F,) static features, NaN if unknown.
 
         Raises:
-            Refused: after the sample a number is not finite.
+            Refused: a number after the sample is not finite.
 
         """
         feed = {"doubles": doubles[None], "floats": floats[None], "t": np.array([t]), "values": row[None]}
@@ -113,7 +113,7 @@ class ServedModel:
         doubles_after, floats_after, *said = (part[0] for part in self._step.run(None, feed))
         after = Step(doubles_after, floats_after, said[0] if said else _NOTHING)
         if not all(np.isfinite(part).all() for part in after):
-            text = "the sample gives numbers that float32 cannot hold; check its time and values"
+            text = "the sample results in numbers too large for float32; check its time and values"
             raise Refused(422, "not_finite", text)
         return after
 
@@ -133,8 +133,8 @@ class ServedModel:
 
         Args:
             series: one block of `in_blocks`, each with its times (T,) and values (T, C).
-            statics: (F,) of each.
-            origins: (S,) the zeros of their clocks in time units since 1970, NaN where they are not dated.
+            statics: (F,) static features of each series.
+            origins: (S,) zeros of their clocks in time units since 1970, NaN if their times have no date.
         """
         assert self.forecaster is not None
         feed, S = self.padded(list(series), list(statics)), len(series)
@@ -147,10 +147,10 @@ class ServedModel:
         return doubles, floats
 
     def in_blocks(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        """Yield the positions of series that are read at once, those of similar length together.
+        """Yield the positions of series that are read at once, with similar lengths together.
 
         Raises:
-            Refused: a series longer than any that is read.
+            Refused: a series is too long.
 
         """
         C, start = max(1, len(self.channels)), 0
@@ -158,7 +158,7 @@ class ServedModel:
         order = sorted(range(len(lengths)), key=lambda s: lengths[s])
         for k, s in enumerate(order):
             if max(1, lengths[s]) * C > _MOST:
-                text = f"a series may have {_MOST // C:,} samples; got {lengths[s]:,}"
+                text = f"a series may have at most {_MOST // C:,} samples; got {lengths[s]:,}"
                 raise Refused(413, "too_long", text, f"[{s}]")
             last = k + 1 == len(order)
             if last or (k + 2 - start) * max(state, lengths[order[k + 1]] * C) > _AT_ONCE:
@@ -178,13 +178,13 @@ class ServedModel:
         return Prediction(label=self.classes[at], probabilities=dict(zip(map(str, self.classes), numbers, strict=True)))
 
     def check_unit(self, unit: str | None) -> None:
-        """Refuse times in another unit than the model's."""
+        """Refuse times in a unit other than that of the model."""
         if unit is not None and unit != self.time_unit:
             own = f"in {self.time_unit!r}" if self.time_unit else "without a unit"
             raise Refused(422, "other_unit", f"the model's times are {own}; got {unit!r}. Convert them.", "time_unit")
 
     def padded(self, series: list[tuple[Doubles, Floats]], statics: list[Floats]) -> dict[str, Any]:
-        """Return whole series as the model takes them."""
+        """Return whole series in the form that the model reads."""
         lengths = np.array([len(times) for times, _ in series], dtype=np.int64)
         B, T = len(series), max(1, int(lengths.max()))
         times, values = np.zeros((B, T)), np.full((B, T, len(self.channels)), np.nan, dtype=np.float32)
@@ -197,11 +197,11 @@ class ServedModel:
 
 
 class Forecaster:
-    """What only forecasters have: answers for times that are asked, from the state of a series.
+    """Functions that only forecasters have: forecasts for requested times from the state of a series.
 
     Args:
-        described: what model.json says.
-        session: of forecast.onnx.
+        described: contents of model.json.
+        session: session of forecast.onnx.
     """
 
     def __init__(self, described: dict[str, Any], session: Any) -> None:
@@ -215,7 +215,7 @@ class Forecaster:
         self._fields = {field["name"]: int(field["start"]) for field in described["state"]["fields"]}
 
     def dated(self, doubles: Doubles, origin: float) -> Doubles:
-        """Return the doubles of a state that knows the zero of its clock, where the model knows the calendar."""
+        """Return the doubles of a state after setting the zero of its clock, if the model uses the calendar."""
         if not self.calendar or math.isnan(origin):
             return doubles
         dated = doubles.copy()
@@ -223,11 +223,11 @@ class Forecaster:
         return dated
 
     def now(self, doubles: Doubles) -> float:
-        """Return the time of the newest sample, of bins that of its bin, from which horizons count."""
+        """Return the time of the newest sample (with bins: of its bin), from which horizons count."""
         return float(doubles[self._fields["scale 0: step"]])
 
     def forgot(self, doubles: Doubles) -> bool:
-        """Return whether a series was denser than the model remembers."""
+        """Return whether a series had more samples than the model can store."""
         return bool(doubles[self._fields["recent: lost"]] > 0)
 
     def answer(
@@ -243,16 +243,16 @@ class Forecaster:
         """Return (N, 3C) forecasts, then the lower, then the upper ends of their intervals.
 
         Args:
-            doubles: (S, …) of the states.
-            floats: (S, …) likewise.
-            static: (S, F).
-            rows: (N,) which state each question is about.
-            times: (N,) as the model takes them.
-            coverage: (N,) the share of values that intervals are to hold.
-            future: (N, K) known channels, NaN for those that stay as they are.
+            doubles: (S, …) doubles of the states.
+            floats: (S, …) floats of the states.
+            static: (S, F) static features.
+            rows: (N,) position of the state for each forecast.
+            times: (N,) times as the model reads them.
+            coverage: (N,) fraction of values that intervals should contain.
+            future: (N, K) known channels, NaN if unchanged.
 
         Raises:
-            Refused: forecasts that are not finite.
+            Refused: forecasts are not finite.
 
         """
         said = np.zeros((len(rows), 3 * len(self.targets)))
@@ -272,10 +272,10 @@ class Forecaster:
 
 
 def check_finite(predictions: Doubles) -> None:
-    """Refuse predictions (S, K) of which one is not finite."""
+    """Refuse predictions (S, K) unless all are finite."""
     bad = np.flatnonzero(~np.isfinite(predictions).all(axis=1))
     if len(bad):
-        text = "the series gives numbers that float32 cannot hold; check its times and values"
+        text = "the series results in numbers too large for float32; check its times and values"
         raise Refused(422, "not_finite", text, f"[{bad[0]}]")
 
 
@@ -290,10 +290,10 @@ def _session(content: bytes, path: Path, described: dict[str, Any]) -> Any:
     try:
         session = onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
         same = json.loads(session.get_modelmeta().custom_metadata_map["manifest"]) == described
-    except Exception as error:  # onnxruntime has a class of its own for every fault of a file
+    except Exception as error:  # onnxruntime has many exception classes for bad files
         raise ValueError(f"{path} is not a model that onnxruntime can run: {error}") from error
     if not same:
-        raise ValueError(f"{path} does not belong to the model.json beside it; export the model again")
+        raise ValueError(f"{path} does not belong to the model.json in its folder; export the model again")
     return session
 
 
@@ -309,21 +309,21 @@ class Columns:
         return len(self.names)
 
     def name_of(self, at: int, number: float) -> float | str:
-        """Return a value as it was told: a number, or the name of a category."""
+        """Return a value as it was passed: a number, or the name of a category."""
         categories = self.categories[at]
         if categories is None:
             return number
         return str(categories[int(number)]) if number >= 0 else "another category"
 
     def row(self, values: Mapping[str, Value], place: str) -> Floats:
-        """Return (n,) values in the order of the model, NaN for what is not there.
+        """Return (n,) values in the order of the model, NaN for missing ones.
 
         Args:
-            values: by name.
-            place: what refusals call them.
+            values: values by name.
+            place: name of the values in error messages.
 
         Raises:
-            Refused: a name that the model does not know, or a value that is not of its kind.
+            Refused: the model does not have this name, or a value has the wrong type.
 
         """
         row = np.full(len(self.names), np.nan, dtype=np.float32)
@@ -340,7 +340,7 @@ class Columns:
         return row
 
     def check_rows(self, rows: Floats, place: str) -> None:
-        """Refuse rows (N, n) of numbers with infinite ones, or with positions that are no category's."""
+        """Refuse rows (N, n) of numbers with infinite numbers, or with positions that are not those of a category."""
         if np.isinf(rows).any():
             raise Refused(422, "bad_value", "values must be finite numbers, or null if not observed", place)
         for at, categories in enumerate(self.categories):

@@ -1,4 +1,4 @@
-"""The Open Inference Protocol (v2) for whole series: tensors by name, as KServe, Triton and others speak it."""
+"""The Open Inference Protocol (v2) for whole series: tensors by name, as used by KServe, Triton and others."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _TYPES = {
 }  # fmt: skip
 _MOST, _MOST_ROWS = 1 << 26, 100_000
 FORECASTS = ("forecast", "low", "high")
-"""Tensors (B, Q, C) of a forecaster: for each series and horizon the forecast, and the ends of its interval."""
+"""Tensors (B, Q, C) of a forecaster: for each series and horizon, the forecast and the ends of its interval."""
 
 
 def server_facts() -> ServerFacts:
-    """Return what the server is."""
+    """Return a description of the server."""
     return ServerFacts("liquidtime", __version__, [])
 
 
 def model_facts(model: ServedModel) -> ModelFacts:
-    """Return which tensors the model takes and gives."""
+    """Return the input and output tensors of the model."""
     C, F = len(model.channels), len(model.static)
     inputs = [
         TensorFacts("times", "FP64", [-1, -1]),
@@ -66,16 +66,16 @@ def model_facts(model: ServedModel) -> ModelFacts:
 def check_name(model: ServedModel, name: str, version: str = VERSION) -> None:
     """Refuse a model that is not served here."""
     if name != model.name:
-        raise Refused(404, "unknown_model", f"the model that is served here is {model.name!r}; got {name!r}")
+        raise Refused(404, "unknown_model", f"the model served here is {model.name!r}; got {name!r}")
     if version != VERSION:
-        raise Refused(404, "unknown_model", f"the version that is served here is {VERSION!r}; got {version!r}")
+        raise Refused(404, "unknown_model", f"the version served here is {VERSION!r}; got {version!r}")
 
 
 def infer(service: Service, request: InferenceRequest) -> InferenceAnswer:
     """Return the predictions for whole series as tensors.
 
     Raises:
-        Refused: tensors of other names, types or shapes than `model_facts` says; times out of order.
+        Refused: names, types or shapes of tensors differ from those in `model_facts`, or times are not in order.
 
     """
     model = service.model
@@ -83,12 +83,12 @@ def infer(service: Service, request: InferenceRequest) -> InferenceAnswer:
     places = {}
     for k, tensor in enumerate(request.inputs):
         if tensor.name not in known or tensor.name in places:
-            why = "was given twice" if tensor.name in places else f"is none of {', '.join(known)}"
+            why = "was passed twice" if tensor.name in places else f"is not one of {', '.join(known)}"
             raise Refused(422, "bad_tensor", f"{tensor.name[:60]!r} {why}", f"inputs[{k}].name")
         places[tensor.name] = k
     for name in ("times", "values"):
         if name not in places:
-            raise Refused(422, "bad_tensor", f"the input {name!r} is needed", "inputs")
+            raise Refused(422, "bad_tensor", f"the input {name!r} is required", "inputs")
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, k in places.items():
         try:
@@ -124,26 +124,26 @@ def _forecasts(
     horizons = arrays.get("horizons", np.array(default_horizons(model.forecaster)))
     (coverage,) = arrays.get("coverage", np.array([0.9]))
     if not (np.isfinite(horizons) & (horizons >= 0)).all() or not 0.0 < coverage <= 0.99:
-        text = "`horizons` must be finite and at least 0, `coverage` over 0 and at most 0.99"
+        text = "`horizons` must be finite and at least 0, `coverage` greater than 0 and at most 0.99"
         raise Refused(422, "bad_tensor", text, "inputs")
     origins = arrays.get("origin", np.full(B, np.nan))
     if len(origins) != B:
         raise Refused(422, "bad_tensor", f"`origin` must have {B} numbers, one for each series", "inputs")
     clocks = [_clock(origin, model.nanoseconds) for origin in origins.tolist()]
     question = Question(horizons=horizons.tolist(), intervals=float(coverage))
-    said = service.whole_forecasts(series, list(static), clocks, question)
+    predictions = service.whole_forecasts(series, list(static), clocks, question)
     shape = [B, len(horizons), len(model.forecaster.targets)]
-    told: dict[str, list[float]] = {name: [] for name in FORECASTS}
-    for prediction in said:
+    forecasts: dict[str, list[float]] = {name: [] for name in FORECASTS}
+    for prediction in predictions:
         assert not isinstance(prediction.forecast, UnsetType)
         for point in prediction.forecast:
             for name, numbers in zip(FORECASTS, (point.values, point.low, point.high), strict=True):
-                told[name] += numbers.values()
-    return {name: Tensor(name, shape, "FP64", told[name]) for name in FORECASTS}
+                forecasts[name] += numbers.values()
+    return {name: Tensor(name, shape, "FP64", forecasts[name]) for name in FORECASTS}
 
 
 def _clock(origin: float, nanoseconds: int | None) -> Clock:
-    """Return the clock of a series whose zero is so many time units after 1970; NaN where it is not dated."""
+    """Return the clock of a series whose zero is `origin` time units after 1970; NaN if its times have no date."""
     if nanoseconds is None or np.isnan(origin):
         return Clock(NUMBER)
     if not abs(origin * nanoseconds) < 2**63:
@@ -181,7 +181,7 @@ def _series(
 
 
 def _array(tensor: Tensor, wanted: list[int]) -> npt.NDArray[Any]:
-    """Return a tensor as an array of the model's type, null as NaN."""
+    """Return a tensor as an array of the model's type, with NaN for null."""
     if tensor.datatype not in _TYPES:
         raise Refused(422, "bad_tensor", f"`datatype` must be one of {', '.join(_TYPES)}", "datatype")
     shape = tuple(tensor.shape)
@@ -192,13 +192,13 @@ def _array(tensor: Tensor, wanted: list[int]) -> npt.NDArray[Any]:
     for n in shape:
         size *= n
     if size > _MOST or any(n > _MOST for n in shape):
-        raise Refused(413, "too_long", f"a tensor may have {_MOST:,} numbers; got {size:,}", "shape")
-    if shape[0] > _MOST_ROWS:  # which need no numbers where another axis is 0
-        raise Refused(413, "too_long", f"a tensor may have {_MOST_ROWS:,} rows; got {shape[0]:,}", "shape")
+        raise Refused(413, "too_long", f"a tensor may have at most {_MOST:,} numbers; got {size:,}", "shape")
+    if shape[0] > _MOST_ROWS:  # rows need no numbers if another axis is 0
+        raise Refused(413, "too_long", f"a tensor may have at most {_MOST_ROWS:,} rows; got {shape[0]:,}", "shape")
     numbers = list(islice(_flat(tensor.data), size + 1))
     if len(numbers) != size:
         more = "more" if len(numbers) > size else f"{len(numbers)}"
-        raise Refused(422, "bad_tensor", f"`data` must hold {size} numbers, as `shape` says; got {more}", "data")
+        raise Refused(422, "bad_tensor", f"`data` must have {size} numbers, according to `shape`; got {more}", "data")
     if tensor.name == "lengths":
         if not all(isinstance(number, int) and abs(number) < 2**62 for number in numbers):
             raise Refused(422, "bad_tensor", "`lengths` must be whole numbers", "data")
@@ -206,14 +206,14 @@ def _array(tensor: Tensor, wanted: list[int]) -> npt.NDArray[Any]:
     try:
         array = np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
     except OverflowError:
-        raise Refused(422, "bad_tensor", "`data` must be numbers that float64 can hold", "data") from None
+        raise Refused(422, "bad_tensor", "`data` must be numbers in the range of float64", "data") from None
     with np.errstate(over="ignore"):
         kind = np.float32 if tensor.name in ("values", "static") else np.float64
         return array.astype(kind).reshape(shape)
 
 
 def _flat(data: Any) -> Iterator[int | float | None]:
-    """Yield the numbers of nested lists."""
+    """Yield the numbers in nested lists."""
     stack = [iter(data)]
     while stack:
         for item in stack[-1]:
@@ -221,7 +221,7 @@ def _flat(data: Any) -> Iterator[int | float | None]:
                 stack.append(iter(item))
                 break
             if item is not None and (isinstance(item, bool) or not isinstance(item, int | float)):
-                raise Refused(422, "bad_tensor", "`data` must be numbers, null for what was not observed", "data")
+                raise Refused(422, "bad_tensor", "`data` must be numbers, or null if not observed", "data")
             yield item
         else:
             stack.pop()

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of operations and the types of their bodies."""
+"""The OpenAPI document, generated from the table of operations and the types of their bodies."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from liquidtime.serving.open_inference import VERSION
 from liquidtime.serving.operations import Operation
 
 REASONS = {
-    400: "Not JSON, or not HTTP as it should be.",
+    400: "Not valid JSON, or not valid HTTP.",
     401: "The token is missing or wrong.",
-    403: "The request names another host than this machine.",
+    403: "The request is addressed to a host other than this machine.",
     404: "There is no such series or model.",
     408: "The body did not arrive in time.",
     409: "A late sample, another value of a known one, another clock, or other static features.",
     413: "The body is too large.",
     415: "The body is not application/json.",
-    422: "A body, query or path that does not fit; the text says where and what is needed.",
-    429: "As many series are kept as may be.",
-    500: "A fault of the service.",
-    503: "The state cannot be reached now.",
+    422: "An invalid body, query or path; the text says where, and what is needed.",
+    429: "The largest number of series is already stored.",
+    500: "An internal error of the service.",
+    503: "The state is not available now.",
 }
 LONGEST_ID, PATTERN = 200, r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+$"
-"""Of ids: without characters that control terminals, break lines or turn the direction of writing."""
+"""Pattern of ids: no characters that control terminals, break lines or change the direction of writing."""
 ID = {"type": "string", "minLength": 1, "maxLength": LONGEST_ID, "pattern": PATTERN}
 _ALWAYS = (403, 500, 503)
 
@@ -38,9 +38,9 @@ def openapi(operations: Sequence[Operation], model: ServedModel, token: bool) ->
     """Return the document.
 
     Args:
-        operations: of the service.
-        model: that serves, whose channels and static features it names.
-        token: whether requests must bear one.
+        operations: operations of the service.
+        model: the model, whose channels and static features appear in the document.
+        token: whether requests need a token.
     """
     types = [kind for each in operations for kind in (each.answer, each.body) if kind is not None]
     _, schemas = msgspec.json.schema_components([*types, Problem], ref_template="#/components/schemas/{name}")
@@ -71,7 +71,7 @@ def openapi(operations: Sequence[Operation], model: ServedModel, token: bool) ->
 
 
 def _of_forecasts(schemas: dict[str, Any], model: ServedModel) -> None:
-    """Say what can be asked of a forecaster; of other models, that nothing can."""
+    """Describe the forecasts that can be requested; for other models, remove them."""
     if model.forecaster is None:
         for name in ("NewSamples", "PredictionRequest"):
             schemas[name]["properties"]["forecast"]["anyOf"] = [{"type": "null"}]

@@ -1,4 +1,4 @@
-"""The table of everything that can be asked of the service; routes and the OpenAPI document are made from it."""
+"""The table of all operations of the service, from which routes and the OpenAPI document are generated."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from liquidtime.serving.service import Service
 class ListQuery(Struct, frozen=True):
     """Which series to list."""
 
-    limit: Annotated[int, Meta(ge=1, le=1000, description="Series in the answer.")] = 50
-    path: Annotated[int, Meta(ge=0, le=1000, description="Points of the path of each.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Number of series in the answer.")] = 50
+    path: Annotated[int, Meta(ge=0, le=1000, description="Number of points in the path of each.")] = 0
 
 
 _NUMBER = r"\d{1,12}(\.\d{1,12})?"
 
 
 class SeriesQuery(Struct, frozen=True):
-    """What is asked of a forecaster."""
+    """The forecasts requested in a query."""
 
     horizons: Annotated[
         str,
         Meta(
             pattern=rf"^({_NUMBER}(,{_NUMBER})*)?$",
             max_length=10_000,
-            description="Of a forecaster: times after the newest sample, such as 1,6,24.",
+            description="For a forecaster: times after the newest sample, such as 1,6,24.",
         ),
     ] = ""
     intervals: Annotated[
-        float, Meta(gt=0.0, le=0.99, description="Of a forecaster: share of values that the intervals are to hold.")
+        float, Meta(gt=0.0, le=0.99, description="Of a forecaster: fraction of values in the intervals.")
     ] = 0.9
 
     def question(self) -> m.Question | None:
-        """Return it as bodies hold it; None where nothing is asked."""
+        """Return the request in the form of bodies; None if there is none."""
         if not self.horizons and self.intervals == 0.9:
             return None
         horizons = [float(each) for each in self.horizons.split(",")] if self.horizons else None
@@ -49,22 +49,22 @@ class SeriesQuery(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing that can be asked.
+    """One operation of the service.
 
     Args:
-        name: of the operation in OpenAPI and in the metrics.
-        method: of HTTP.
-        path: with parameters in braces.
-        run: from the service, the parameters of the path, and body or query, to an answer.
-        summary: in a line.
-        answer: type of the answer; None where there is none.
-        body: type of the body; None where there is none.
-        query: type of the query; None where there is none.
-        refusals: statuses of answers that are no success, besides those that every operation has.
+        name: name in OpenAPI and in the metrics.
+        method: HTTP method.
+        path: path, with parameters in braces.
+        run: function from the service, the parameters of the path, and body or query, to an answer.
+        summary: description in a line.
+        answer: type of the answer; None if there is none.
+        body: type of the body; None if there is none.
+        query: type of the query; None if there is none.
+        refusals: error statuses, besides those that every operation has.
         open: whether it needs no token.
-        long: whether it may take long, so that it must not keep others waiting.
-        tag: of the group in the documentation.
-        forecasts: whether it is for forecasters alone.
+        long: whether it may take long, so that it must not make others wait.
+        tag: group in the documentation.
+        forecasts: whether it is only for forecasters.
     """
 
     name: str
@@ -109,12 +109,12 @@ _V2 = "/v2/models/{name}"
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "take_samples", "POST", "/series/{id}/samples", lambda service, path, body: service.take(path["id"], body),
-        "Take one or many samples of a live series, all or none, and return its prediction now.",
+        "Process one or more samples of a live series, all or none, and return its current prediction.",
         m.LiveAnswer, m.NewSamples, refusals=(*_CHANGED, 409, 429),
     ),
     Operation(
         "get_series", "GET", "/series/{id}", lambda service, path, query: service.get(path["id"], query.question()),
-        "Return where a live series stands, with the path of its predictions; of a forecaster with its samples.",
+        "Return the state of a live series, with the path of its predictions, or for a forecaster with its samples.",
         m.SeriesAnswer, query=SeriesQuery, refusals=(404, 413, 422),
     ),
     Operation(
@@ -125,7 +125,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "delete_series", "DELETE", "/series/{id}", lambda service, path, _: service.delete(path["id"]),
-        "Forget a live series.", refusals=(404, 422),
+        "Remove a live series.", refusals=(404, 422),
     ),
     Operation(
         "list_series", "GET", "/series", lambda service, _, query: service.newest(query.limit, query.path),
@@ -133,12 +133,12 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "predict", "POST", "/predict", lambda service, _, body: service.predict(body),
-        "Return predictions for whole series, of which nothing is kept.",
+        "Return predictions for whole series, which are not stored.",
         m.Predictions, m.PredictionRequest, refusals=(*_CHANGED, 409), long=True, tag="whole series",
     ),
     Operation(
         "describe_model", "GET", "/model", lambda service, _, __: service.facts(),
-        "Return what the model takes and says.", m.ModelAnswer, tag="service",
+        "Return the inputs and outputs of the model.", m.ModelAnswer, tag="service",
     ),
     Operation(
         "health", "GET", "/health", lambda service, _, __: service.health(),
@@ -146,7 +146,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "v2_server", "GET", "/v2", lambda *_: oip.server_facts(),
-        "Return what the server is.", m.ServerFacts, tag="Open Inference Protocol",
+        "Return a description of the server.", m.ServerFacts, tag="Open Inference Protocol",
     ),
     Operation(
         "v2_live", "GET", "/v2/health/live", lambda *_: m.Live(live=True),
@@ -161,7 +161,7 @@ OPERATIONS: tuple[Operation, ...] = (
         for version, path in (("", _V2), ("_version", f"{_V2}/versions/{{version}}"))
         for operation in (
             Operation(
-                f"v2_model{version}", "GET", path, _model_facts, "Return which tensors the model takes and gives.",
+                f"v2_model{version}", "GET", path, _model_facts, "Return the input and output tensors of the model.",
                 m.ModelFacts, refusals=(404, 422), tag="Open Inference Protocol",
             ),
             Operation(
@@ -180,5 +180,5 @@ OPERATIONS: tuple[Operation, ...] = (
 
 
 def operations_of(model: ServedModel) -> tuple[Operation, ...]:
-    """Return what can be asked of a model."""
+    """Return the operations that a model supports."""
     return tuple(each for each in OPERATIONS if model.forecaster is not None or not each.forecasts)

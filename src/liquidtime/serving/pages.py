@@ -1,4 +1,4 @@
-"""The two pages of the service: each is one file that needs nothing from elsewhere."""
+"""The two pages of the service, each of which is a single file without external resources."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import resources
 
 
 def page(name: str) -> tuple[bytes, str, dict[str, str]]:
-    """Return a page, its type, and the headers that let it load its own script and style and nothing else."""
+    """Return a page, its type, and headers that let it load its own script and style and nothing else."""
     text = resources.files("liquidtime.serving").joinpath(name).read_text(encoding="utf-8")
     rules = ["default-src 'none'", "connect-src 'self'", "img-src data:", "base-uri 'none'", "frame-ancestors 'none'"]
     for tag in ("script", "style"):

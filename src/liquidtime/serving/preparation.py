@@ -1,4 +1,4 @@
-"""From what a user names to the exported folder that is served; whatever needs torch runs in a process of its own."""
+"""Finds or exports the folder to serve; everything that needs torch runs in a separate process."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from liquidtime.serving.stores import sqlite_file
 
 _SEAL = "manifest.json"
 _CACHED = 2
-"""Raised when models of older caches are to be exported again."""
+"""Increased when models in older caches have to be exported again."""
 
 
 def default_state() -> str:
-    """Return the file in which state is kept if nothing else was said."""
+    """Return the default file for the state."""
     folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return str(folder / "liquidtime" / "serve.sqlite")
 
 
 def cache_of(state: str) -> Path:
-    """Return the folder for exported models: beside a file of state, else in the user's cache."""
+    """Return the folder for exported models: next to the state file, otherwise in the cache of the user."""
     file = sqlite_file(state)
     if file is not None:
         return file.absolute().with_name(f"{file.name}.models")
@@ -36,17 +36,17 @@ def cache_of(state: str) -> Path:
 
 
 def served_folder(model: Path, cache: Path, part: str = "all", memory: int | None = None) -> Path:
-    """Return the exported folder of a model: itself, or one in the cache, into which it is exported once.
+    """Return the exported folder of a model: the folder itself, or one in the cache, to which it is exported once.
 
     Args:
         model: a model folder, or a folder of `liquidtime export --to onnx`.
-        cache: for what is exported here; made if needed.
-        part: of a stack "networks", which can be exported alone.
-        memory: of a forecaster: values of each channel to remember; None: as many as usual.
+        cache: folder for exported models; created if needed.
+        part: for a stack, "networks", which can be exported without the other parts.
+        memory: for a forecaster, number of stored values per channel; None for the usual number.
 
     Raises:
-        FileNotFoundError: there is no such folder.
-        ValueError: it is neither, or its model cannot be exported; with the reason.
+        FileNotFoundError: the folder does not exist.
+        ValueError: it is neither, or its model cannot be exported; the message says why.
 
     """
     if not model.is_dir():
@@ -55,7 +55,7 @@ def served_folder(model: Path, cache: Path, part: str = "all", memory: int | Non
     if is_exported(model):
         for option, other in (("--part", part != "all"), ("--memory", memory is not None)):
             if other:
-                raise ValueError(f"{option} is for a model folder; this model is already exported")
+                raise ValueError(f"{option} applies only to a model folder; this model is already exported")
         return model
     seal = model / _SEAL
     if not seal.is_file() or not (model / "config.json").is_file():
@@ -81,7 +81,7 @@ def _is_good(exported: Path) -> bool:
 
 
 def _export(model: Path, exported: Path, part: str, memory: int | None) -> None:
-    """Export a model under a name of its own, then give it its place unless another process was faster."""
+    """Export a model under a temporary name, then move it to its place unless another process was faster."""
     with tempfile.TemporaryDirectory(prefix=".new-", dir=exported.parent) as own:
         words = ["export", str(model.absolute()), "--to", "onnx", "--out", str(Path(own) / "model"), "--part", part]
         words += [] if memory is None else ["--memory", str(memory)]
@@ -93,7 +93,7 @@ def _export(model: Path, exported: Path, part: str, memory: int | None) -> None:
             if instead:
                 reason += f" Run: {shlex.join(['liquidtime', 'serve', str(model), '--part', 'networks'])}"
             raise ValueError(f"{model} cannot be served: {reason}")
-        with contextlib.suppress(OSError):  # another process has put the same there
+        with contextlib.suppress(OSError):  # another process has already put it there
             if exported.exists() and not _is_good(exported):
                 exported.rename(Path(own) / "damaged")
             (Path(own) / "model").rename(exported)

@@ -1,4 +1,4 @@
-"""What is stored of one series, as bytes: its clock, its state, and the newest of its samples."""
+"""The stored data of one series, as bytes: its clock, its state, and its newest samples."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 
 
 class Taken(Struct, array_like=True, frozen=True):
-    """What was taken at one time.
+    """The values processed at one time.
 
     Args:
-        ticks: the time, exactly: whole ticks, or the number that it is.
-        time: as the model takes it.
-        channels: positions of the channels that were observed, uint16.
+        ticks: the exact time: whole ticks, or the number itself.
+        time: the time as the model reads it.
+        channels: positions of the observed channels, uint16.
         values: their values, float32.
-        prediction: after it, float64.
+        prediction: prediction after them, float64.
     """
 
     ticks: int | float
@@ -35,24 +35,24 @@ class Taken(Struct, array_like=True, frozen=True):
     prediction: bytes
 
     def observed(self) -> dict[int, float]:
-        """Return the values by the position of their channel."""
+        """Return the values by the positions of their channels."""
         channels, values = np.frombuffer(self.channels, np.uint16), np.frombuffer(self.values, np.float32)
         return dict(zip(channels.tolist(), values.tolist(), strict=True))
 
 
 class Record(Struct, array_like=True, frozen=True):
-    """A series that has had a sample.
+    """A series with at least one sample.
 
     Args:
-        format: of the record.
-        kind: of its clock.
-        origin: likewise.
-        static: (F,) float32.
-        doubles: of the state.
-        floats: likewise.
-        times: how many different times there were.
-        updated: when the newest sample was taken, seconds since 1970.
-        newest: samples, oldest first; at least one.
+        format: format of the record.
+        kind: type of its clock.
+        origin: origin of its clock.
+        static: (F,) static features, float32.
+        doubles: doubles of the state.
+        floats: floats of the state.
+        times: number of different times so far.
+        updated: when the newest sample was processed, in seconds since 1970.
+        newest: the newest samples, oldest first; at least one.
     """
 
     format: int
@@ -67,11 +67,11 @@ class Record(Struct, array_like=True, frozen=True):
 
     @property
     def clock(self) -> Clock:
-        """How its times are told."""
+        """The clock of its times."""
         return Clock(self.kind, self.origin)
 
     def to_bytes(self) -> bytes:
-        """Return the record as it is stored."""
+        """Return the record in its stored form."""
         return _ENCODER.encode(self)
 
 
@@ -79,14 +79,14 @@ _ENCODER, _DECODER = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Record)
 
 
 class Sizes(NamedTuple):
-    """How many numbers a record has of each kind.
+    """Sizes of the parts of a record.
 
     Args:
-        doubles: of the state.
-        floats: likewise.
-        static: features.
-        channels: of a sample.
-        outputs: of a stored prediction.
+        doubles: doubles of the state.
+        floats: floats of the state.
+        static: static features.
+        channels: channels of a sample.
+        outputs: outputs of a stored prediction.
     """
 
     doubles: int
@@ -97,14 +97,14 @@ class Sizes(NamedTuple):
 
 
 def read_record(content: bytes, sizes: Sizes) -> Record:
-    """Return a stored record, of which every part has the size that the model gives it.
+    """Return a stored record after checking that every part has the size for the model.
 
     Args:
-        content: as it was stored.
-        sizes: of the model.
+        content: the stored bytes.
+        sizes: sizes for the model.
 
     Raises:
-        ValueError: of another format, or damaged.
+        ValueError: the record has another format, or is damaged.
 
     """
     try:
@@ -112,9 +112,9 @@ def read_record(content: bytes, sizes: Sizes) -> Record:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"the stored series is damaged: {error}") from error
     if record.format != FORMAT:
-        raise ValueError(f"the stored series is of format {record.format}, this version reads {FORMAT}")
+        raise ValueError(f"the stored series has format {record.format}, but this version reads {FORMAT}")
     if (len(record.doubles), len(record.floats)) != (8 * sizes.doubles, 4 * sizes.floats):
-        raise ValueError("the stored series has a state of another size than the model's")
+        raise ValueError("the stored series has a state whose size differs from that of the model")
     counts = record.kind in range(len(KINDS)) and (record.kind == NUMBER) == (record.origin is None)
     if not counts or len(record.static) != 4 * sizes.static or not _fit(record.newest, sizes, record.kind):
         raise ValueError("the stored series is damaged: its parts do not fit together")
@@ -122,7 +122,7 @@ def read_record(content: bytes, sizes: Sizes) -> Record:
 
 
 def _fit(newest: Sequence[Taken], sizes: Sizes, kind: int) -> bool:
-    """Return whether there are samples, and all are of a model of these sizes."""
+    """Return whether there are samples, and all fit a model of these sizes."""
     prediction = 8 * sizes.outputs
     if not newest or not all(
         2 * len(taken.channels) == len(taken.values) and len(taken.prediction) == prediction for taken in newest

@@ -1,4 +1,4 @@
-"""The service without HTTP: live series in a store, whole series, and what there is to know about both."""
+"""The service without HTTP: live series in a store, whole series, and information about both."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from liquidtime._version import __version__
 from liquidtime.serving.clock import Clock
 from liquidtime.serving.forecasts import (
-    Asked,
+    ForecastRequest,
     answers,
     check_count,
     known_by,
@@ -52,24 +52,24 @@ from liquidtime.serving.stores import Full, Store
 
 LOG = logging.getLogger("liquidtime.serving")
 _TRIES = 200
-_DENSE = "the series is denser than the model remembers; export it with a larger --memory"
+_DENSE = "the series has more samples than the model can store; export the model with a larger --memory"
 _LOCKS = 256
 _MOST_POINTS = 100_000
-"""Points of paths in one answer."""
+"""Largest number of points of paths in one answer."""
 _JUMP = 60.0
-"""Seconds by which the clock of the machine may differ from the time that has passed before it counts as set anew."""
+"""Largest difference in seconds between wall clock and elapsed time before the clock is considered to have been set."""
 
 
 class Service:
     """A model with the state of its live series.
 
     Args:
-        model: that serves.
-        store: of the state.
-        settings: limits, and what is remembered.
-        metrics: in which is counted what happens.
-        now: the time in seconds since 1970.
-        passed: seconds that only ever pass, from some beginning.
+        model: the model.
+        store: store for the state.
+        settings: limits, and how much is stored.
+        metrics: counters of events.
+        now: function that returns the time in seconds since 1970.
+        passed: function that returns a number of seconds that never decreases.
     """
 
     def __init__(
@@ -83,15 +83,15 @@ class Service:
     ) -> None:
         self.model, self.store, self.settings, self.metrics = model, store, settings, metrics
         self._now, self._passed, self._sizes = now, passed, sizes_of(model)
-        self._seen: tuple[float, float] | None = None  # both clocks when series were last forgotten
+        self._seen: tuple[float, float] | None = None  # both clocks when series were last removed
         self._patient_until = -math.inf
-        self._locks = tuple(threading.Lock() for _ in range(_LOCKS))  # fewer conflicts, not what makes it right
+        self._locks = tuple(threading.Lock() for _ in range(_LOCKS))  # reduces conflicts; not required for correctness
 
     def take(self, id: str, request: NewSamples) -> LiveAnswer:
-        """Take samples of a live series, all or none, and return its prediction now.
+        """Process samples of a live series, all or none, and return its current prediction.
 
         Raises:
-            Refused: a sample or a question that does not fit, or a series too many.
+            Refused: a sample or a requested forecast is invalid, or there are too many series.
 
         """
         self.model.check_unit(request.time_unit)
@@ -116,7 +116,7 @@ class Service:
             record = None if stored is None else self._read(stored.content)
             now = self._now()
             outcome = take(self.model, record, request.samples, request.static, self.settings.keep, now)
-            (prediction,) = self._predictions([outcome.record], request.forecast)  # refuses before it is stored
+            (prediction,) = self._predictions([outcome.record], request.forecast)  # may refuse, so before storing
             if outcome.record is record:
                 return outcome, prediction
             seen = None if stored is None else stored.version
@@ -126,7 +126,7 @@ class Service:
             except Full:
                 most = self.settings.most_series
                 text = (
-                    f"{most:,} series are kept, and no more may be. Delete some, or start with a larger --max-series."
+                    f"{most:,} series are stored, which is the limit. Delete some, or start with a larger --max-series."
                 )
                 raise Refused(429, "too_many_series", text) from None
             self.metrics.conflicts.inc()
@@ -136,27 +136,27 @@ class Service:
         )
 
     def get(self, id: str, question: Question | None = None) -> SeriesAnswer:
-        """Return where a series stands, with the path of its predictions, or of a forecaster its newest samples."""
+        """Return the state of a series, with the path of its predictions, or for a forecaster its newest samples."""
         self._check_question(question)
         record = self._found(id)
         (prediction,) = self._predictions([record], question)
         return self._answer(id, record, prediction, self.settings.keep)
 
     def forecast(self, id: str, question: Question) -> ForecastAnswer:
-        """Return what a forecaster says of a live series."""
+        """Return forecasts for a live series."""
         self._check_question(question)
         record = self._found(id)
         (prediction,) = self._predictions([record], question)
         return ForecastAnswer(id, record.clock.tell(record.newest[-1].ticks), prediction)
 
     def newest(self, count: int, path: int) -> SeriesList:
-        """Return this many series, those with the newest samples first, each with this many points of its path."""
+        """Return up to `count` series, newest first by their samples, each with up to `path` points of its path."""
         if count * min(path, self.settings.keep) > _MOST_POINTS:
-            text = f"`limit` times `path` may be {_MOST_POINTS:,}; ask for fewer series, or for fewer points of each"
+            text = f"`limit` times `path` may be at most {_MOST_POINTS:,}; request fewer of either"
             raise Refused(422, "too_many_points", text)
         ids, records = [], []
         for each in self.store.newest(count):
-            with contextlib.suppress(Refused):  # one that is damaged says so when it is asked for by its id
+            with contextlib.suppress(Refused):  # a damaged series is reported when it is requested by its id
                 records.append(self._read(each.content))
                 ids.append(each.id)
         told = zip(ids, records, self._predictions(records, None), strict=True)
@@ -164,21 +164,21 @@ class Service:
         return SeriesList(series, self.store.count())
 
     def delete(self, id: str) -> None:
-        """Forget a series."""
+        """Remove a series."""
         if not self.store.delete(id):
-            raise Refused(404, "unknown_series", "there is no series of this id")
+            raise Refused(404, "unknown_series", "there is no series with this id")
 
     def evict(self) -> int:
-        """Forget the series that have had no sample for too long; return how many.
+        """Remove the series without a sample for too long, and return their number.
 
-        Ages are told by the clock of the machine. Where that was set forward, all series look old: then none is
-        forgotten until those that are alive have had the time for a sample.
+        Ages are computed from the clock of the machine. If the clock was set forward, all series look old; then none is
+        removed until active series have had the time to get another sample.
         """
         if self.settings.oldest is None:
             return 0
         now, passed = self._now(), self._passed()
         if self._seen is not None and (now - self._seen[0]) - (passed - self._seen[1]) > _JUMP:
-            LOG.warning("the clock of this machine was set forward; no series is forgotten for a while")
+            LOG.warning("the clock of this machine was set forward; no series is removed for a while")
             self._patient_until = passed + self.settings.oldest
         self._seen = (now, passed)
         if passed < self._patient_until:
@@ -200,10 +200,10 @@ class Service:
                 raise refusal.within(f"series[{s}]") from None
         clocks, rows = [clock for clock, _ in read], [row for _, row in read]
         if self.model.forecaster is not None:
-            said = self.whole_forecasts(rows, statics, clocks, request.forecast)
+            predictions = self.whole_forecasts(rows, statics, clocks, request.forecast)
         else:
-            said = [self.model.in_words(row) for row in self.whole(rows, statics)]
-        return Predictions([PredictedSeries(one.id, own) for one, own in zip(request.series, said, strict=True)])
+            predictions = [self.model.in_words(row) for row in self.whole(rows, statics)]
+        return Predictions([PredictedSeries(one.id, own) for one, own in zip(request.series, predictions, strict=True)])
 
     def whole_forecasts(
         self,
@@ -212,22 +212,22 @@ class Service:
         clocks: Sequence[Clock],
         question: Question | None,
     ) -> list[Prediction]:
-        """Return what a forecaster says after whole series.
+        """Return forecasts after whole series.
 
         Args:
-            series: times (T,) and values (T, C) of each; samples at their ends that hold known channels alone are
-                their future.
-            statics: (F,) of each.
-            clocks: of each.
-            question: that is asked of each.
+            series: times (T,) and values (T, C) of each series; samples at their ends with only known channels are the
+                future of these.
+            statics: (F,) static features of each series.
+            clocks: clock of each series.
+            question: forecasts requested for each series.
 
         Raises:
-            Refused: a question that does not fit.
+            Refused: the requested forecasts are invalid.
 
         """
-        model, said = self.model.forecaster, dict[int, Prediction]()
+        model, predictions = self.model.forecaster, dict[int, Prediction]()
         assert model is not None
-        past, asked = [], []
+        past, requests = [], []
         for s, ((times, values), clock) in enumerate(zip(series, clocks, strict=True)):
             end = without_future(times, values, model.known_places)
             try:
@@ -235,16 +235,16 @@ class Service:
             except Refused as refusal:
                 raise refusal if len(series) == 1 else refusal.within(f"series[{s}]") from None
             past.append((times[:end], values[:end]))
-            asked.append(known_by(times, values, own, model.known_places))
+            requests.append(known_by(times, values, own, model.known_places))
             check_count(len(series) * len(own.times))
         for rows in self.model.in_blocks([len(times) for times, _ in past]):
             origins = np.array([origin_of(clocks[row], self.model.nanoseconds) for row in rows])
             static = [statics[row] for row in rows]
             states = self.model.states_after([past[row] for row in rows], static, origins)
-            made = answers(model, *states, np.stack(static), [asked[row] for row in rows])
+            made = answers(model, *states, np.stack(static), [requests[row] for row in rows])
             for place, (row, own_said) in enumerate(zip(rows, made, strict=True)):
-                said[row] = self._as_forecast(own_said, asked[row], states[0][place])
-        return [said[row] for row in range(len(series))]
+                predictions[row] = self._as_forecast(own_said, requests[row], states[0][place])
+        return [predictions[row] for row in range(len(series))]
 
     def whole(self, series: Sequence[tuple[Doubles, Floats]], statics: Sequence[Floats]) -> Doubles:
         """Return (S, K) the predictions for whole series."""
@@ -261,19 +261,19 @@ class Service:
                 clock, _, times[k] = clock.read(sample.time, self.model.nanoseconds)
                 rows[k] = self.model.channels.row(sample.values, "values")
                 if k and times[k] < times[k - 1]:
-                    text = "samples must be in order of time; this one is before the one before it"
+                    text = "samples must be in order of time; this one is earlier than the previous one"
                     raise Refused(422, "out_of_order", text, "time")
             except Refused as refusal:
                 raise refusal.within(f"samples[{k}]") from None
         return clock, (times, rows)
 
     def health(self) -> Health:
-        """Return whether model and store can be used; raise what the store says if not."""
+        """Return whether model and store can be used; raise the error of the store if not."""
         model, store = self.model, self.store
         return Health("ok", model.name, model.identity, store.kind, store.count(), __version__)
 
     def facts(self) -> ModelAnswer:
-        """Return what the model takes and says."""
+        """Return the inputs and outputs of the model."""
         model, told = self.model, self.model.description
         facts = {name: told[name] for name in ("task", "classes", "outputs", "time_unit", "channels", "static")}
         forecaster = model.forecaster
@@ -291,15 +291,15 @@ class Service:
     def _found(self, id: str) -> Record:
         stored = self.store.get(id)
         if stored is None:
-            raise Refused(404, "unknown_series", "there is no series of this id; it starts with its first sample")
+            raise Refused(404, "unknown_series", "there is no series with this id; send its first sample")
         return self._read(stored.content)
 
     def _check_question(self, question: Question | None) -> None:
-        """Refuse a question that the model cannot answer, whatever the series."""
+        """Refuse requests for forecasts that the model cannot make for any series."""
         if question is None:
             return
         if self.model.forecaster is None:
-            text = f"the model is for {self.model.description['task']}, not for forecasts; leave `forecast` out"
+            text = f"the model is for {self.model.description['task']}, not for forecasting; leave `forecast` out"
             raise Refused(422, "no_forecaster", text, "forecast")
         check_count(max(len(question.horizons or ()), len(question.times or ())))
 
@@ -307,7 +307,7 @@ class Service:
         return self.model.in_words(numbers(taken.prediction, np.float64))
 
     def _predictions(self, records: Sequence[Record], question: Question | None) -> list[Prediction]:
-        """Return the predictions now of some series."""
+        """Return the current predictions for some series."""
         model = self.model.forecaster
         if model is None or not records:
             return [self._prediction(record.newest[-1]) for record in records]
@@ -319,19 +319,19 @@ class Service:
                 ([record.static for record in records], np.float32),
             )
         )
-        asked = [
+        requests = [
             read_question(model, question, record.clock, model.now(own))
             for record, own in zip(records, doubles, strict=True)
         ]
-        made = answers(model, doubles, floats, static, asked)
-        return [self._as_forecast(*one) for one in zip(made, asked, doubles, strict=True)]
+        made = answers(model, doubles, floats, static, requests)
+        return [self._as_forecast(*one) for one in zip(made, requests, doubles, strict=True)]
 
-    def _as_forecast(self, said: Doubles, asked: Asked, doubles: Doubles) -> Prediction:
+    def _as_forecast(self, numbers: Doubles, request: ForecastRequest, doubles: Doubles) -> Prediction:
         assert self.model.forecaster is not None
-        told = points(self.model.forecaster, said, asked)
+        forecast = points(self.model.forecaster, numbers, request)
         if self.model.forecaster.forgot(doubles):
-            return Prediction(forecast=told, note=_DENSE)
-        return Prediction(forecast=told)
+            return Prediction(forecast=forecast, note=_DENSE)
+        return Prediction(forecast=forecast)
 
     def _answer(self, id: str, record: Record, prediction: Prediction, path: int) -> SeriesAnswer:
         clock, newest = record.clock, record.newest[-1]

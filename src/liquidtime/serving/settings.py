@@ -1,4 +1,4 @@
-"""What a service is told when it starts."""
+"""The settings of a service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable in which prometheus_client looks for the folder that processes share; it reads it when imported."""
+"""Variable in which prometheus_client looks for the folder that processes share; it is read on import."""
 
 
 @dataclass(frozen=True)
@@ -15,15 +15,15 @@ class Settings:
 
     Args:
         folder: the exported model.
-        state: where the state of series is kept: a file, or the address of a server.
+        state: where the state of series is stored: a file, or the address of a server.
         name: under which the model is served.
-        keep: samples of each series that are remembered, with their predictions.
-        most_series: that are kept; a further one is refused.
-        oldest: seconds after its newest sample at which a series is forgotten; None for never.
-        largest_body: of a request, in bytes.
-        token: that requests must bear; empty for none.
-        only_local: refuse requests that name another host than this machine, as pages of the web could make them.
-        threads: that work at once in a process.
+        keep: number of samples stored per series, with their predictions.
+        most_series: largest number of stored series; further series are refused.
+        oldest: seconds after its newest sample at which a series is removed; None for never.
+        largest_body: largest body of a request, in bytes.
+        token: token that requests need; empty for none.
+        only_local: refuse requests for a host other than this machine, which pages on the web could send.
+        threads: number of threads that work at once in a process.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""Hyper-parameter search by Optuna: trials inside the training part, one test of the best."""
+"""Hyper-parameter search with Optuna: trials inside the training part, and one test of the best settings."""
 
 from liquidtime.tuning.run import search
 from liquidtime.tuning.space import Choices, Range

@@ -1,4 +1,4 @@
-"""The page of a search: what was tried, how much each setting mattered, and how the trials learned."""
+"""The page about a search: the trials, the importance of each setting, and the learning curves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_page(file: Path) -> bool:
         return False
 
 
-def render(found: SearchResult) -> str:
+def render(result: SearchResult) -> str:
     """Return the page as text.
 
     Raises:
@@ -40,31 +40,31 @@ def render(found: SearchResult) -> str:
         raise ImportError(
             f"a report needs matplotlib and jinja2 ({error.name} is missing): pip install 'liquidtime[report]'"
         ) from error
-    ended = [trial for trial in found.trials if trial.loss is not None]
-    order = sorted(found.trials, key=lambda trial: (trial.loss is None, trial.loss or 0.0, trial.number))
-    counts = {state: sum(trial.state == state for trial in found.trials) for state in ("complete", "pruned", "fail")}
+    ended = [trial for trial in result.trials if trial.loss is not None]
+    order = sorted(result.trials, key=lambda trial: (trial.loss is None, trial.loss or 0.0, trial.number))
+    counts = {state: sum(trial.state == state for trial in result.trials) for state in ("complete", "pruned", "fail")}
     return fill(
         "search.html",
-        found=found,
+        found=result,
         counts=counts,
-        seconds=sum(trial.seconds for trial in found.trials),
-        best=[(name, _value(value)) for name, value in found.best.items()],
+        seconds=sum(trial.seconds for trial in result.trials),
+        best=[(name, _value(value)) for name, value in result.best.items()],
         rows=[
             (
                 trial,
                 number(trial.loss),
                 number(trial.seconds),
-                [_value(trial.settings.get(one)) for one in found.space],
+                [_value(trial.settings.get(one)) for one in result.space],
             )
             for trial in order[:_MOST_ROWS]
         ],
         left_out=max(0, len(order) - _MOST_ROWS),
-        history=_history(found.trials),
-        importance=_importance(found) if found.importance else "",
-        curves=_curves(order[:_MOST_CURVES]) if any(trial.curve for trial in found.trials) else "",
-        settings=[(name, _against(name, ended)) for name in found.space] if len(ended) > 1 else [],
-        models=found.figures,
-        metrics=metrics_of(found.figures) if found.figures else [],
+        history=_history(result.trials),
+        importance=_importance(result) if result.importance else "",
+        curves=_curves(order[:_MOST_CURVES]) if any(trial.curve for trial in result.trials) else "",
+        settings=[(name, _against(name, ended)) for name in result.space] if len(ended) > 1 else [],
+        models=result.figures,
+        metrics=metrics_of(result.figures) if result.figures else [],
         heading=heading,
     )
 
@@ -80,7 +80,7 @@ def _history(trials: Any) -> str:
 
     ended = [(trial.number, trial.loss) for trial in trials if trial.loss is not None and np.isfinite(trial.loss)]
     numbers, losses = np.array([n for n, _ in ended]), np.array([loss for _, loss in ended], dtype=float)
-    alt = f"Held-out loss of {len(ended)} trials in their order; the best has {number(float(losses.min()))}."
+    alt = f"Held-out loss of {len(ended)} trials in order; the best has {number(float(losses.min()))}."
     with drawing("trials", alt) as figure:
         (axes,) = figure.axes
         axes.plot(numbers, losses, "o", markersize=4, color=SERIES[0], label="trial")
@@ -91,16 +91,16 @@ def _history(trials: Any) -> str:
     return figure.svg
 
 
-def _importance(found: SearchResult) -> str:
+def _importance(result: SearchResult) -> str:
     from liquidtime.evaluation.drawing import SERIES, drawing
 
-    names = sorted(found.importance, key=lambda name: found.importance[name])
-    shares = [found.importance[name] for name in names]
-    alt = "Importance of settings: " + ", ".join(f"{name} {found.importance[name]:.2f}" for name in reversed(names))
+    names = sorted(result.importance, key=lambda name: result.importance[name])
+    shares = [result.importance[name] for name in names]
+    alt = "Importance of settings: " + ", ".join(f"{name} {result.importance[name]:.2f}" for name in reversed(names))
     with drawing("importance", alt, size=(7.2, 0.8 + 0.3 * len(names))) as figure:
         (axes,) = figure.axes
         axes.barh(names, shares, color=SERIES[0])
-        axes.set_xlabel("share of the variance of the loss")
+        axes.set_xlabel("fraction of the variance of the loss")
         axes.grid(False, axis="y")
     return figure.svg
 
@@ -109,7 +109,7 @@ def _curves(trials: list[TriedTrial]) -> str:
     from liquidtime.evaluation.drawing import FAINT, INK, SERIES, drawing
 
     shown = [trial for trial in trials if trial.curve]
-    alt = f"Held-out loss of {len(shown)} trials along their training, as a share of it; the best in ink."
+    alt = f"Held-out loss of {len(shown)} trials by fraction of their training; the best is highlighted."
     with drawing("learning", alt, size=(7.2, 3.2)) as figure:
         (axes,) = figure.axes
         for place, trial in reversed(list(enumerate(shown))):
@@ -120,7 +120,7 @@ def _curves(trials: list[TriedTrial]) -> str:
             )
         for words, colour in (("best", INK), ("complete", SERIES[0]), ("pruned", FAINT)):
             axes.plot([], [], color=colour, label=words)
-        axes.set_xlabel("share of the trial's epochs")
+        axes.set_xlabel("fraction of the trial's epochs")
         axes.set_ylabel("held-out loss")
         axes.legend()
     return figure.svg

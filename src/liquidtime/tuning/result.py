@@ -1,4 +1,4 @@
-"""What a search comes to: the best settings, what was tried, and the model that was trained by them and tested."""
+"""The result of a search: the best settings, the trials, and the tested model with the best settings."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from liquidtime.files.whole_files import write_file
 
 @dataclass(frozen=True)
 class TriedTrial:
-    """A trial that has ended.
+    """A finished trial.
 
     Args:
-        number: from 0.
+        number: number of the trial, from 0.
         state: "complete", "pruned" or "fail".
-        loss: on the held-out series; None where it did not come to its end.
-        settings: what it drew.
-        curve: the held-out loss after each epoch of its first network.
-        seconds: how long it took.
+        loss: loss on held-out series; None if the trial did not complete.
+        settings: settings of the trial.
+        curve: held-out loss after each epoch of its first network.
+        seconds: duration of the trial.
     """
 
     number: int
@@ -38,20 +38,20 @@ class TriedTrial:
 class SearchResult:
     """The outcome of `lt.search`.
 
-        found.best                    settings of the best trial
-        found.figures                 of the model with these settings on the test part, which no trial has seen
-        found.model                   that model
-        found.report("search.html")   what was tried
+        result.best                    settings of the best trial
+        result.figures                 figures of the model with these settings on the test part, unseen by all trials
+        result.model                   the model itself
+        result.report("search.html")   a page about the trials
 
     Args:
         best: settings of the best trial.
-        loss: its loss on held-out series of the training part.
-        trials: all that have ended.
-        importance: of each setting for the loss, 0…1 in all; empty where there are too few trials to tell.
-        space: what was chosen from, in words.
+        loss: loss of the best trial on held-out series of the training part.
+        trials: all finished trials.
+        importance: importance of each setting for the loss, 0…1 in total; empty if there are too few trials.
+        space: description of the search space.
         result: the model with the best settings, trained on the training part, tested, and trained on all series.
-        name: of the study.
-        storage: where it is, without a password; "" in memory.
+        name: name of the study.
+        storage: storage of the study, without a password; "" for memory.
     """
 
     best: Mapping[str, Any]
@@ -65,12 +65,12 @@ class SearchResult:
 
     @property
     def model(self) -> Any:
-        """The estimator with the best settings, fitted."""
+        """The fitted estimator with the best settings."""
         return self.result.model
 
     @property
     def figures(self) -> Any:
-        """Figures of merit on the test part, by model and metric."""
+        """Figures on the test part, by model and metric."""
         return self.result.figures
 
     @property
@@ -104,10 +104,10 @@ class SearchResult:
         return render(self)
 
     def report(self, path: str | Path) -> Path:
-        """Write the report of the search as one HTML file that needs no other.
+        """Write the report of the search as one self-contained HTML file.
 
         Args:
-            path: of the file; one that is there is replaced.
+            path: path of the file; an existing file is replaced.
         """
         file = Path(path)
         write_file(file.absolute(), self.page().encode())

@@ -39,7 +39,7 @@ from liquidtime.tuning.study import (
 from liquidtime.tuning.trials import CURVE, Material, Place, run_slot
 
 _WAIT = 0.5
-"""Seconds between two looks at trials of other processes."""
+"""Seconds between two checks for trials of other processes."""
 
 
 def search(
@@ -69,51 +69,52 @@ def search(
     about: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> SearchResult:
-    """Search for settings of networks inside the training part, then train and test a model with the best once.
+    """Search for settings of networks inside the training part, then train and test one model with the best settings.
 
-        found = lt.search(data, died, trials=50, storage="sqlite:///search.db", n_estimators=1)
-        found.best, found.figures, found.model
-        found.report("search.html")
+        result = lt.search(data, died, trials=50, storage="sqlite:///search.db", n_estimators=1)
+        result.best, result.figures, result.model
+        result.report("search.html")
 
-    The series are parted first, as in `lt.train_and_test`. Trials are trained on three quarters of the training part
-    and judged by the loss on the rest of it at the end of their training; the test part is not passed to them. Optuna
-    draws their settings (TPE), and stops those that fall behind the median at the same share of their training. The
-    same call again continues a study that was stopped, up to `trials` in all.
+    The series are split first, as in `lt.train_and_test`. Trials are trained on three quarters of the training part and
+    compared by their loss on the rest of it at the end of their training; the test part is not passed to them. Optuna
+    chooses their settings (TPE), and stops trials whose loss is worse than the median at the same fraction of their
+    training. Calling this again with the same arguments continues a study that was stopped, until it has `trials`
+    trials in total.
 
     Args:
         data: S series.
-        target: as of `lt.train_and_test`.
-        trials: how many in all.
-        space: what to choose from, by name of the setting: (low, high), "3e-4..1e-2:log", a list of values, or a
-            `Range`; None for size, rate, epochs, dropout and weight decay.
-        storage: URL of the database that keeps the study, such as sqlite:///search.db on a local disk or
-            postgresql://host/name, which several machines may share; None keeps it in memory.
-        name: of the study.
+        target: see `lt.train_and_test`.
+        trials: total number of trials.
+        space: search space by names of settings: (low, high), "3e-4..1e-2:log", a list of values, or a `Range`; None
+            for size, learning rate, epochs, dropout and weight decay.
+        storage: URL of the database for the study, such as sqlite:///search.db on a local disk or
+            postgresql://host/name, which several machines may share; None to keep it in memory.
+        name: name of the study.
         prune: whether to stop trials that fall behind.
-        workers: processes that make trials, one thread each; None for one, and on a cluster for one per CPU.
-        cluster: Ray cluster whose machines make trials, "ray://host:port", or "auto" on one of them; None for this
-            machine. It needs a `storage` that all of them reach.
-        task: as of `lt.train_and_test`, as are the following up to `seed`.
-        auxiliary: likewise.
-        groups: likewise; no group is on both sides of the test nor of a trial.
-        order: likewise.
-        sample_weight: likewise.
-        test_share: likewise.
-        test: likewise.
-        test_after: likewise.
-        refit: likewise.
-        seed: random seed of the split, of all trials and of the last training.
-        folder: model folder to write the model with the best settings into.
-        log: called with one line of text per stage.
-        verbose: whether to show how many trials are done.
+        workers: number of processes for trials, with one thread each; None for one, or on a cluster for one per CPU.
+        cluster: Ray cluster for the trials, "ray://host:port", or "auto" on one of its machines; None for this machine.
+            It needs a `storage` that all machines can reach.
+        task: see `lt.train_and_test`.
+        auxiliary: see `lt.train_and_test`.
+        groups: see `lt.train_and_test`; no group is on both sides of the test or of a trial.
+        order: see `lt.train_and_test`.
+        sample_weight: see `lt.train_and_test`.
+        test_share: see `lt.train_and_test`.
+        test: see `lt.train_and_test`.
+        test_after: see `lt.train_and_test`.
+        refit: see `lt.train_and_test`.
+        seed: random seed of the split, of all trials and of the final training.
+        folder: model folder to which the model with the best settings is written.
+        log: function that is called with one line of text per stage.
+        verbose: whether to show the number of finished trials.
         about: further arguments of `lt.train_and_test` for the report and the model folder.
-        **settings: of the task's estimator, which are fixed.
+        **settings: fixed settings of the task's estimator.
 
     Raises:
         ImportError: Optuna is not installed.
-        ValueError: a space, a storage or a study that cannot be used, or what `lt.train_and_test` refuses.
+        ValueError: the space, the storage or the study cannot be used, or `lt.train_and_test` refuses an argument.
         ConnectionError: the database or the cluster cannot be reached.
-        RuntimeError: no trial came to its end.
+        RuntimeError: no trial completed.
 
     """
     optuna_or_refuse()
@@ -121,7 +122,7 @@ def search(
     check_size("workers", 1 if workers is None else workers)
     if cluster is not None and (storage is None or storage.startswith("sqlite:")):
         raise ValueError(
-            "a search on a cluster keeps its study where all machines reach it: give `storage` as postgresql://host/name"
+            "a search on a cluster needs a study that all machines can reach: pass `storage` as postgresql://host/name"
         )
     say = log or (lambda line: None)
     if folder is not None:
@@ -147,7 +148,7 @@ def search(
             f"searching {len(material.space)} settings with {left} trials on {len(material.data):,} training series"
             + (f"; {trials - left} are already done" if left < trials else "")
         )
-        while left > 0 or (url is not None and at_work(study)):  # of other processes that share the study
+        while left > 0 or (url is not None and at_work(study)):  # trials of other processes that share the study
             if left > 0:
                 first = len(study.get_trials(deepcopy=False))
                 slots = list(range(first, first + left))
@@ -156,12 +157,12 @@ def search(
             else:
                 time.sleep(_WAIT)
             left = max(0, trials - done(study))
-        found = _tried(study)
-        best = min((one for one in found if one.loss is not None), key=lambda one: one.loss or 0.0, default=None)
+        ended = _tried(study)
+        best = min((one for one in ended if one.loss is not None), key=lambda one: one.loss or 0.0, default=None)
         if best is None:
-            raise RuntimeError(f"none of {len(found)} trials finished; try smaller learning rates")
+            raise RuntimeError(f"none of {len(ended)} trials finished; try smaller learning rates")
         importance = _importance(study)
-    say(f"best of {len(found)} trials: {_words(best.settings)} (held-out loss {best.loss:.4g})")
+    say(f"best of {len(ended)} trials: {_words(best.settings)} (held-out loss {best.loss:.4g})")
     estimator = clone(material.model).set_params(**best.settings, n_jobs=job.model.n_jobs, verbose=verbose)
     result = train_and_test(
         data,
@@ -182,17 +183,17 @@ def search(
     )
     words = {setting: str(one) for setting, one in material.space.items()}
     shown = without_password(storage) if storage is not None else ""
-    return SearchResult(best.settings, best.loss or 0.0, tuple(found), importance, words, result, name, shown)
+    return SearchResult(best.settings, best.loss or 0.0, tuple(ended), importance, words, result, name, shown)
 
 
 def _material(job: TrainingJob, space: Mapping[str, Any], seed: int) -> Material:
-    """Return the training part of a job; of the test part nothing."""
+    """Return the training part of a job, without anything of the test part."""
     rows = job.parts["training"]
     inputs, split = job.inputs, job.split
     each = {"auxiliary": inputs.auxiliary, "sample_weight": inputs.weights}
     target = None if inputs.target is None else inputs.target[rows]
     model = clone(job.model).set_params(n_jobs=None)
-    if model.epochs is None and "epochs" not in space:  # so that trials can be compared along the way
+    if model.epochs is None and "epochs" not in space:  # so that trials can be compared during training
         model.set_params(epochs=quick_epochs(len(rows), model.batch_size or batch_size_of(len(rows))))
     return Material(
         split.data[rows],
@@ -232,7 +233,7 @@ def _importance(study: Any) -> dict[str, float]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return {name: float(share) for name, share in optuna.importance.get_param_importances(study).items()}
-    except (ValueError, RuntimeError):  # too few trials, or all alike
+    except (ValueError, RuntimeError):  # too few trials, or all equal
         return {}
 
 

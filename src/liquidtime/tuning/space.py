@@ -1,4 +1,4 @@
-"""What a search chooses from: ranges and lists of settings, by name."""
+"""The search space: ranges and lists of settings, by name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Range:
     """Numbers from `low` to `high`.
 
     Args:
-        low: the least.
-        high: the largest.
-        log: whether to draw on a scale of ratios instead of differences.
-        whole: whether only whole numbers.
+        low: smallest number.
+        high: largest number.
+        log: whether to sample on a logarithmic scale.
+        whole: whether to sample only whole numbers.
     """
 
     low: float
@@ -30,10 +30,10 @@ class Range:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"a range must go from a number to a larger one; got {self.low} to {self.high}")
         if self.log and self.low <= 0:
-            raise ValueError(f"a range on a log scale must start over 0; got {self.low}")
+            raise ValueError(f"a range on a log scale must start above 0; got {self.low}")
 
     def suggested(self, trial: Any, name: str) -> Any:
-        """Return the value that a trial of Optuna is to take."""
+        """Return the value for a trial of Optuna."""
         if self.whole:
             return trial.suggest_int(name, int(self.low), int(self.high), log=self.log)
         return trial.suggest_float(name, self.low, self.high, log=self.log)
@@ -47,7 +47,7 @@ class Choices:
     """One of a few values.
 
     Args:
-        values: None, truth values, numbers or texts.
+        values: None, booleans, numbers or strings.
     """
 
     values: tuple[Any, ...]
@@ -56,10 +56,10 @@ class Choices:
         if len(self.values) < 2 or len(set(map(repr, self.values))) != len(self.values):
             raise ValueError(f"there must be at least two different values to choose from; got {list(self.values)}")
         if not all(value is None or isinstance(value, bool | int | float | str) for value in self.values):
-            raise ValueError(f"values to choose from must be numbers, texts or None; got {list(self.values)}")
+            raise ValueError(f"values to choose from must be numbers, strings or None; got {list(self.values)}")
 
     def suggested(self, trial: Any, name: str) -> Any:
-        """Return the value that a trial of Optuna is to take."""
+        """Return the value for a trial of Optuna."""
         return trial.suggest_categorical(name, list(self.values))
 
     def __str__(self) -> str:
@@ -77,26 +77,26 @@ USUAL: dict[str, Range | Choices] = {
     "channel_dropout": Range(0.0, 0.5),
     "weight_decay": Range(1e-4, 1e-1, log=True),
 }
-"""What is searched where nothing else is asked for."""
+"""The default search space."""
 
 
-def space_of(asked: Mapping[str, Any] | None, fixed: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """Return what to choose from.
+def space_of(space: Mapping[str, Any] | None, fixed: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """Return the search space.
 
     Args:
-        asked: by name of the setting: a `Range`, (low, high), a list of values, or the text of one; None for `USUAL`.
-        fixed: settings that have a value, and are not searched.
-        known: names of the settings that there are.
+        space: by names of settings, a `Range`, (low, high), a list of values, or the text of one; None for `USUAL`.
+        fixed: settings with a fixed value, which are not searched.
+        known: names of all settings.
 
     Raises:
-        ValueError: a setting that there is not, that has a value already, or what is no range and no list.
+        ValueError: a setting is unknown or has a fixed value, or its entry is neither a range nor a list.
 
     """
-    chosen: dict[str, Any] = dict(USUAL) if asked is None else {name: _read(name, one) for name, one in asked.items()}
+    chosen: dict[str, Any] = dict(USUAL) if space is None else {name: _read(name, one) for name, one in space.items()}
     for name in chosen:
         if name not in known or name in ("random_state", "verbose", "n_jobs", "device"):
             raise ValueError(f"`space` has {name!r}, which is not a setting that can be searched{nearest(name, known)}")
-        if asked is not None and name in fixed:
+        if space is not None and name in fixed:
             raise ValueError(f"`{name}` has the value {fixed[name]!r} and is also in `space`; leave out one of them")
     left = {name: one for name, one in chosen.items() if name not in fixed}
     if not left:
@@ -116,14 +116,14 @@ def _read(name: str, one: Any) -> Range | Choices:
             return Choices(tuple(one))
     except ValueError as error:
         raise ValueError(f"`space` of {name!r}: {error}") from error
-    raise ValueError(f"`space` of {name!r} must be (low, high), a list of values, or the text of one; got {one!r}")
+    raise ValueError(f"`space` of {name!r} must be (low, high), a list of values, or a string; got {one!r}")
 
 
 def read_text(text: str) -> Range | Choices:
-    """Return what a text means: "16..128", "3e-4..1e-2:log", or "cfc,gru,none".
+    """Return the space that a string describes: "16..128", "3e-4..1e-2:log", or "cfc,gru,none".
 
     Raises:
-        ValueError: none of these.
+        ValueError: it describes none of these.
 
     """
     if ".." in text:

@@ -1,4 +1,4 @@
-"""The study: where Optuna keeps trials, who may continue it, and what became of workers that died."""
+"""The study: where Optuna stores trials, who may continue it, and what happens to trials of dead workers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 FINGERPRINT, PROCESS, ENDED, SURPLUS = "fingerprint", "process", "ended", "surplus"
-"""What a study and its trials are marked with: `ENDED` has diverged and counts, `SURPLUS` was one too many."""
+"""Marks of a study and its trials: a trial with `ENDED` has diverged and counts, one with `SURPLUS` was superfluous."""
 _BEAT, _GRACE = 20, 90
-"""Seconds between two signs of life of a trial, and without one until it counts as dead."""
+"""Seconds between two heartbeats of a trial, and without one until it is considered dead."""
 _PATIENCE, _TRIES = 10, 10
-"""Seconds until a database counts as out of reach, and times to open one whose tables are just being made."""
+"""Seconds until a database is considered unreachable, and attempts to open one whose tables are being created."""
 _NETWORK_DISKS = ("nfs", "cifs", "smb", "afs", "ceph", "lustre", "gluster", "fuse.sshfs", "9p", "beegfs", "gpfs")
 
 
 def optuna_or_refuse() -> Any:
-    """Return the package, or say how to install it."""
+    """Return the package, or an error that says how to install it."""
     try:
         import optuna
     except ImportError as error:
@@ -32,13 +32,13 @@ def optuna_or_refuse() -> Any:
 
 
 def open_storage(url: str | None) -> Any:
-    """Return the storage of a study; None keeps it in memory.
+    """Return the storage of a study; None stores it in memory.
 
     Args:
-        url: "sqlite:///search.db", "postgresql://user@host/name", or what else SQLAlchemy takes.
+        url: "sqlite:///search.db", "postgresql://user@host/name", or another URL for SQLAlchemy.
 
     Raises:
-        ValueError: SQLite on a network disk, or in a folder that is not there.
+        ValueError: SQLite on a network disk, or in a folder that does not exist.
         ConnectionError: the database cannot be reached.
 
     """
@@ -63,7 +63,7 @@ def open_storage(url: str | None) -> Any:
 
 
 def _opened(optuna: Any, url: str) -> Any:
-    """Return the storage; where another process makes the tables of the same database just now, try again."""
+    """Return the storage; if another process is just creating the tables of the same database, try again."""
     import sqlalchemy
 
     engine: dict[str, Any] = {"connect_args": {"timeout": 60}} if url.startswith("sqlite:") else {}
@@ -87,7 +87,7 @@ def _opened(optuna: Any, url: str) -> Any:
 
 
 def without_password(url: str) -> str:
-    """Return a URL as it may be shown."""
+    """Return a URL without its password, for messages."""
     head, at, tail = url.rpartition("@")
     if not at:
         return url
@@ -96,17 +96,17 @@ def without_password(url: str) -> str:
 
 
 def open_study(storage: Any, name: str, seed: int, prune: bool, fingerprint: str) -> Any:
-    """Return the study, made if need be; before any worker starts, since two that make one get in each other's way.
+    """Return the study, creating it if needed; call it before workers start, since two that create one would conflict.
 
     Args:
-        storage: as `open_storage` returned it.
-        name: of the study.
-        seed: of the draws.
+        storage: result of `open_storage`.
+        name: name of the study.
+        seed: random seed.
         prune: whether trials that fall behind are stopped.
         fingerprint: sha256 of data, settings and space.
 
     Raises:
-        ValueError: a study of this name was made with other data, settings or another space.
+        ValueError: a study of this name was made with other data, other settings or another space.
 
     """
     optuna = optuna_or_refuse()
@@ -125,29 +125,28 @@ def open_study(storage: Any, name: str, seed: int, prune: bool, fingerprint: str
     stored = study.user_attrs.get(FINGERPRINT)
     if stored is not None and stored != fingerprint:
         raise ValueError(
-            f"the study {name!r} was made with other data, settings or space. Use the same ones to continue it, or "
-            "choose "
-            "another `name`."
+            f"the study {name!r} was made with other data, other settings or another space. Use the same ones to "
+            "continue it, or choose another `name`."
         )
     study.set_user_attr(FINGERPRINT, fingerprint)
     return study
 
 
 def sampler_of(seed: int) -> Any:
-    """Return the sampler; those of two seeds draw independently."""
+    """Return a sampler; samplers with different seeds are independent."""
     optuna = optuna_or_refuse()
     return optuna.samplers.TPESampler(seed=seed % 2**32, n_startup_trials=10)
 
 
 def claim(trial: Any) -> None:
-    """Say which process is at work on a trial."""
+    """Record which process runs a trial."""
     trial.set_user_attr(PROCESS, f"{socket.gethostname()}:{os.getpid()}")
 
 
 def bury_dead(study: Any) -> list[int]:
-    """Mark trials of this machine whose process has gone as failed; return their numbers.
+    """Mark trials of this machine whose process is gone as failed; return their numbers.
 
-    Those of other machines are found by their missing signs of life, when the next trial starts.
+    Those of other machines are detected by missing heartbeats when the next trial starts.
     """
     optuna, dead = optuna_or_refuse(), []
     for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
@@ -160,7 +159,7 @@ def bury_dead(study: Any) -> list[int]:
 
 
 def counted(study: Any) -> list[Any]:
-    """Return the trials that count: those that ended by themselves, and those at work, here or elsewhere."""
+    """Return the trials that count: finished ones, and running ones, here or elsewhere."""
     optuna = optuna_or_refuse()
     states = optuna.trial.TrialState
     kept = (states.COMPLETE, states.PRUNED, states.RUNNING)
@@ -168,17 +167,17 @@ def counted(study: Any) -> list[Any]:
 
 
 def done(study: Any) -> int:
-    """Return how many trials count."""
+    """Return the number of trials that count."""
     return len(counted(study))
 
 
 def is_surplus(study: Any, number: int, trials: int) -> bool:
-    """Return whether there are enough trials without this one, which was made at the same time as others."""
+    """Return whether there are enough trials without this one, which was started at the same time as others."""
     return bool(sum(one.number < number for one in counted(study)) >= trials)
 
 
 def at_work(study: Any) -> int:
-    """Return how many trials other processes are at work on; those without signs of life are marked as failed."""
+    """Return the number of trials that other processes run; those without heartbeats are marked as failed."""
     optuna = optuna_or_refuse()
     bury_dead(study)
     with warnings.catch_warnings():
@@ -203,22 +202,22 @@ def _lives(pid: int) -> bool:
 def _check_sqlite(url: str) -> None:
     path = Path(url.partition("///")[2].partition("?")[0]).absolute()
     if not path.parent.is_dir():
-        raise ValueError(f"`storage` {url} must lie in a folder that exists; there is no {path.parent}")
+        raise ValueError(f"`storage` {url} must be in a folder that exists; there is no {path.parent}")
     _check_file(path, url)
     kind = _disk_of(path)
     if kind.startswith(_NETWORK_DISKS):
         raise ValueError(
-            f"`storage` {url} lies on a network disk ({kind}), where SQLite loses trials. Put it on a local disk, or "
+            f"`storage` {url} is on a network disk ({kind}), where SQLite loses trials. Put it on a local disk, or "
             "use postgresql://…"
         )
 
 
 def _check_file(path: Path, url: str) -> None:
-    """Refuse a file that is no database of Optuna: its tables would be put beside those of another program."""
+    """Refuse a file that is not a database of Optuna: tables would be added to those of another program."""
     if not path.exists():
         return
     if not path.is_file():
-        raise ValueError(f"`storage` {url} is a folder or a device; name a file")
+        raise ValueError(f"`storage` {url} is a folder or a device; choose a file")
     if path.stat().st_size == 0:
         return
     try:
@@ -233,7 +232,7 @@ def _check_file(path: Path, url: str) -> None:
 
 
 def _disk_of(path: Path) -> str:
-    """Return the type of the file system a path lies on; "" where that cannot be known."""
+    """Return the type of the file system of a path; "" if unknown."""
     try:
         mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
     except OSError:

@@ -1,4 +1,4 @@
-"""One trial: networks with the settings it draws, trained on a part of the training series, judged by the rest."""
+"""One trial: networks with its settings, trained on a part of the training series and evaluated on the rest."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from liquidtime.tuning.study import (
 )
 
 HELD_OUT = 0.25
-"""Share of the training series that judges trials."""
+"""Fraction of the training series on which trials are evaluated."""
 PIECES = 10
-"""Places of the one-cycle at which trials are compared, whatever their epochs."""
+"""Number of points in the one-cycle schedule at which trials are compared, whatever their number of epochs."""
 CURVE = "curve"
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """What trials may see: the training part, and nothing else.
+    """The data that trials may use: the training part, and nothing else.
 
     Args:
         data: S training series.
-        target: (S, …) their targets; None where the task has none.
-        each: `auxiliary` and `sample_weight` of each series, those that were given.
+        target: (S, …) targets; None if the task has none.
+        each: `auxiliary` and `sample_weight` of each series, if passed.
         strata: (S,) classes, or None.
         groups: (S,) or None.
         order: (S,) or None.
-        model: estimator with the settings that are fixed; the epochs are, or are in the space.
-        space: what to choose from.
+        model: estimator with the fixed settings; the number of epochs is fixed or in the space.
+        space: the search space.
         seed: random seed.
     """
 
@@ -64,10 +64,10 @@ class Material:
     seed: int
 
     def loss(self, trial: Any) -> float:
-        """Return the held-out loss of networks with a trial's settings, at the end of their training.
+        """Return the held-out loss of networks with the settings of a trial, at the end of their training.
 
         Raises:
-            TrialPruned: it fell behind.
+            TrialPruned: the trial fell behind.
 
         """
         settings = {name: one.suggested(trial, name) for name, one in self.space.items()}
@@ -92,7 +92,7 @@ class Material:
 
 
 class _Watch(Tracker):
-    """Reports the validation loss of the first network along its one-cycle, and ends trials that fall behind."""
+    """Reports the validation loss of the first network during its one-cycle, and stops trials that fall behind."""
 
     def __init__(self, trial: Any, epochs: int) -> None:
         self._trial, self._epochs, self._network, self._piece = trial, epochs, "", 0
@@ -116,14 +116,14 @@ class _Watch(Tracker):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a study is, as every worker finds it.
+    """The location of a study, for every worker.
 
     Args:
-        storage: its URL.
-        name: of the study.
+        storage: URL of the storage.
+        name: name of the study.
         prune: whether trials may be stopped.
-        fingerprint: of data, settings and space.
-        trials: how many there are to be in all.
+        fingerprint: fingerprint of data, settings and space.
+        trials: total number of trials.
     """
 
     storage: str | None
@@ -138,12 +138,12 @@ class _Surplus(Exception):
 
 
 def run_slot(material: Material, place: Place, study: Any = None) -> str:
-    """Make one trial; return how it ended: "complete", "pruned", "fail", or "" where there are enough already.
+    """Run one trial; return its state: "complete", "pruned", "fail", or "" if there are enough trials already.
 
     Args:
-        material: what trials see.
-        place: of the study.
-        study: the study itself, where this process has it.
+        material: data for the trial.
+        place: location of the study.
+        study: the study itself, if this process has it.
     """
     optuna = optuna_or_refuse()
     if study is None:

@@ -136,7 +136,7 @@ def test_a_graph_that_grew_in_the_peer_comes_with_the_checkpoint():
         torch.testing.assert_close(network(x)[0], peer(x)[0], **TOLERANCE)
     assert theirs.synapse_count > mine.synapse_count
     layer = lt.LTC(3, wiring=RECIPES["ncp"])
-    with pytest.raises(ValueError, match=r"another wiring: \d+ of 169 recurrent synapses are in one only"):
+    with pytest.raises(ValueError, match=r"another wiring: \d+ of 169 recurrent synapses are in only one"):
         load_state_dict(layer, peer.state_dict())
 
 
@@ -164,7 +164,7 @@ PURE = ncps.torch.CfC(3, 8, mode="pure").state_dict()
         (lt.CfC(3, 8, head_activation="lecun_tanh"), CFC, "got 'lecun_tanh' and True"),
         (lt.CfC(3, 8, gate_bias=False), CFC, "got 'tanh' and False"),
         (lt.CfC(3, 8, "cf_s_paper", amplitude="state"), PURE, 'must have variant "cf_s"'),
-        (lt.CfC(3, 8), lt.CfC(3, 8).state_dict(), r"must be of an ncps.torch.CfC or LTC.*cells\.0"),
+        (lt.CfC(3, 8), lt.CfC(3, 8).state_dict(), r"must be that of an ncps.torch.CfC or LTC.*cells\.0"),
     ],
 )
 def test_refusals(layer, state_dict, text):
@@ -182,5 +182,5 @@ def test_a_wired_cfc_is_refused_by_the_plain_layer():
 def test_what_softplus_cannot_give_is_refused(name, value):
     state_dict = ncps.torch.LTC(3, 7, implicit_param_constraints=False).state_dict()
     state_dict[f"rnn_cell.{name}"].reshape(-1)[0] = value
-    with pytest.raises(ValueError, match=f"`rnn_cell.{name}` must be .*; its least is {value:g}"):
+    with pytest.raises(ValueError, match=f"`rnn_cell.{name}` must be .*; its smallest value is {value:g}"):
         convert_state_dict(state_dict, implicit_param_constraints=False)

@@ -86,7 +86,7 @@ def test_the_card_says_which_library_it_is_and_may_be_edited_and_the_weights_may
     with pytest.raises(DamagedFolder, match="another sha256"):
         lt.CfCClassifier.from_pretrained(copy)
     weights.write_bytes(raw[:-1])
-    with pytest.raises(ModelFolderError, match=r"model.safetensors is missing, or has another size"):
+    with pytest.raises(ModelFolderError, match=r"model.safetensors is missing, or does not have the size"):
         lt.CfCClassifier.from_pretrained(copy)
 
 
@@ -174,7 +174,7 @@ def test_a_layer_comes_back_as_it_was(kind, tmp_path):
 def test_a_layer_whose_arguments_do_not_tell_it_is_refused(tmp_path):
     layer = lt.CfC(3, 5)
     layer.extra = torch.nn.Linear(2, 2)
-    with pytest.raises(TypeError, match="was changed after it was made"):
+    with pytest.raises(TypeError, match="was changed after its construction"):
         layer.save_pretrained(tmp_path / "a")
 
     class Own(lt.CfC):
@@ -188,11 +188,11 @@ def test_a_layer_whose_arguments_do_not_tell_it_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"hidden_size": 10**9}, "`hidden_size` is 1,000,000,000; model.safetensors holds"),
+        ({"hidden_size": 10**9}, "`hidden_size` is 1,000,000,000; model.safetensors has"),
         ({"num_layers": 10**6}, "`num_layers` is 1,000,000"),
         ({"hidden_size": 6}, "with shape"),
         ({"colour": 1}, "has no argument 'colour'"),
-        ({"wiring": {"type": "NCP", "inter_neurons": 10**6}}, "more neurons than"),
+        ({"wiring": {"type": "NCP", "inter_neurons": 10**6}}, "too many neurons"),
         ({"solver": "semi_implicit"}, "has no argument 'solver'"),
     ],
 )

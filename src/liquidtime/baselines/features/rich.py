@@ -161,9 +161,9 @@ class RichFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             yield name, data.static[:, place].astype(np.float64)
 
     def _channel(
-        self, data: SeriesSet, place: int, runs: Segments, begin: Floats, end: Floats
+        self, data: SeriesSet, index: int, runs: Segments, begin: Floats, end: Floats
     ) -> statistics.Statistics:
-        channel, plan = data.channels[place], self.plans_[place]
+        channel, plan = data.channels[index], self.plans_[index]
         if channel in data.categories:
             return statistics.categories(runs, data.categories[channel], end)
         numbers = statistics.levels(runs, end, self.span_)

@@ -93,16 +93,16 @@ class RunningFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             yield data.static[owner, place]
 
     def _of_channel(
-        self, data: SeriesSet, place: int, first: npt.NDArray[np.int64], names: tuple[str, ...]
+        self, data: SeriesSet, index: int, first: npt.NDArray[np.int64], names: tuple[str, ...]
     ) -> Iterator[npt.NDArray[Any]]:
         """Yield (N,) the features of one channel."""
-        observed = ~np.isnan(data.values[:, place])
+        observed = ~np.isnan(data.values[:, index])
         seen = np.flatnonzero(observed)
         if not len(seen):
             for name in names:
                 yield np.full(len(data.times), 0.0 if name == "count" else np.nan)
             return
-        z = data.values[seen, place].astype(np.float64)
+        z = data.values[seen, index].astype(np.float64)
         begin = np.searchsorted(seen, first[seen])
         position = np.arange(len(z))
         before, back = np.maximum(position - 1, begin), np.maximum(position - LAST + 1, begin)

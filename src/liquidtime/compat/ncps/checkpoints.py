@@ -1,4 +1,4 @@
-"""From the state dicts of `ncps` 1.0.1 to those of this library."""
+"""Converts state dicts of `ncps` 1.0.1 to those of this library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from liquidtime.cells.synapses import Synapses
 from liquidtime.compat.ncps.names import cfc_cell, ltc_cell
 from liquidtime.layers import Recurrent
 
-_UNREACHABLE = 1e-12  # softplus is never 0; a synapse of this conductance carries nothing in float32
+_UNREACHABLE = 1e-12  # softplus is never 0; a synapse of this conductance has no effect in float32
 
 
 def convert_state_dict(
@@ -22,17 +22,17 @@ def convert_state_dict(
     """Return the state dict of the `lt.CfC` or `lt.LTC` that equals an `ncps.torch.CfC` or `LTC`.
 
     Args:
-        state_dict: of an `ncps.torch.CfC` without a wiring, or of an `ncps.torch.LTC`.
-        implicit_param_constraints: of the LTC. False there means that conductances and capacitances are stored as
-            they are; `lt.LTC` keeps them positive by softplus, so its inverse is taken.
+        state_dict: state dict of an `ncps.torch.CfC` without a wiring, or of an `ncps.torch.LTC`.
+        implicit_param_constraints: setting of the LTC. False means that conductances and capacitances are stored
+            directly; `lt.LTC` keeps them positive by softplus, so its inverse is applied.
 
     Returns:
-        The names and tensors of a plain layer with the same sizes, one layer deep, forward only. An LTC that was
-        made without a full input or output map lacks those entries; `load_state_dict` adds them.
+        The names and tensors of a plain layer with the same sizes, with a single layer and forward only. An LTC that
+        was made without a full input or output map lacks those entries; `load_state_dict` adds them.
 
     Raises:
-        ValueError: a state dict of neither; a wired CfC, whose time heads read neurons that the wiring does not
-            connect, which only `liquidtime.compat.ncps.torch.CfC` does; a negative conductance.
+        ValueError: the state dict is neither; it is of a wired CfC, whose time heads read neurons that the wiring does
+            not connect, which only `liquidtime.compat.ncps.torch.CfC` supports; or a conductance is negative.
 
     """
     cell = {name.removeprefix("rnn_cell."): value for name, value in state_dict.items() if name.startswith("rnn_cell.")}
@@ -47,8 +47,8 @@ def convert_state_dict(
         inner = ltc_cell(cell if implicit_param_constraints else _unconstrained(cell))
     else:
         raise ValueError(
-            "`state_dict` must be of an ncps.torch.CfC or LTC, with names such as `rnn_cell.ff1.weight` or "
-            f"`rnn_cell.gleak`; got {sorted(state_dict)[:4]}. Cut off the name of a module that holds the layer."
+            "`state_dict` must be that of an ncps.torch.CfC or LTC, with names such as `rnn_cell.ff1.weight` or "
+            f"`rnn_cell.gleak`; got {sorted(state_dict)[:4]}. Remove the prefix of the module that contains the layer."
         )
     mixed = any(name.startswith("lstm.") for name in state_dict)
     home = "cells.0.cell." if mixed else "cells.0."
@@ -67,12 +67,13 @@ def load_state_dict(
     """Load a checkpoint of `ncps` into a network of `liquidtime.compat.ncps.torch` or into an `lt.CfC` or `lt.LTC`.
 
     Args:
-        module: a network of `compat`, or a module that holds some, or an `lt.CfC` or `lt.LTC` of one forward layer.
-        state_dict: of the `ncps` module that it takes the place of.
-        implicit_param_constraints: of the checkpoint, for an `lt.LTC`, see `convert_state_dict`.
+        module: a network of `compat`, or a module that contains some, or an `lt.CfC` or `lt.LTC` with one forward
+            layer.
+        state_dict: state dict of the corresponding `ncps` module.
+        implicit_param_constraints: setting of the checkpoint, for an `lt.LTC`, see `convert_state_dict`.
 
     Raises:
-        ValueError: names, sizes or synapses that do not fit, or a network that computes something else.
+        ValueError: names, sizes or synapses do not fit, or the network computes something else.
 
     """
     if not isinstance(module, Recurrent):
@@ -97,52 +98,52 @@ def load_state_dict(
 
 
 def _check_same_maths(cell: nn.Module) -> None:
-    """Refuse what has the same names and sizes and yet computes something else."""
+    """Refuse a cell with the same names and sizes that computes something else."""
     if isinstance(cell, MixedMemory):
         if cell.structure != "hidden" or cell.lstm.forget_bias != 1.0:
             raise ValueError(
-                '`module` must have mixed_memory="hidden" and forget_bias 1, as ncps has; got '
+                '`module` must have mixed_memory="hidden" and forget_bias 1, as in ncps; got '
                 f"{cell.structure!r} and {cell.lstm.forget_bias:g}."
             )
         cell = cell.cell
     if isinstance(cell, CfSPaperCell):
-        raise ValueError('`module` must have variant "cf_s", which is "pure" of ncps; got the paper\'s equation.')
+        raise ValueError('`module` must have variant "cf_s", which is "pure" in ncps; got the paper\'s equation.')
     if isinstance(cell, CfCCell) and (cell.head_activation != "tanh" or not cell.gate_bias):
         raise ValueError(
-            "`module` must have head_activation 'tanh' and gate_bias True, as ncps has; got "
+            "`module` must have head_activation 'tanh' and gate_bias True, as in ncps; got "
             f"{cell.head_activation!r} and {cell.gate_bias}."
         )
 
 
-def _check_fits(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
-    for name in sorted(own.keys() | given.keys()):
+def _check_fits(own: Mapping[str, Tensor], stored: Mapping[str, Tensor]) -> None:
+    for name in sorted(own.keys() | stored.keys()):
         needed = tuple(own[name].shape) if name in own else "nothing"
-        got = tuple(given[name].shape) if name in given else "nothing"
+        got = tuple(stored[name].shape) if name in stored else "nothing"
         if needed != got:
             raise ValueError(
-                f"`state_dict` does not fit: `{name}` must be {needed}; got {got}. Make the network with the sizes, "
-                "mode, mixed memory and projection that the checkpoint was made with."
+                f"`state_dict` does not fit: `{name}` must be {needed}; got {got}. Construct the network with the "
+                "sizes, mode, mixed memory and projection of the checkpoint."
             )
 
 
-def _check_same_synapses(name: str, own: Tensor, given: Tensor) -> None:
-    differ = int((own.cpu() != given.cpu()).sum())
+def _check_same_synapses(name: str, own: Tensor, stored: Tensor) -> None:
+    differ = int((own.cpu() != stored.cpu()).sum())
     if differ:
         raise ValueError(
-            f"`state_dict` has another wiring: {differ} of {own.numel()} {name} synapses are in one only. Give the "
-            "network its wiring, if need be with lt.wirings.Adjacency."
+            f"`state_dict` has another wiring: {differ} of {own.numel()} {name} synapses are in only one. Pass the "
+            "wiring of the checkpoint to the network, if necessary as lt.wirings.Adjacency."
         )
 
 
 def _unconstrained(cell: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the entries with what softplus takes back to the positive ones."""
+    """Return the entries with values that softplus maps to the positive ones."""
     made = dict(cell)
     for name in ("w", "sensory_w", "gleak", "cm"):
         value = cell[name]
         least = float(value.min()) if value.numel() else 1.0
         if least < 0 or (name == "cm" and least == 0):
             kind = "positive" if name == "cm" else "at least 0"
-            raise ValueError(f"`rnn_cell.{name}` must be {kind} to be kept so by softplus; its least is {least:g}.")
+            raise ValueError(f"`rnn_cell.{name}` must be {kind} because of softplus; its smallest value is {least:g}.")
         wide = value.double().clamp(min=_UNREACHABLE)
         made[name] = (wide + torch.log(-torch.expm1(-wide))).to(value.dtype)
     return made

@@ -1,4 +1,4 @@
-"""From a wiring of any kind to the immutable graph that cells are made of."""
+"""Converts any kind of wiring to the immutable graph from which cells are made."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 from liquidtime import wirings
 
 
-def is_wiring(given: object) -> bool:
-    """Return whether `given` is a wiring of `liquidtime.compat.ncps`, of `ncps` itself, or of `liquidtime.wirings`."""
-    return isinstance(given, wirings.Wiring) or (hasattr(given, "adjacency_matrix") and hasattr(given, "is_built"))
+def is_wiring(value: object) -> bool:
+    """Return whether `value` is a wiring of `liquidtime.compat.ncps`, of `ncps` itself, or of `liquidtime.wirings`."""
+    return isinstance(value, wirings.Wiring) or (hasattr(value, "adjacency_matrix") and hasattr(value, "is_built"))
 
 
 def graph_of(wiring: Any, input_size: int | None) -> wirings.Adjacency:
-    """Return the immutable graph of a wiring, which is built for `input_size` inputs if that is given.
+    """Return the immutable graph of a wiring, built for `input_size` inputs if that is set.
 
     Args:
-        wiring: of `liquidtime.compat.ncps`, of `ncps` itself, or of `liquidtime.wirings`.
-        input_size: D; None takes the number that the wiring was built for.
+        wiring: a wiring of `liquidtime.compat.ncps`, of `ncps` itself, or of `liquidtime.wirings`.
+        input_size: D; None for the number of inputs for which the wiring was built.
 
     Raises:
-        TypeError: something that is no wiring.
-        ValueError: a wiring that is not built, without `input_size`, or built for another number.
+        TypeError: not a wiring.
+        ValueError: the wiring is not built and `input_size` is None, or it was built for another number of inputs.
 
     """
     if not is_wiring(wiring):
@@ -30,7 +30,7 @@ def graph_of(wiring: Any, input_size: int | None) -> wirings.Adjacency:
     if inputs is None:
         inputs = wiring.input_size if isinstance(wiring, wirings.Wiring) else wiring.input_dim
     if inputs is None:
-        raise ValueError("`wiring` is not built and the number of inputs is not given. Give it, or build the wiring.")
+        raise ValueError("`wiring` is not built and the number of inputs is unknown. Pass it, or build the wiring.")
     if isinstance(wiring, wirings.Wiring):
         return wiring.build(inputs)
     if input_size is not None:

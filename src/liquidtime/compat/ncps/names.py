@@ -1,4 +1,4 @@
-"""The names of `ncps` 1.0.1 in a cell's state dict, and ours. Entries that are none of them pass unchanged."""
+"""The names of `ncps` 1.0.1 in the state dict of a cell, and ours. Other entries pass unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 HEADS = ("ff1", "ff2", "time_a", "time_b")
-"""In the order of the rows of `CfCCell.heads`; the direct solution ("pure") has the first only."""
+"""Heads in the order of the rows of `CfCCell.heads`; the direct solution ("pure") has only the first."""
 
 LTC_NAMES = {
     "gleak": "leak",
@@ -32,14 +32,14 @@ LTC_NAMES = {
 }
 
 
-def cfc_cell(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def cfc_cell(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the state dict of our cell from that of an `ncps.torch.CfCCell`.
 
-    The four heads become the rows of one map, the numbers of a Sequential's linear layers become 0, 1, …, and a
-    sparsity mask, which is on the first two heads only, is joined by ones for the heads of time.
+    The four heads become the rows of one map, the linear layers of a Sequential are numbered 0, 1, …, and a sparsity
+    mask, which applies only to the first two heads, is extended by ones for the time heads.
     """
-    made = dict(given)
-    heads = [head for head in HEADS if f"{head}.weight" in given]
+    made = dict(state_dict)
+    heads = [head for head in HEADS if f"{head}.weight" in state_dict]
     if heads not in ([HEADS[0]], list(HEADS)):
         return made
     for part in ("weight", "bias"):
@@ -50,18 +50,18 @@ def cfc_cell(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     for name in ("w_tau", "A"):
         if name in made:
             made[name] = made[name].reshape(-1)
-    numbers = sorted({int(found[1]) for name in given if (found := re.match(r"backbone\.(\d+)\.", name))})
+    numbers = sorted({int(match[1]) for name in state_dict if (match := re.match(r"backbone\.(\d+)\.", name))})
     for index, number in enumerate(numbers):
         for part in ("weight", "bias"):
             made[f"backbone.layers.{index}.{part}"] = made.pop(f"backbone.{number}.{part}")
     return made
 
 
-def wired_cfc_cell(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def wired_cfc_cell(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the state dict of our cells, `cells.0`, `cells.1`, …, from that of an `ncps.torch.WiredCfCCell`."""
-    made = {name: value for name, value in given.items() if not name.startswith("layer_")}
+    made = {name: value for name, value in state_dict.items() if not name.startswith("layer_")}
     layers: dict[str, dict[str, Tensor]] = {}
-    for name, value in given.items():
+    for name, value in state_dict.items():
         if name.startswith("layer_"):
             number, _, rest = name.removeprefix("layer_").partition(".")
             layers.setdefault(number, {})[rest] = value
@@ -70,6 +70,6 @@ def wired_cfc_cell(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return made
 
 
-def ltc_cell(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def ltc_cell(state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return the state dict of our cell from that of an `ncps.torch.LTCCell`."""
-    return {LTC_NAMES.get(name, name): value for name, value in given.items()}
+    return {LTC_NAMES.get(name, name): value for name, value in state_dict.items()}

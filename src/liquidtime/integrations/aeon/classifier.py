@@ -12,19 +12,19 @@ from liquidtime.integrations.wrapped import inner_classifier
 
 
 class LiquidClassifier(BaseClassifier):  # type: ignore[misc]
-    """A classifier of this library as one of aeon's, for its pipelines, ensembles and benchmarks.
+    """A classifier of this library as an aeon classifier, for its pipelines, ensembles and benchmarks.
 
         LiquidClassifier(lt.StackedClassifier()).fit(X, y).predict(X_test)
 
-    Series may have several channels, unequal lengths and missing values (NaN). aeon's collections have no times, so
-    samples are taken to be one apart.
+    Series may have several channels, unequal lengths and missing values (NaN). Collections of aeon have no times, so
+    samples are assumed to be one unit of time apart.
 
     Args:
         estimator: a classifier of this library, which is copied; None for `lt.CfCClassifier()`.
-        random_state: random seed in place of the estimator's own; None leaves that.
+        random_state: random seed that replaces that of the estimator; None to keep it.
 
     Attributes:
-        estimator_: the fitted classifier, with `save`, and for `lt.explain`.
+        estimator_: the fitted classifier, which can be saved with `save` and passed to `lt.explain`.
     """
 
     _tags: ClassVar[dict[str, Any]] = TAGS

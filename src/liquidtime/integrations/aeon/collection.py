@@ -14,11 +14,11 @@ TAGS: dict[str, Any] = {
     "capability:unequal_length": True,
     "capability:missing_values": True,
 }
-"""What the estimators take."""
+"""Capabilities of the estimators."""
 
 
 def as_set(X: Any) -> SeriesSet:
-    """Return series of aeon, at times 0…T - 1; NaN is not observed.
+    """Return the series of a collection, at times 0…T - 1; NaN is not observed.
 
     Args:
         X: (S, C, T), or a list of S arrays (C, T_i).

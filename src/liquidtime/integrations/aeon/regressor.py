@@ -12,19 +12,19 @@ from liquidtime.integrations.wrapped import inner_regressor
 
 
 class LiquidRegressor(BaseRegressor):  # type: ignore[misc]
-    """A regressor of this library as one of aeon's, for its pipelines, ensembles and benchmarks.
+    """A regressor of this library as an aeon regressor, for its pipelines, ensembles and benchmarks.
 
         LiquidRegressor(lt.StackedRegressor()).fit(X, y).predict(X_test)
 
-    Series may have several channels, unequal lengths and missing values (NaN). aeon's collections have no times, so
-    samples are taken to be one apart.
+    Series may have several channels, unequal lengths and missing values (NaN). Collections of aeon have no times, so
+    samples are assumed to be one unit of time apart.
 
     Args:
         estimator: a regressor of this library, which is copied; None for `lt.CfCRegressor()`.
-        random_state: random seed in place of the estimator's own; None leaves that.
+        random_state: random seed that replaces that of the estimator; None to keep it.
 
     Attributes:
-        estimator_: the fitted regressor, with `save`, and for `lt.explain`.
+        estimator_: the fitted regressor, which can be saved with `save` and passed to `lt.explain`.
     """
 
     _tags: ClassVar[dict[str, Any]] = TAGS

@@ -20,27 +20,27 @@ _MOST_FILES = 64
 
 
 class HubModel(ModelHubMixin, library_name="liquidtime", tags=["time-series"]):
-    """Any model of this library, as the Hugging Face hub's mixin knows models.
+    """Any model of this library with the interface of the Hugging Face hub's mixin.
 
         HubModel(model).push_to_hub("me/my-model")
         model = HubModel.from_pretrained("me/my-model").model
 
-    What is written is a model folder: `lt.load` reads one of an estimator. The card may be edited on the hub; every
-    other file must be as it was written.
+    It writes a model folder, which `lt.load` reads if it contains an estimator. The card may be edited on the hub; all
+    other files must remain unchanged.
 
     Args:
         model: a fitted estimator, or a layer `lt.CfC` or `lt.LTC`.
 
     Raises:
-        TypeError: something else.
+        TypeError: another type.
 
     """
 
     def __init__(self, model: Any) -> None:
         if not isinstance(model, SeriesModel | Recurrent):
             raise TypeError(
-                f"`model` must be an estimator or a layer of liquidtime; got {type(model).__name__}. Of a network of "
-                "your own, publish the layers, or use huggingface_hub.PyTorchModelHubMixin."
+                f"`model` must be an estimator or a layer of liquidtime; got {type(model).__name__}. For a network of "
+                "your own, publish its layers, or use huggingface_hub.PyTorchModelHubMixin."
             )
         self.model = model
 
@@ -54,15 +54,15 @@ class HubModel(ModelHubMixin, library_name="liquidtime", tags=["time-series"]):
         model_card_kwargs: Any = None,
         **push_to_hub_kwargs: Any,
     ) -> str | None:
-        """Write the model folder, whole or not at all; as `Published.save_pretrained`.
+        """Write the model folder, completely or not at all; see `Published.save_pretrained`.
 
         Args:
             save_directory: the folder.
-            config: None; the folder has its own.
-            repo_id: where to push to; the folder's name if None.
+            config: must be None; the folder has its own.
+            repo_id: repository to push to; None for the name of the folder.
             push_to_hub: whether to upload it as well.
-            model_card_kwargs: None; the folder has its own card.
-            **push_to_hub_kwargs: of `push_to_hub`.
+            model_card_kwargs: must be None; the folder has its own card.
+            **push_to_hub_kwargs: arguments of `push_to_hub`.
         """
         if config is not None or model_card_kwargs is not None:
             raise ValueError("`config` and `model_card_kwargs` come from the model; leave them out")
@@ -91,16 +91,16 @@ class HubModel(ModelHubMixin, library_name="liquidtime", tags=["time-series"]):
         revision: str | None = None,
         **model_kwargs: Any,
     ) -> Self:
-        """Return a model from a folder or from the hub; as `Published.from_pretrained`.
+        """Return a model from a folder or from the hub; see `Published.from_pretrained`.
 
         Args:
-            pretrained_model_name_or_path: the folder, or such as "me/my-model".
+            pretrained_model_name_or_path: the folder, or a name such as "me/my-model".
             force_download: whether to download it again.
-            token: of the account.
-            cache_dir: where downloads are kept.
-            local_files_only: whether to take what was downloaded before, without asking the hub.
+            token: token of the account.
+            cache_dir: folder for downloads.
+            local_files_only: whether to use only earlier downloads, without contacting the hub.
             revision: branch, tag or commit.
-            **model_kwargs: none.
+            **model_kwargs: must be empty.
         """
         if model_kwargs:
             raise TypeError(f"from_pretrained has no argument `{next(iter(model_kwargs))}`")
@@ -118,13 +118,13 @@ class HubModel(ModelHubMixin, library_name="liquidtime", tags=["time-series"]):
 
 
 def _copy_sealed(find: Any, copy: Path) -> None:
-    """Copy the files that a manifest lists, without the card, which anybody may edit on the hub.
+    """Copy the files that a manifest lists, except the card, which may be edited on the hub.
 
-    The hub keeps downloads as links, which a model folder may not have; so files are copied, and each is compared with
-    the manifest when it is read.
+    The hub stores downloads as links, which are not allowed in a model folder; so files are copied, and each is
+    compared with the manifest when it is read.
 
     Args:
-        find: returns where a file of this name is.
+        find: function that returns the path of a file by name.
         copy: an empty folder.
     """
     write_file(copy / MANIFEST, find(MANIFEST).resolve().read_bytes())
@@ -133,12 +133,12 @@ def _copy_sealed(find: Any, copy: Path) -> None:
     except DamagedFolder as error:
         raise ModelFolderError(f"{error}; it is not a model of this library") from error
     if len(entries) > _MOST_FILES:
-        raise ModelFolderError(f"{MANIFEST} lists {len(entries)} files; at most {_MOST_FILES} are read")
+        raise ModelFolderError(f"{MANIFEST} lists {len(entries)} files; at most {_MOST_FILES} are allowed")
     entries.pop(_CARD, None)
     for name, (size, _) in entries.items():
         check_name(name)
         source = find(name).resolve()
         if not source.is_file() or source.stat().st_size != size:
-            raise ModelFolderError(f"{name} is missing, or has another size than {MANIFEST} says")
+            raise ModelFolderError(f"{name} is missing, or does not have the size in {MANIFEST}")
         write_file(copy / name, source.read_bytes())
     write_file(copy / MANIFEST, manifest_text(entries).encode())

@@ -30,27 +30,27 @@ _LARGEST_CONFIG, _LARGEST_WEIGHTS, _MOST_VALUES, _SPARE = 1 << 22, 1 << 34, 1 <<
 
 
 def save_layer(layer: Recurrent, path: Path) -> None:
-    """Write a layer, whole or not at all.
+    """Write a layer, completely or not at all.
 
     Args:
         layer: a `CfC` or an `LTC`.
-        path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
+        path: the folder; an existing folder with a model is replaced and kept as `<name>.previous`.
 
     Raises:
-        TypeError: another layer, an argument that is not plain, or parts that its arguments do not make.
+        TypeError: another type of layer, an argument that is not plain, or parts that do not result from its arguments.
 
     """
     kind = type(layer).__name__
     if KINDS.get(kind) is not type(layer):
         raise TypeError(f"only CfC and LTC layers can be saved with their arguments; got {kind}")
-    given: Any = layer.constructor_arguments
-    arguments = {name: _plain(name, value) for name, value in given.items()}
+    constructor_arguments: Any = layer.constructor_arguments
+    arguments = {name: _plain(name, value) for name, value in constructor_arguments.items()}
     tensors = {name: tensor.cpu().contiguous() for name, tensor in model_tensors(layer).items()}
     try:
         compare_tensors(_empty(kind, arguments), tensors, "the layer")
     except ValueError as error:
         raise TypeError(
-            f"the layer was changed after it was made, so its arguments do not describe it: {error}"
+            f"the layer was changed after its construction, so its arguments do not describe it: {error}"
         ) from None
     config = {"format": FORMAT, "layer": kind, "arguments": arguments, "versions": versions()}
     count = sum(tensor.numel() for tensor in tensors.values())
@@ -64,16 +64,16 @@ def save_layer(layer: Recurrent, path: Path) -> None:
 
 
 def is_layer_folder(path: Path) -> bool:
-    """Return whether a folder says that it has a layer, and not an estimator."""
+    """Return whether a folder contains a layer, and not an estimator, according to its config."""
     return "layer" in _config(SealedFolder(path))
 
 
 def load_layer(path: Path) -> Recurrent:
-    """Return the layer that `save_layer` wrote, in eval mode off: as a new layer is.
+    """Return the layer that `save_layer` wrote, in training mode like a new layer.
 
     Raises:
-        ModelFolderError: a newer format, an argument that the layer does not have, other tensors than it needs.
-        DamagedFolder: a file that is missing or has another sha256.
+        ModelFolderError: the format is newer, the layer does not have an argument, or the tensors do not fit.
+        DamagedFolder: a file is missing or has another sha256.
 
     """
     sealed = SealedFolder(path)
@@ -115,7 +115,7 @@ def _config(sealed: SealedFolder) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return an argument as JSON has it, or refuse it."""
+    """Return an argument as a value for JSON, or refuse it."""
     if isinstance(value, Wiring):
         return value.to_dict()
     if isinstance(value, np.generic):
@@ -125,7 +125,7 @@ def _plain(name: str, value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise TypeError(
-        f"`{name}` of the layer is a {type(value).__name__}, which is code and cannot be saved; give a name"
+        f"`{name}` of the layer is a {type(value).__name__}, which is code and cannot be saved; pass a name"
     )
 
 
@@ -134,30 +134,30 @@ def _made(kind: str, arguments: Mapping[str, Any]) -> Recurrent:
     for name in arguments:
         if name not in known:
             raise ValueError(f"{kind} has no argument {name[:40]!r}")
-    given = dict(arguments)
-    if given.get("wiring") is not None:
-        given["wiring"] = wirings.from_dict(given["wiring"])
-    if isinstance(given.get("switch_times"), list):
-        given["switch_times"] = tuple(given["switch_times"])
-    return KINDS[kind](**given)
+    options = dict(arguments)
+    if options.get("wiring") is not None:
+        options["wiring"] = wirings.from_dict(options["wiring"])
+    if isinstance(options.get("switch_times"), list):
+        options["switch_times"] = tuple(options["switch_times"])
+    return KINDS[kind](**options)
 
 
 def _empty(kind: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tensors of a layer with these arguments, without their memory."""
+    """Return the tensors of a layer with these arguments, without allocating memory for them."""
     with isolated_rng(0), torch.device("meta"):
         return dict(model_tensors(_made(kind, arguments)))
 
 
 def _refuse_large(arguments: Mapping[str, Any], entries: Mapping[str, TensorEntry]) -> None:
-    """Refuse sizes that the weights' file cannot have, before anything of such a size is made."""
+    """Refuse sizes that cannot belong to the file of weights, before anything of that size is allocated."""
     elements = sum(entry.elements for entry in entries.values())
     for name, value in arguments.items():
         if type(value) is int and value > (len(entries) if name.endswith("layers") else elements):
-            raise ValueError(f"`{name}` is {value:,}; {WEIGHTS} holds {elements:,} numbers in {len(entries)} tensors")
+            raise ValueError(f"`{name}` is {value:,}; {WEIGHTS} has {elements:,} numbers in {len(entries)} tensors")
     wiring = arguments.get("wiring") or {}
     sizes = [value for name, value in wiring.items() if type(value) is int and name != "seed"]
     if any(value * value > 64 * elements + _SPARE for value in sizes):
-        raise ValueError(f"`wiring` has more neurons than {WEIGHTS} with {elements:,} numbers can be for")
+        raise ValueError(f"`wiring` has too many neurons for {WEIGHTS} with {elements:,} numbers")
 
 
 def _card(kind: str, arguments: Mapping[str, Any], weights: int) -> str:

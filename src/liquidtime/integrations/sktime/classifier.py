@@ -12,7 +12,7 @@ from liquidtime.integrations.wrapped import inner_classifier
 
 
 class LiquidClassifier(BaseClassifier):  # type: ignore[misc]
-    """A classifier of this library as one of sktime's, for its pipelines, tuning and benchmarks.
+    """A classifier of this library as an sktime classifier, for its pipelines, tuning and benchmarks.
 
     >>> import numpy as np
     >>> import liquidtime as lt
@@ -23,15 +23,15 @@ class LiquidClassifier(BaseClassifier):  # type: ignore[misc]
     >>> model.predict(X).shape
     (4,)
 
-    Series may have several channels, unequal lengths, missing values (NaN) and uneven intervals: the times of a panel
-    with an index are used as they are, numbers or dates.
+    Series may have several channels, unequal lengths, missing values (NaN) and uneven intervals: the times in the index
+    of a panel, numbers or dates, are used.
 
     Args:
         estimator: a classifier of this library, which is copied; None for `lt.CfCClassifier()`.
-        random_state: random seed in place of the estimator's own; None leaves that.
+        random_state: random seed that replaces that of the estimator; None to keep it.
 
     Attributes:
-        estimator_: the fitted classifier, with `save`, and for `lt.explain`.
+        estimator_: the fitted classifier, which can be saved with `save` and passed to `lt.explain`.
     """
 
     _tags: ClassVar[dict[str, Any]] = TAGS | {"capability:predict_proba": True}
@@ -55,6 +55,6 @@ class LiquidClassifier(BaseClassifier):  # type: ignore[misc]
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
-        """Return arguments to test with."""
+        """Return arguments for tests."""
         small: dict[str, Any] = {"hidden_size": 4, "backbone_units": 4, "read_out_units": 4, "epochs": 1}
         return [{"estimator": CfCClassifier(**small), "random_state": 0}, {"estimator": CfCClassifier("gru", **small)}]

@@ -18,7 +18,7 @@ TAGS: dict[str, Any] = {
     "maintainers": "liquidtime",
     "python_dependencies": "torch",
 }
-"""What the estimators take."""
+"""Capabilities of the estimators."""
 
 
 def as_set(X: Any) -> SeriesSet:
@@ -26,7 +26,7 @@ def as_set(X: Any) -> SeriesSet:
 
     Args:
         X: a pandas frame with one row per sample, indexed by series and time, and one column per channel; columns of
-            texts are categories.
+            strings are categorical.
     """
     named = X.set_axis([str(name) for name in X.columns], axis=1)
     texts = [name for name, kind in named.dtypes.items() if kind.kind not in "biuf"]

@@ -1,4 +1,4 @@
-"""Trackers of experiments, each behind the interface of `liquidtime.training.Tracker`."""
+"""Trackers of experiments, all with the interface of `liquidtime.training.Tracker`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ TRACKERS: dict[str, Callable[..., Tracker]] = {
     "mlflow": MLflow,
     "wandb": WeightsAndBiases,
 }
-"""Every tracker by its name on the command line; each takes where to as its first argument."""
+"""Every tracker by its name on the command line; the first argument of each is its destination."""
 
 
 def find_trackers(track: Any, argument: str = "`track`") -> list[Tracker]:
     """Return trackers.
 
     Args:
-        track: a `Tracker`; a name such as "mlflow", or a name and where to, such as "mlflow=sqlite:///runs.db",
-            "tensorboard=logs" or "wandb=project"; several of these in a list; or None.
-        argument: what the caller calls it.
+        track: a `Tracker`; a name such as "mlflow", or a name with a destination, such as "mlflow=sqlite:///runs.db",
+            "tensorboard=logs" or "wandb=project"; a list of several; or None.
+        argument: name of the argument for the caller.
 
     Raises:
         ValueError: an unknown name.
-        TypeError: neither text nor a tracker.
+        TypeError: neither a string nor a tracker.
 
     """
     if track is None:

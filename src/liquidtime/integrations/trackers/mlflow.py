@@ -8,16 +8,16 @@ from typing import Any
 from liquidtime.training import Tracker
 
 _LONGEST = 500
-"""Characters of a parameter that every store of MLflow takes."""
+"""Characters that every store of MLflow accepts in names of parameters."""
 
 
 class MLflow(Tracker):
     """Writes one run of MLflow: settings as parameters, epochs and test figures as metrics, the model as artifacts.
 
     Args:
-        uri: of the store or server, such as "sqlite:///mlflow.db" or "http://localhost:5000"; None for what MLflow
-            is set to, by `MLFLOW_TRACKING_URI` or itself.
-        experiment: which experiment the run belongs to; made where there is none of this name.
+        uri: URI of the store or server, such as "sqlite:///mlflow.db" or "http://localhost:5000"; None for the setting
+            of MLflow itself, such as `MLFLOW_TRACKING_URI`.
+        experiment: name of the experiment; it is created if it does not exist.
     """
 
     def __init__(self, uri: str | None = None, experiment: str = "liquidtime") -> None:
@@ -31,11 +31,11 @@ class MLflow(Tracker):
         except ImportError:
             raise ImportError("the tracker `mlflow` needs its package: pip install 'liquidtime[track]'") from None
         self._metric, self._client = Metric, MlflowClient(tracking_uri=self.uri)
-        found = self._client.get_experiment_by_name(self.experiment)
-        place = self._client.create_experiment(self.experiment) if found is None else found.experiment_id
+        experiment = self._client.get_experiment_by_name(self.experiment)
+        place = self._client.create_experiment(self.experiment) if experiment is None else experiment.experiment_id
         self.run_id: str = self._client.create_run(place, run_name=name).info.run_id
         params = [Param(_plain(key), str(value)[:_LONGEST]) for key, value in settings.items()]
-        for first in range(0, len(params), 100):  # as many as MLflow takes at once
+        for first in range(0, len(params), 100):  # as many as MLflow accepts at once
             self._client.log_batch(self.run_id, params=params[first : first + 100])
 
     def epoch(self, network: str, record: Mapping[str, Any]) -> None:
@@ -60,5 +60,5 @@ class MLflow(Tracker):
 
 
 def _plain(name: str) -> str:
-    """Return a name of characters that MLflow takes."""
+    """Return a name with only characters that MLflow accepts."""
     return "".join(letter if letter.isalnum() or letter in "_-. /" else "-" for letter in name)

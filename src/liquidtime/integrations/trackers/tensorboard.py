@@ -13,7 +13,7 @@ class TensorBoard(Tracker):
     """Writes event files for TensorBoard: one folder per network, `<folder>/<name>/<network>`.
 
     Args:
-        folder: where to; `tensorboard --logdir runs` shows it.
+        folder: folder for the event files; `tensorboard --logdir runs` shows it.
     """
 
     def __init__(self, folder: str | Path = "runs") -> None:
@@ -45,12 +45,12 @@ class TensorBoard(Tracker):
         self._writer = None
 
     def _write(self, network: str, step: int) -> Any:
-        """Return the writer of a network; what earlier files say of this step and later ones is void."""
+        """Return the writer of a network; entries of earlier files for this step and later ones are discarded."""
         if self._writer is None or network != self._network:
             if self._writer is not None:
                 self._writer.close()
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of TensorBoard's own imports
+                warnings.simplefilter("ignore", DeprecationWarning)  # from imports of TensorBoard itself
                 from torch.utils.tensorboard import SummaryWriter
             self._network, self._writer = network, SummaryWriter(self._home / network, purge_step=step)
         return self._writer

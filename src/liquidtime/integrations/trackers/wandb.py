@@ -11,11 +11,11 @@ from liquidtime.training import Tracker
 class WeightsAndBiases(Tracker):
     """Writes one run of Weights & Biases: settings, epochs, test figures, and the model as an artifact.
 
-    Other options are environment variables of W&B: `WANDB_MODE=offline` only writes to disk, `WANDB_ENTITY`,
+    Further options are environment variables of W&B: `WANDB_MODE=offline` only writes to disk, `WANDB_ENTITY`,
     `WANDB_DIR` and so on.
 
     Args:
-        project: which project the run belongs to.
+        project: name of the project.
     """
 
     def __init__(self, project: str = "liquidtime") -> None:
@@ -32,14 +32,14 @@ class WeightsAndBiases(Tracker):
         self._name, self._known = name, set[str]()
 
     def epoch(self, network: str, record: Mapping[str, Any]) -> None:
-        """Log the numbers of an epoch as "network/name", over the network's own steps."""
+        """Log the numbers of an epoch as "network/name", over the steps of that network."""
         if network not in self._known:
             self._known.add(network)
             self._run.define_metric(f"{network}/*", step_metric=f"{network}/step")
         self._run.log({f"{network}/{name}": value for name, value in record.items()})
 
     def finish(self, figures: Mapping[str, float], folder: Path | None, error: BaseException | None) -> None:
-        """Put the test figures into the summary as "test/model/metric", log the model folder, and end the run."""
+        """Write the test figures into the summary as "test/model/metric", log the model folder, and end the run."""
         try:
             self._run.summary.update({f"test/{name}": value for name, value in figures.items()})
             if folder is not None:

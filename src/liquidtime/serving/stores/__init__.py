@@ -1,4 +1,4 @@
-"""Where the state of series is kept: one file per store, and one line in the table."""
+"""Stores for the state of series: one file per store, and one entry in the table."""
 
 from __future__ import annotations
 
@@ -16,43 +16,45 @@ STORES = {
     "postgresql": "liquidtime.serving.stores.postgresql:PostgresqlStore",
     "postgres": "liquidtime.serving.stores.postgresql:PostgresqlStore",
 }
-"""The class of each kind of address, imported when it is used."""
+"""The class for each type of address, imported when it is used."""
 
 __all__ = ["STORES", "Full", "Store", "StoreFailed", "Stored", "open_store", "sqlite_file"]
 
 
-def sqlite_file(place: str) -> Path | None:
-    """Return the file of an address that is one of SQLite, else None.
+def sqlite_file(address: str) -> Path | None:
+    """Return the file of an SQLite address, otherwise None.
 
     Args:
-        place: a path, sqlite:///path, or the address of a server.
+        address: a path, sqlite:///path, or the address of a server.
     """
-    if place.startswith("sqlite://"):
-        return Path(place.removeprefix("sqlite:///") if place.startswith("sqlite:///") else place[len("sqlite://") :])
-    return None if "://" in place else Path(place)
+    if address.startswith("sqlite://"):
+        return Path(
+            address.removeprefix("sqlite:///") if address.startswith("sqlite:///") else address[len("sqlite://") :]
+        )
+    return None if "://" in address else Path(address)
 
 
-def open_store(place: str, model: str) -> Store:
+def open_store(address: str, model: str) -> Store:
     """Return the store at an address.
 
     Args:
-        place: a path, sqlite:///path, redis://…, rediss://… or postgresql://….
-        model: which one the series are of.
+        address: a path, sqlite:///path, redis://…, rediss://… or postgresql://….
+        model: identity of the model of the series.
 
     Raises:
-        ValueError: an address of no kind that is known.
-        ImportError: the package for it is not installed.
-        StoreFailed: it cannot be reached.
+        ValueError: an address of unknown type.
+        ImportError: the required package is not installed.
+        StoreFailed: the store cannot be reached.
 
     """
-    kind = "sqlite" if sqlite_file(place) is not None else urlsplit(place).scheme
+    kind = "sqlite" if sqlite_file(address) is not None else urlsplit(address).scheme
     if kind not in STORES:
         raise ValueError(
             f"`state` must be a file, redis://…, rediss://… or postgresql://…; got {kind!r}{nearest(kind, STORES)}"
         )
     module, name = STORES[kind].split(":")
     try:
-        made = getattr(importlib.import_module(module), name)(place, model)
+        made = getattr(importlib.import_module(module), name)(address, model)
     except ModuleNotFoundError as error:
         text = f"state in {kind} needs the package {error.name!r}: pip install 'liquidtime[serve]'"
         raise ImportError(text) from error

@@ -1,4 +1,4 @@
-"""State in a PostgreSQL database, in one table."""
+"""State in one table of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _INDEX = "CREATE INDEX IF NOT EXISTS liquidtime_series_by_age ON liquidtime_seri
 
 
 class PostgresqlStore(Store):
-    """State in the table `liquidtime_series` of a database, which as many machines share as reach it.
+    """State in the table `liquidtime_series` of a database, which any number of machines can share.
 
     Args:
-        place: postgresql://[user:password@]host:port/database.
-        model: which one the series are of.
+        address: postgresql://[user:password@]host:port/database.
+        model: identity of the model of the series.
 
     Raises:
-        StoreFailed: it cannot be reached.
+        StoreFailed: the database cannot be reached.
 
     """
 
     kind: ClassVar[str] = "postgresql"
 
-    def __init__(self, place: str, model: str) -> None:
+    def __init__(self, address: str, model: str) -> None:
         self._model = model
         with self._failing():
-            psycopg.connect(place, connect_timeout=round(_WAIT)).close()  # says why, where a pool only waits
+            psycopg.connect(address, connect_timeout=round(_WAIT)).close()  # a pool would not report why it fails
             self._pool: ConnectionPool[Any] = ConnectionPool(
-                place,
+                address,
                 min_size=1,
                 max_size=_CONNECTIONS,
                 timeout=_WAIT,
@@ -50,7 +50,7 @@ class PostgresqlStore(Store):
                 check=ConnectionPool.check_connection,
             )
             with self._pool.connection() as connection, connection.transaction():
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))  # two that start at once
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))  # for processes that start at once
                 connection.execute(_TABLE)
                 connection.execute(_INDEX)
 
@@ -78,7 +78,7 @@ class PostgresqlStore(Store):
             )
             return bool(self._run(query, new_version(), updated, content, self._model, id, seen).rowcount == 1)
         with self._failing(), self._pool.connection() as connection, connection.transaction():
-            # New series are counted one after the other, so that there are never more than may be.
+            # New series are counted one after the other, so that the limit is never exceeded.
             connection.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", (_LOCK, self._model))
             here = "FROM liquidtime_series WHERE model = %s"
             if connection.execute(f"SELECT 1 {here} AND id = %s", (self._model, id)).fetchone():
@@ -112,12 +112,12 @@ class PostgresqlStore(Store):
 
     def note(self) -> str:  # noqa: D102
         (synced,) = self._run("SHOW synchronous_commit").fetchone()
-        return "" if synced != "off" else "synchronous_commit is off here: the newest samples are lost in a power cut."
+        return "" if synced != "off" else "synchronous_commit is off here: a power failure loses the newest samples."
 
     def close(self) -> None:  # noqa: D102
         self._pool.close()
 
 
 def _bounded(connection: Any) -> None:
-    """Let no statement wait for ever."""
+    """Set a time limit for statements."""
     connection.execute(f"SET statement_timeout = {round(4 * _WAIT * 1000)}")

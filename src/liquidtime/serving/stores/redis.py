@@ -1,4 +1,4 @@
-"""State in a Redis server, by scripts that run there as one step."""
+"""State in a Redis server, accessed by scripts that run there atomically."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ _MODELS = "liquidtime:models"
 
 
 class RedisStore(Store):
-    """State in Redis, which as many machines share as reach it; how long it keeps is a matter of its configuration.
+    """State in Redis, which any number of machines can share; its durability depends on the configuration of Redis.
 
     Args:
-        place: redis://[user:password@]host:port/number, or rediss:// with TLS.
-        model: which one the series are of.
+        address: redis://[user:password@]host:port/number, or rediss:// with TLS.
+        model: identity of the model of the series.
 
     Raises:
-        StoreFailed: it cannot be reached.
+        StoreFailed: the server cannot be reached.
 
     """
 
     kind: ClassVar[str] = "redis"
 
-    def __init__(self, place: str, model: str) -> None:
+    def __init__(self, address: str, model: str) -> None:
         self._model = model
         self._prefix = f"liquidtime:{{{model}}}:"  # the braces put all keys of a model on one machine of a cluster
         self._ages = f"{self._prefix}ages"
         with self._failing():
             self._client: Any = redis.Redis.from_url(
-                place, socket_timeout=_WAIT, socket_connect_timeout=_WAIT, health_check_interval=30
+                address, socket_timeout=_WAIT, socket_connect_timeout=_WAIT, health_check_interval=30
             )
             self._put, self._delete, self._evict = map(self._client.register_script, (_PUT, _DELETE, _EVICT))
             self._client.sadd(_MODELS, model)
@@ -111,7 +111,7 @@ class RedisStore(Store):
         with self._failing():
             persistence = self._client.info("persistence")
         if not persistence.get("aof_enabled"):
-            return "Redis writes no append-only file here: samples since its last snapshot are lost if it stops."
+            return "Redis writes no append-only file here: samples since its last snapshot would be lost if it stops."
         return ""
 
     def close(self) -> None:  # noqa: D102

@@ -24,7 +24,7 @@ _APPLICATION = 0x6C717469  # "lqti"
 
 @dataclass
 class _Write:
-    """A record that waits to be written, and what became of it."""
+    """A record that waits to be written, and the outcome."""
 
     id: str
     content: bytes
@@ -35,24 +35,24 @@ class _Write:
 
 
 class SqliteStore(Store):
-    """State in a file on a disk of this machine; every answer that was given is on the disk.
+    """State in a file on a disk of this machine; everything that was confirmed is on the disk.
 
     Args:
-        place: the file; made if it is not there.
-        model: which one the series are of.
+        address: the file; created if it does not exist.
+        model: identity of the model of the series.
 
     Raises:
-        ValueError: a file of something else.
-        StoreFailed: it cannot be opened.
+        ValueError: the file is something else.
+        StoreFailed: the file cannot be opened.
 
     """
 
     kind: ClassVar[str] = "sqlite"
 
-    def __init__(self, place: str, model: str) -> None:
+    def __init__(self, address: str, model: str) -> None:
         from liquidtime.serving.stores import sqlite_file
 
-        path = sqlite_file(place)
+        path = sqlite_file(address)
         assert path is not None
         self._path, self._model = path, model
         self._own = threading.local()
@@ -74,7 +74,7 @@ class SqliteStore(Store):
         if tables and application != _APPLICATION:
             raise ValueError(f"{self._path} is a database of another program; choose another file for the state")
         if tables and version != _FORMAT:
-            raise ValueError(f"{self._path} is of format {version}, this version reads {_FORMAT}")
+            raise ValueError(f"{self._path} has format {version}, but this version reads {_FORMAT}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(_TABLE)
@@ -113,7 +113,7 @@ class SqliteStore(Store):
         with self._lock:
             self._waiting.append(own)
         with self._failing(), self._writing:
-            if own.outcome is None:  # else the one before has written it
+            if own.outcome is None:  # otherwise the previous thread has written it
                 with self._lock:
                     writes, self._waiting = self._waiting, []
                 self._write(writes)
@@ -124,7 +124,7 @@ class SqliteStore(Store):
         return own.outcome == "written"
 
     def _write(self, writes: list[_Write]) -> None:
-        """Write for several threads in one transaction, which reaches the disk once."""
+        """Write for several threads in one transaction, which is synced to the disk once."""
         connection = self._connection()
         try:
             connection.execute("BEGIN IMMEDIATE")

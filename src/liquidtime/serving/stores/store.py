@@ -1,4 +1,4 @@
-"""What a store does: bytes by id, replaced only by those who have seen what they replace."""
+"""The interface of a store: bytes by id, which can be replaced only by callers who have seen the present version."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import ClassVar, NamedTuple
 
 
 class StoreFailed(RuntimeError):
-    """The store cannot be used now; what was asked for may or may not have happened."""
+    """The store cannot be used now; the operation may or may not have happened."""
 
 
 class Full(Exception):
-    """There are as many series as are allowed, and this one is new."""
+    """The largest number of series is reached, and this one is new."""
 
 
 class Stored(NamedTuple):
-    """A record as it is stored.
+    """A stored record.
 
     Args:
-        version: drawn at every write, so that none comes twice, not even after a series was deleted.
-        content: of the record.
+        version: random number drawn at every write, so that none occurs twice, even after a series was deleted.
+        content: content of the record.
     """
 
     version: int
@@ -35,25 +35,24 @@ class Listed(NamedTuple):
 
 
 def new_version() -> int:
-    """Return a version that no write had before."""
+    """Return a version that no earlier write had."""
     return secrets.randbits(62) + 1
 
 
 class Store(ABC):
-    """The records of one model's series; any number of processes on any number of machines may use the same ones.
+    """The records of one model's series; any number of processes on any number of machines can share them.
 
-    Every method is one atomic step, raises `StoreFailed` where the store cannot be used, and may be called from
-    several threads.
+    Every method is atomic, raises `StoreFailed` if the store cannot be used, and may be called from several threads.
 
     Args:
-        place: its address.
-        model: which one the series are of; those of others are never seen.
+        address: address of the store.
+        model: identity of the model of the series; series of other models are invisible.
     """
 
     kind: ClassVar[str]
 
     @abstractmethod
-    def __init__(self, place: str, model: str) -> None: ...
+    def __init__(self, address: str, model: str) -> None: ...
 
     @abstractmethod
     def get(self, id: str) -> Stored | None:
@@ -61,47 +60,47 @@ class Store(ABC):
 
     @abstractmethod
     def put(self, id: str, content: bytes, seen: int | None, updated: float, most: int) -> bool:
-        """Write a record, if its series is as the caller has seen it.
+        """Write a record, if its series has not changed since the caller has read it.
 
         Args:
-            id: of the series.
+            id: id of the series.
             content: the new record.
-            seen: the version that it replaces; None if there must be none.
-            updated: seconds since 1970, by which series grow old.
-            most: series that there may be.
+            seen: the version to replace; None if there must be none.
+            updated: time in seconds since 1970, from which the age of the series is computed.
+            most: largest number of series.
 
         Returns:
             Whether it was written; if not, another process was faster.
 
         Raises:
-            Full: the series is new, and there are `most` of them.
+            Full: the series is new, and there are already `most` series.
 
         """
 
     @abstractmethod
     def delete(self, id: str) -> bool:
-        """Forget a series; return whether there was one."""
+        """Remove a series; return whether there was one."""
 
     @abstractmethod
     def evict(self, before: float) -> int:
-        """Forget the series whose newest sample was taken before a time; return how many."""
+        """Remove the series whose newest sample was processed before a time; return their number."""
 
     @abstractmethod
     def newest(self, count: int) -> list[Listed]:
-        """Return this many records, those with the newest samples first."""
+        """Return up to `count` records, those with the newest samples first."""
 
     @abstractmethod
     def count(self) -> int:
-        """Return how many series there are."""
+        """Return the number of series."""
 
     @abstractmethod
     def of_others(self) -> int:
-        """Return how many series of other models the store holds."""
+        """Return the number of series of other models in the store."""
 
     @abstractmethod
     def note(self) -> str:
-        """Return what the operator should know about how well this store keeps; empty if nothing."""
+        """Return a remark for the operator on the durability of this store; empty if there is none."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""

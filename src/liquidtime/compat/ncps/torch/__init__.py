@@ -1,4 +1,4 @@
-"""The networks of `ncps.torch`: its signatures, the cells of this library."""
+"""The networks of `ncps.torch`: its signatures with the cells of this library."""
 
 from liquidtime.compat.ncps.torch.cfc import CfC
 from liquidtime.compat.ncps.torch.cfc_cell import CfCCell

@@ -11,20 +11,20 @@ from liquidtime.compat.ncps.torch.wired_cfc_cell import WiredCfCCell
 
 
 class CfC(SequenceNetwork):
-    """A CfC over sequences, called as `ncps.torch.CfC` is; its checkpoints load with `load_state_dict`.
+    """A CfC over sequences with the interface of `ncps.torch.CfC`, whose checkpoints `load_state_dict` reads.
 
     Args:
         input_size: D.
         units: H, or a wiring.
-        proj_size: if given, a linear map of the output to this width.
-        return_sequences: whether the outputs of all samples are returned, or the last one's.
+        proj_size: width of a linear map of the output; None for no map.
+        return_sequences: whether to return the outputs of all samples or only of the last one.
         batch_first: whether the input is (B, T, D) or (T, B, D).
-        mixed_memory: whether the cell runs beside the memory of an LSTM.
+        mixed_memory: whether to add the memory of an LSTM to the cell.
         mode: "default", "pure" or "no_gate".
-        activation: of the backbone; a wired network has none.
-        backbone_units: U, 128 if None; not with a wiring.
-        backbone_layers: 0…n, 1 if None; not with a wiring.
-        backbone_dropout: from the second layer of the backbone on, 0 if None; not with a wiring.
+        activation: activation of the backbone; a wired network has none.
+        backbone_units: U, 128 if None; not allowed with a wiring.
+        backbone_layers: 0…n, 1 if None; not allowed with a wiring.
+        backbone_dropout: dropout from the second layer of the backbone on, 0 if None; not allowed with a wiring.
 
     """
 
@@ -45,8 +45,8 @@ class CfC(SequenceNetwork):
         cell: CfCCell | WiredCfCCell
         wired = is_wiring(units)
         if wired:
-            given = {"units": backbone_units, "layers": backbone_layers, "dropout": backbone_dropout}
-            for name, value in given.items():
+            options = {"units": backbone_units, "layers": backbone_layers, "dropout": backbone_dropout}
+            for name, value in options.items():
                 if value is not None:
                     raise ValueError(f"`backbone_{name}` has no effect with a wiring, which has no backbone.")
             cell = WiredCfCCell(input_size, units, mode)
@@ -75,6 +75,6 @@ class CfC(SequenceNetwork):
         self.fc = nn.Identity() if proj_size is None else nn.Linear(output_size, proj_size)
 
     def read_out(self, y: Tensor) -> Tensor:
-        """Return the cell's output, projected if so asked."""
+        """Return the output of the cell, after the projection if there is one."""
         projected: Tensor = self.fc(y)
         return projected

@@ -17,7 +17,7 @@ MODES = {"default": "cfc", "pure": "cf_s", "no_gate": "no_gate"}
 
 
 class CfCCell(WrappedCell):
-    """One time step of a CfC, as `ncps.torch.CfCCell` takes it.
+    """One time step of a CfC, with the interface of `ncps.torch.CfCCell`.
 
     Args:
         input_size: D.
@@ -26,8 +26,8 @@ class CfCCell(WrappedCell):
         backbone_activation: "silu", "relu", "tanh", "gelu" or "lecun_tanh".
         backbone_units: U.
         backbone_layers: 0…n.
-        backbone_dropout: from the second layer of the backbone on, as in ncps.
-        sparsity_mask: (D + H, H) array, 0 where there is no connection, on the first two heads only, as in ncps.
+        backbone_dropout: dropout from the second layer of the backbone on, as in ncps.
+        sparsity_mask: (D + H, H) array, 0 where there is no connection, only for the first two heads, as in ncps.
 
     """
 
@@ -74,7 +74,7 @@ class CfCCell(WrappedCell):
 
 
 def _start_as_ncps(cell: HeadedCell) -> None:
-    """Draw what ncps starts differently: biases as `nn.Linear` does, and A and wτ of the direct solution."""
+    """Initialise as ncps does: biases as in `nn.Linear`, and A and wτ of the direct solution."""
     for linear in cell.modules():
         if isinstance(linear, nn.Linear):
             reach = 1 / math.sqrt(linear.in_features)

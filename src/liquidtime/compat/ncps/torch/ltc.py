@@ -9,18 +9,18 @@ from liquidtime.compat.ncps.wirings import FullyConnected
 
 
 class LTC(SequenceNetwork):
-    """An LTC over sequences, called as `ncps.torch.LTC` is; its checkpoints load with `load_state_dict`.
+    """An LTC over sequences with the interface of `ncps.torch.LTC`, whose checkpoints `load_state_dict` reads.
 
     Args:
         input_size: D.
         units: H, or a wiring.
-        return_sequences: whether the outputs of all samples are returned, or the last one's.
+        return_sequences: whether to return the outputs of all samples or only of the last one.
         batch_first: whether the input is (B, T, D) or (T, B, D).
-        mixed_memory: whether the cell runs beside the memory of an LSTM.
+        mixed_memory: whether to add the memory of an LSTM to the cell.
         input_mapping: "affine", "linear" or None.
         output_mapping: "affine", "linear" or None.
-        ode_unfolds: steps of the solver per sample.
-        epsilon: added to the denominator of every step.
+        ode_unfolds: number of solver steps per sample.
+        epsilon: number that is added to the denominator of every step.
         implicit_param_constraints: see `LTCCell`.
 
     """
@@ -68,7 +68,7 @@ class LTC(SequenceNetwork):
 
     @property
     def motor_size(self) -> int:
-        """Number of motor neurons, which are the output."""
+        """Number of motor neurons, which are the outputs."""
         return self._ltc.motor_size
 
     @property

@@ -17,18 +17,19 @@ MAPPINGS = ("affine", "linear", None)
 
 
 class MembraneCell(cells.LTCCell):
-    """`LTCCell` with what `ncps` adds: parameters that may be positive by themselves, maps left out, and ε.
+    """`LTCCell` with the additions of `ncps`: parameters that may be positive by themselves, optional maps, and ε.
 
         v' = (cm·v + h·current) / (cm + h·(conductance + ε)),   h = dt / unfolds
 
-    It is the semi-implicit step with cm kept out of the denominators, so that a cm that was clipped to 0 is legal.
+    It is the semi-implicit step without cm in the denominators, so that a cm that was clipped to 0 is valid.
 
     Args:
         graph: the neurons and synapses.
-        unfolds: steps per sample.
+        unfolds: number of steps per sample.
         epsilon: ε.
-        softplus: whether conductances and capacitances are the softplus of their parameters, or these themselves.
-        unused: names of the parameters of the input and output maps that stay 1 or 0.
+        softplus: whether conductances and capacitances are the softplus of their parameters, or the parameters
+            themselves.
+        unused: names of the parameters of the input and output maps that remain 1 or 0.
 
     """
 
@@ -41,7 +42,7 @@ class MembraneCell(cells.LTCCell):
             self.register_buffer(name, value, persistent=False)
 
     def positive(self, parameter: Tensor) -> Tensor:
-        """Return the conductance or capacitance that a parameter stands for."""
+        """Return the conductance or capacitance of a parameter."""
         return super().positive(parameter) if self.softplus else parameter
 
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
@@ -55,15 +56,15 @@ class MembraneCell(cells.LTCCell):
 
 
 class LTCCell(GraphCell):
-    """One time step of an LTC, as `ncps.torch.LTCCell` takes it.
+    """One time step of an LTC, with the interface of `ncps.torch.LTCCell`.
 
     Args:
-        wiring: of `liquidtime.compat.ncps.wirings`, of `ncps`, or of `liquidtime.wirings`.
-        in_features: D; None takes the number that the wiring was built for.
+        wiring: a wiring of `liquidtime.compat.ncps.wirings`, of `ncps`, or of `liquidtime.wirings`.
+        in_features: D; None for the number of inputs for which the wiring was built.
         input_mapping: "affine", "linear" or None.
         output_mapping: "affine", "linear" or None.
-        ode_unfolds: steps of the solver per sample.
-        epsilon: added to the denominator of every step.
+        ode_unfolds: number of solver steps per sample.
+        epsilon: number that is added to the denominator of every step.
         implicit_param_constraints: whether conductances and capacitances are kept positive by softplus. If not,
             call `apply_weight_constraints` after every step of the optimiser.
 
@@ -101,7 +102,7 @@ class LTCCell(GraphCell):
 
     @torch.no_grad()
     def apply_weight_constraints(self) -> None:
-        """Set negative conductances and capacitances to 0, where softplus does not keep them positive."""
+        """Set negative conductances and capacitances to 0, unless softplus keeps them positive."""
         cell = self.cell
         assert isinstance(cell, MembraneCell)
         if not cell.softplus:

@@ -1,4 +1,4 @@
-"""What the networks of this face share: how they are called."""
+"""The base of the networks of this module tree, with the interface of `ncps.torch`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Hidden = Tensor | tuple[Tensor, Tensor]
 
 
 class SequenceNetwork(nn.Module):
-    """A cell over a sequence, called as the networks of `ncps.torch` are.
+    """A cell over a sequence, called like the networks of `ncps.torch`.
 
     Args:
-        rnn_cell: what takes the steps.
-        return_sequences: whether the outputs of all samples are returned, or the last one's.
+        rnn_cell: cell that takes the steps.
+        return_sequences: whether to return the outputs of all samples or only of the last one.
         batch_first: whether the input is (B, T, D) or (T, B, D).
-        mixed_memory: whether the cell runs beside the memory of an LSTM.
+        mixed_memory: whether to add the memory of an LSTM to the cell.
 
     """
 
@@ -40,7 +40,7 @@ class SequenceNetwork(nn.Module):
         self._running = (running,)
 
     def read_out(self, y: Tensor) -> Tensor:
-        """Return the network's output from the cell's."""
+        """Return the output of the network from that of the cell."""
         return y
 
     def forward(
@@ -50,13 +50,13 @@ class SequenceNetwork(nn.Module):
 
         Args:
             input: (B, T, D), or (T, B, D) with `batch_first=False`, or (T, D) for one series.
-            hx: (B, H) the state to start from, (H,) for one series; with mixed memory a pair (h, c) of such.
+            hx: (B, H) initial state, (H,) for one series; with mixed memory a pair (h, c) of such tensors.
             timespans: time since the previous sample of the same series: None (= 1), a number, (T,), (B, T) or
                 (B, T, 1), batch second with `batch_first=False`. Each row has its own.
 
         Returns:
-            The outputs, (B, T, ·) or (T, B, ·), or (B, ·) without `return_sequences`; and the last state, shaped
-            as `hx`.
+            The outputs, (B, T, ·) or (T, B, ·), or (B, ·) without `return_sequences`; and the last state, in the shape
+            of `hx`.
 
         """
         if input.dim() not in (2, 3):
@@ -95,5 +95,5 @@ class SequenceNetwork(nn.Module):
         axes, needed_shape = ("(B, H)", [x.shape[0]]) if batched else ("(H,)", [])
         for part, size in zip(parts, running.state_sizes, strict=True):
             if list(part.shape) != [*needed_shape, size]:
-                raise wrong_shape("hx", axes, [*needed_shape, size], part.shape, "Pass what the network returned.")
+                raise wrong_shape("hx", axes, [*needed_shape, size], part.shape, "Pass the returned state.")
         return parts if batched else tuple(part.unsqueeze(0) for part in parts)

@@ -1,4 +1,4 @@
-"""The forms in which a program written for `ncps` gives time."""
+"""The forms in which programs for `ncps` pass time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from liquidtime.layers.time import interval, intervals
 
 
 def sequence_intervals(timespans: Tensor | float | None, x: Tensor, batch_first: bool) -> Tensor:
-    """Return the time since the previous sample as (B, T), each row its own.
+    """Return the time since the previous sample as (B, T), separately for each row.
 
     Args:
         timespans: None (= 1), a number, (T,), (B, T) or (B, T, 1); with `batch_first=False` (T, B) or (T, B, 1).
-            A batch of 1 serves all rows. Times repeated for every unit, (B, T, H), are taken as (B, T, 1).
+            A batch of 1 applies to all rows. Times repeated for every unit, (B, T, H), are read as (B, T, 1).
         x: (B, T, D) the samples, batch first already.
-        batch_first: how `timespans` with two axes or more are laid out.
+        batch_first: order of the axes of `timespans` with two axes or more.
 
     """
     if isinstance(timespans, Tensor) and timespans.dim() >= 2:
@@ -37,7 +37,7 @@ def step_interval(argument: str, timespans: Tensor | float | None, x: Tensor) ->
     """Return the time since the previous sample as (B,) for one sample x (B, D).
 
     Args:
-        argument: what the caller names it.
+        argument: name of the argument for the caller.
         timespans: None (= 1), a number, (), (1,), (B,), (B, 1), or (B, H) with equal columns.
         x: (B, D) the sample.
 
@@ -60,14 +60,14 @@ def _one_per_sample(argument: str, timespans: Tensor) -> Tensor:
     ):
         raise ValueError(
             f"`{argument}` must be one time for each sample; got {tuple(timespans.shape)} with times that differ "
-            "along the last axis. Give (B, T) or (B, T, 1)."
+            "along the last axis. Pass (B, T) or (B, T, 1)."
         )
     return first
 
 
 @contextmanager
 def _named(argument: str) -> Iterator[None]:
-    """Let what is refused bear the name that the caller knows it by."""
+    """Use the caller's name of the argument in error messages."""
     try:
         yield
     except (TypeError, ValueError) as error:

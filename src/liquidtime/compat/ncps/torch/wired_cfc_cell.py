@@ -16,12 +16,12 @@ from liquidtime.compat.ncps.torch.wrapped_cell import GraphCell
 
 
 class ChainedCell(Cell):
-    """Cells in a row, each with the new state of the one before as its input; the last one's is the output.
+    """Cells in a row, where the input of each is the new state of the previous one; the output is that of the last one.
 
-    The state is theirs side by side, (B, H), in the order of the row.
+    The state consists of their states side by side, (B, H), in the order of the row.
 
     Args:
-        cells: each with one state part, as many inputs as the one before has units.
+        cells: cells with one state part, each with as many inputs as the previous one has units.
 
     """
 
@@ -42,16 +42,16 @@ class ChainedCell(Cell):
 
 
 class WiredCfCCell(GraphCell):
-    """One time step of a CfC with a wiring, as `ncps.torch.WiredCfCCell` takes it.
+    """One time step of a CfC with a wiring, with the interface of `ncps.torch.WiredCfCCell`.
 
-    Each layer of neurons is a CfC without backbone that reads the layer before where the wiring has a synapse, and
-    all of itself. What ncps makes of a wiring is kept: the synapses' polarity, those inside a layer and those that
-    skip one are not used, the time heads are not masked, the state is in the order of the layers, and the output is
-    the whole last layer. A wired `lt.CfC` does all of this otherwise.
+    Each layer of neurons is a CfC without backbone that reads the previous layer where the wiring has a synapse, and
+    all of itself. The use of the wiring is that of ncps: the polarity of synapses is ignored, as are synapses inside a
+    layer and those that skip a layer, the time heads are not masked, the state is in the order of the layers, and the
+    output is the whole last layer. A wired `lt.CfC` differs in all of this.
 
     Args:
-        input_size: D; None takes the number that the wiring was built for.
-        wiring: of `liquidtime.compat.ncps.wirings`, of `ncps`, or of `liquidtime.wirings`.
+        input_size: D; None for the number of inputs for which the wiring was built.
+        wiring: a wiring of `liquidtime.compat.ncps.wirings`, of `ncps`, or of `liquidtime.wirings`.
         mode: "default", "pure" or "no_gate".
 
     """
@@ -73,18 +73,18 @@ class WiredCfCCell(GraphCell):
 
         Args:
             input: (B, D) the sample.
-            hx: (B, H) the state, layer after layer.
+            hx: (B, H) the state, layer by layer.
             timespans: (B,) or (B, 1) time since the previous sample, or a number.
 
         Returns:
-            The new state of the last layer, and (B, H) that of all.
+            The new state of the last layer, and (B, H) that of all layers.
 
         """
         return self.step("timespans", input, hx, timespans)
 
     @property
     def layer_sizes(self) -> list[int]:
-        """How many neurons each layer has, in the order of the state."""
+        """Number of neurons in each layer, in the order of the state."""
         return list(cast(ChainedCell, self.cell).sizes)
 
     @property

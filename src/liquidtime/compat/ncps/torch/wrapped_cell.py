@@ -1,4 +1,4 @@
-"""What the cells of this face share: they hold a cell of this library and read checkpoints of `ncps`."""
+"""The base of the cells of this module tree, which contain a cell of this library and read checkpoints of `ncps`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from liquidtime.wirings import Adjacency
 
 
 class WrappedCell(nn.Module):
-    """One time step in the conventions of `ncps`: the state is a tensor and comes back second.
+    """One time step in the conventions of `ncps`: the state is a tensor and is returned second.
 
     Args:
-        cell: what does the step; its state has one part.
-        translate: takes a state dict of the `ncps` cell to one of `cell`, and leaves others as they are.
+        cell: cell that takes the step; its state has one part.
+        translate: function that converts a state dict of the `ncps` cell to one of `cell`, and leaves others unchanged.
 
     """
 
@@ -28,19 +28,19 @@ class WrappedCell(nn.Module):
         self.register_load_state_dict_pre_hook(_read_checkpoint)  # type: ignore[no-untyped-call]
 
     def step(self, argument: str, x: Tensor, h: Tensor, timespans: Tensor | float | None) -> tuple[Tensor, Tensor]:
-        """Take one step from x (B, D), h (B, H) and the time, which the caller names `argument`."""
+        """Take one step from x (B, D), h (B, H) and the time, called `argument` in error messages."""
         y, (h,) = self.cell(x, (h,), step_interval(argument, timespans, x))
         return y, h
 
 
 class GraphCell(WrappedCell):
-    """A wrapped cell whose neurons are a wiring's, with what `ncps` tells of them.
+    """A wrapped cell with the neurons of a wiring, and the properties that `ncps` provides for these.
 
     Args:
-        cell: as `WrappedCell` takes it.
-        translate: as `WrappedCell` takes it.
-        wiring: as it was given.
-        graph: what was built of it.
+        cell: argument of `WrappedCell`.
+        translate: argument of `WrappedCell`.
+        wiring: wiring as passed by the caller.
+        graph: graph that was built from it.
 
     """
 
@@ -66,7 +66,7 @@ class GraphCell(WrappedCell):
 
     @property
     def motor_size(self) -> int:
-        """Number of motor neurons that the wiring names."""
+        """Number of motor neurons of the wiring."""
         return self._graph.output_size
 
     @property
@@ -87,9 +87,9 @@ class GraphCell(WrappedCell):
 
 def _read_checkpoint(module: WrappedCell, state_dict: dict[str, Tensor], prefix: str, *_: Any) -> None:
     own = {key.removeprefix(prefix): key for key in state_dict if key.startswith(prefix)}
-    given = {name: state_dict[key] for name, key in own.items() if not name.startswith("cell.")}
-    translated = module._translate(given)
-    if translated.keys() != given.keys():
-        for name in given:
+    entries = {name: state_dict[key] for name, key in own.items() if not name.startswith("cell.")}
+    translated = module._translate(entries)
+    if translated.keys() != entries.keys():
+        for name in entries:
             del state_dict[own[name]]
         state_dict |= {f"{prefix}cell.{name}": value for name, value in translated.items()}

@@ -1,4 +1,4 @@
-"""The wirings of `ncps`: objects that change when they are built, over the immutable ones of this library."""
+"""The wirings of `ncps`, which change when they are built, implemented with the immutable ones of this library."""
 
 from liquidtime.compat.ncps.wirings.wirings import NCP, AutoNCP, FullyConnected, Random, Wiring
 

@@ -1,4 +1,4 @@
-"""A wiring as a `networkx` graph, and its drawing."""
+"""A wiring as a `networkx` graph, and a drawing of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LAYOUTS = {
 
 
 def graph(wiring: Wiring, include_sensory_neurons: bool) -> Any:
-    """Return a DiGraph of nodes `neuron_i` and, if asked, `sensory_i`, with `neuron_type` and edge `polarity`."""
+    """Return a DiGraph of nodes `neuron_i`, optionally also `sensory_i`, with `neuron_type` and edge `polarity`."""
     made = importlib.import_module("networkx").DiGraph()
     for i in range(wiring.units):
         made.add_node(f"neuron_{i}", neuron_type=wiring.get_type_of_neuron(i))
@@ -43,7 +43,7 @@ def draw(
     synapse_colors: str | dict[str, str] | None,
     draw_labels: bool,
 ) -> list[Any]:
-    """Draw what `graph` gives and return one legend handle a type of neuron."""
+    """Draw the result of `graph` and return one legend handle per type of neuron."""
     check_choice("layout", layout, LAYOUTS)
     networkx, patches = importlib.import_module("networkx"), importlib.import_module("matplotlib.patches")
     colors = NEURON_COLORS | (neuron_colors or {})

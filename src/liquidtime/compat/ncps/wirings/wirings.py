@@ -1,4 +1,4 @@
-"""The wirings of `ncps` 1.0.1, which are built in place; the graphs are drawn by `liquidtime.wirings`."""
+"""The wirings of `ncps` 1.0.1, which are built in place; `liquidtime.wirings` generates the graphs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Matrix = npt.NDArray[np.int32]
 
 
 class Wiring:
-    """A graph of neurons that synapses are added to, before and after its number of inputs is known.
+    """A graph of neurons to which synapses can be added, before and after its number of inputs is known.
 
         adjacency_matrix[i, j] = +1: neuron i excites neuron j,   -1: it inhibits it,   0: no synapse
 
     Attributes:
         units: number H of neurons.
         adjacency_matrix: (H, H) polarity of the synapse from neuron i to neuron j.
-        sensory_adjacency_matrix: (D, H) polarity of the synapse from input i to neuron j, None until it is built.
-        input_dim: number D of inputs, None until it is built.
-        output_dim: number of motor neurons, the first ones, None until it is set.
+        sensory_adjacency_matrix: (D, H) polarity of the synapse from input i to neuron j; None until it is built.
+        input_dim: number D of inputs; None until it is built.
+        output_dim: number of motor neurons, which are the first ones; None until it is set.
 
     Args:
         units: number H of neurons.
@@ -43,11 +43,11 @@ class Wiring:
         return 1
 
     def get_neurons_of_layer(self, layer_id: int) -> list[int]:
-        """Return the numbers of a layer's neurons; a plain wiring has one layer."""
+        """Return the numbers of the neurons in a layer; a plain wiring has one layer."""
         return list(range(self.units))
 
     def get_type_of_neuron(self, neuron_id: int) -> str:
-        """Return "motor" for an output, else "inter"."""
+        """Return "motor" for an output, otherwise "inter"."""
         return "motor" if self.output_dim is not None and neuron_id < self.output_dim else "inter"
 
     def is_built(self) -> bool:
@@ -55,22 +55,22 @@ class Wiring:
         return self.input_dim is not None
 
     def build(self, input_dim: int) -> None:
-        """Set the number of inputs; again with the same number changes nothing.
+        """Set the number of inputs; repeating this with the same number has no effect.
 
         Raises:
-            ValueError: it is built for another number.
+            ValueError: it was built for another number.
 
         """
         if self.input_dim is None:
             self.set_input_dim(input_dim)
         elif self.input_dim != input_dim:
             raise ValueError(
-                f"`input_dim` must be {self.input_dim}, which this wiring was built for; got {input_dim}. "
-                "Make a wiring for each number of inputs."
+                f"`input_dim` must be {self.input_dim}, for which this wiring was built; got {input_dim}. "
+                "Construct a wiring for each number of inputs."
             )
 
     def set_input_dim(self, input_dim: int) -> None:
-        """Set the number of inputs, none of them connected yet."""
+        """Set the number of inputs, none of which is connected yet."""
         self.input_dim = input_dim
         self.sensory_adjacency_matrix = np.zeros((input_dim, self.units), dtype=np.int32)
 
@@ -79,11 +79,11 @@ class Wiring:
         self.output_dim = output_dim
 
     def erev_initializer(self, shape: object = None, dtype: object = None) -> Matrix:
-        """Return a copy of the polarities between neurons; `shape` and `dtype` are there for Keras only."""
+        """Return a copy of the polarities between neurons; `shape` and `dtype` exist only for Keras."""
         return self.adjacency_matrix.copy()
 
     def sensory_erev_initializer(self, shape: object = None, dtype: object = None) -> Matrix:
-        """Return a copy of the polarities of the inputs; `shape` and `dtype` are there for Keras only."""
+        """Return a copy of the polarities of the inputs; `shape` and `dtype` exist only for Keras."""
         return self._sensory().copy()
 
     def add_synapse(self, src: int, dest: int, polarity: int) -> None:
@@ -108,7 +108,7 @@ class Wiring:
         return int(np.count_nonzero(self._sensory()))
 
     def get_config(self) -> dict[str, Any]:
-        """Return the wiring in plain values; `from_config` is the inverse."""
+        """Return the wiring as plain values; `from_config` is the inverse."""
         sensory = self.sensory_adjacency_matrix
         return {
             "units": self.units,
@@ -130,7 +130,7 @@ class Wiring:
         return wiring
 
     def get_graph(self, include_sensory_neurons: bool = True) -> Any:
-        """Return a `networkx.DiGraph` with the neurons' types and the synapses' polarities."""
+        """Return a `networkx.DiGraph` with the types of neurons and the polarities of synapses."""
         self._sensory()
         return graph(self, include_sensory_neurons)
 
@@ -146,12 +146,12 @@ class Wiring:
 
     def _sensory(self) -> Matrix:
         if self.sensory_adjacency_matrix is None:
-            raise ValueError("the wiring is not built: its number of inputs is not known. Call `build(input_dim)`.")
+            raise ValueError("the wiring is not built: its number of inputs is unknown. Call `build(input_dim)`.")
         return self.sensory_adjacency_matrix
 
 
 class _Drawn(Wiring):
-    """A wiring whose synapses are those of a recipe of `liquidtime.wirings`, added to what is there."""
+    """A wiring whose synapses come from a recipe of `liquidtime.wirings`, added to existing ones."""
 
     def __init__(self, recipe: wirings.Wiring) -> None:
         super().__init__(recipe.units)
@@ -159,7 +159,7 @@ class _Drawn(Wiring):
         self._recipe = recipe
 
     def build(self, input_shape: int) -> None:
-        """Draw the synapses for this number of inputs; again with the same number changes nothing."""
+        """Draw the synapses for this number of inputs; repeating this with the same number has no effect."""
         built = self.is_built()
         super().build(input_shape)
         if not built:
@@ -173,7 +173,7 @@ class _Drawn(Wiring):
         return len(self._recipe.layers)
 
     def get_neurons_of_layer(self, layer_id: int) -> list[int]:
-        """Return the numbers of a layer's neurons, layers in the order in which signals flow."""
+        """Return the numbers of the neurons in a layer; layers are in the order in which signals flow."""
         if not 0 <= layer_id < self.num_layers:
             raise ValueError(f"`layer_id` must be in 0…{self.num_layers - 1}; got {layer_id}")
         return list(self._recipe.layers[layer_id])
@@ -210,7 +210,7 @@ class FullyConnected(_Drawn):
 
 
 class Random(_Drawn):
-    """A share of all synapses, see `liquidtime.wirings.Random`."""
+    """A fraction of all synapses, see `liquidtime.wirings.Random`."""
 
     def __init__(
         self, units: int, output_dim: int | None = None, sparsity_level: float = 0.0, random_seed: int = 1111
