@@ -27,7 +27,7 @@ def elapsed(
     unit: str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
-    """Return the time since the previous sample of each series, computed before any conversion to lower precision.
+    """Return the time since the previous sample of each series, from absolute times.
 
         dt[..., 0] = first,   dt[..., k] = times[..., k] - times[..., k - 1]
 

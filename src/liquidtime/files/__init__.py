@@ -1,4 +1,4 @@
-"""Files and folders that are written completely or not at all, and read within bounds, whoever wrote them."""
+"""Files and folders that are written completely or not at all, and read with limits on their size."""
 
 from liquidtime.files.bounded import DamagedFolder
 from liquidtime.files.folders import FallbackWarning

@@ -21,7 +21,7 @@ _ITEM_SIZES = {
 
 
 class DamagedFolder(ValueError):
-    """A file of a saved folder is missing, or is not as it was written."""
+    """A file of a saved folder is missing or was changed."""
 
 
 @dataclass(frozen=True)

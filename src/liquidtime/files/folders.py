@@ -1,6 +1,6 @@
 """Folders that are written completely or not at all, and checked by SHA-256 when they are read.
 
-A folder is written under a temporary name, synced to disk with its files, and renamed; the version before it is kept
+A folder is written under a temporary name, synced to disk with its files, and renamed; the previous version is kept
 as ``<name>.previous``. ``manifest.json`` has the size and SHA-256 of every file. Nothing is ever unpickled, and only
 plain files directly inside the folder are read.
 """
@@ -20,7 +20,7 @@ from liquidtime.files.whole_files import SaveFailed, sync_folder, write_synced
 
 
 class FallbackWarning(UserWarning):
-    """The newest version of a folder could not be used, so the one before it was."""
+    """The newest version of a folder could not be used; the previous version was used instead."""
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False) -> None:

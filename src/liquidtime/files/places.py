@@ -27,7 +27,7 @@ def sealed_around(path: Path) -> Path | None:
 
 
 def refuse_sealed(path: Path, argument: str = "", *, files: bool = False) -> None:
-    """Refuse a path inside a model folder, a stored set or the like, which would no longer be as it was written.
+    """Refuse a path inside a model folder, a stored set or the like, which must not be changed.
 
     Args:
         path: what is to be written.

@@ -125,7 +125,7 @@ def _entries(path: Path) -> dict[str, tuple[int, str]]:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise DamagedFolder(f"{path / MANIFEST} is not a manifest: {error}") from error
     if canonical != raw:
-        raise DamagedFolder(f"{path / MANIFEST} is not as it was written")
+        raise DamagedFolder(f"{path / MANIFEST} was changed")
     for name in entries:
         check_name(name)
     return entries

@@ -12,7 +12,7 @@ from liquidtime.files.temporaries import temporary_of
 
 
 class SaveFailed(OSError):
-    """A folder or file could not be written; the version before it is unchanged."""
+    """A folder or file could not be written; the previous version is unchanged."""
 
 
 def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:

@@ -20,7 +20,9 @@ _BACKBONE = {
 
 
 class CfC(Recurrent):
-    """A closed-form continuous-time network over sequences; it is used like `nn.LSTM`, plus time.
+    """A closed-form continuous-time network over sequences, used like `nn.LSTM` with time as an additional argument.
+
+        y, h = CfC(D, H)(x, dt=dt)              x (B, T, D), dt (B, T), y (B, T, H)
 
         h_k = (1 - s_k)·g1 + s_k·g2,   s_k = σ(a·dt_k + c),   heads of backbone([x_k ; h_{k-1}])
 

@@ -10,7 +10,9 @@ from liquidtime.wirings import FullyConnected, Wiring, neurons_of
 
 
 class LTC(Recurrent):
-    """A liquid time-constant network over sequences; it is used like `nn.LSTM`, plus time.
+    """A liquid time-constant network over sequences, used like `nn.LSTM` with time as an additional argument.
+
+        y, h = LTC(D, H)(x, dt=dt)              x (B, T, D), dt (B, T), y (B, T, H)
 
         cm·dv/dt = gl·(vl - v) + Σ w·s·(E - v),   s = σ(γ·(v_pre - μ))
 

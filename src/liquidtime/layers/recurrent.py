@@ -23,7 +23,7 @@ from liquidtime.ops.storage import check_inputs_stored, check_module_stored, che
 
 
 class Recurrent(Published, nn.Module):
-    """A layer that runs any cell over irregularly sampled sequences; it is used like `nn.LSTM`, plus time.
+    """A layer that runs any cell over irregularly sampled sequences, used like `nn.LSTM` with time as well.
 
         y, h = layer(x, h0, dt=dt, lengths=lengths)
         y_t, h = layer.step(x_t, h, dt_t)

@@ -12,7 +12,7 @@ from liquidtime.errors import nearest
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from `low` to `high`.
+    """A range of numbers from `low` to `high`, to search for a setting.
 
     Args:
         low: smallest number.
@@ -44,7 +44,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Choices:
-    """One of a few values.
+    """A choice among a few values, to search for a setting.
 
     Args:
         values: None, booleans, numbers or strings.

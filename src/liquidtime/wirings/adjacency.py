@@ -18,7 +18,7 @@ Polarity = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Adjacency(Wiring):
-    """The graph with the given synapses.
+    """A wiring with the given synapses.
 
         adjacency[i, j] = +1: neuron i excites neuron j,   -1: it inhibits it,   0: no synapse
 

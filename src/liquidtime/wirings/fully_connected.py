@@ -11,7 +11,7 @@ from liquidtime.wirings.wiring import Wiring, check_outputs, check_seed, one_lay
 
 @recipe
 class FullyConnected(Wiring):
-    """All possible synapses; on average one third of them are inhibitory.
+    """A wiring with all possible synapses; on average one third of them are inhibitory.
 
     The random numbers, and so the polarities, equal those of `ncps` 1.0.1 for equal arguments.
 

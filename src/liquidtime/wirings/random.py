@@ -11,7 +11,7 @@ from liquidtime.wirings.wiring import Wiring, check_outputs, check_seed, one_lay
 
 @recipe
 class Random(Wiring):
-    """A fraction 1 - `sparsity` of all possible synapses; on average one third of them are inhibitory.
+    """A wiring with a random fraction 1 - `sparsity` of all possible synapses; on average one third are inhibitory.
 
     The random numbers, and so the graphs, equal those of `ncps` 1.0.1 for equal arguments.
 

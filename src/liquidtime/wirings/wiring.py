@@ -19,7 +19,7 @@ W = TypeVar("W", bound="Wiring")
 
 
 class Wiring(ABC):
-    """Which neurons have synapses onto which, and whether they excite or inhibit.
+    """The synapses between neurons: which neurons have synapses onto which, and whether they excite or inhibit.
 
     A wiring is a value: using it never changes it, two wirings with the same arguments are equal, and one wiring may be
     used for any number of layers. Neurons are numbered 0…H-1, starting with the outputs (motor neurons).

@@ -71,7 +71,7 @@ class Series:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesSet:
-    """S irregular series of C channels in flat arrays; series i has the rows offsets[i] to offsets[i + 1].
+    """A set of S irregular series with C channels, in flat arrays: series i has the rows offsets[i] to offsets[i + 1].
 
     Create one with `from_long`, `from_wide` or `from_arrays`. It behaves like a sequence of series, so scikit-learn can
     split it. An index returns a `Series`; a slice, an array of positions or a mask returns a `SeriesSet`.

@@ -76,7 +76,7 @@ class Encoded:
 
 
 class SeriesEncoder:
-    """Encodes series as scaled values carried forward, what is observed, and how long ago.
+    """Encodes irregular series for networks: scaled values carried forward, observation masks, and times since then.
 
     For channel c at sample k, with j <= k the last sample at which c was observed:
 
