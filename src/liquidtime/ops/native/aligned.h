@@ -1,4 +1,4 @@
-// Memory at an address that vectors or pages want.
+// Memory aligned for vectors or pages.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace liquidtime {
 namespace {  // each instruction set's own: the linker must not take one for all
 
-// `bytes` is a multiple of `alignment`; null where there is no memory.
+// `bytes` is a multiple of `alignment`; null if there is not enough memory.
 inline void* aligned_memory(std::size_t alignment, std::size_t bytes) {
 #ifdef _WIN32
   return _aligned_malloc(bytes, alignment);

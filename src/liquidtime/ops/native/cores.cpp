@@ -15,9 +15,9 @@
 
 namespace {
 
-// Cores that a quota of microseconds in each period comes to; 0 without one.
+// Number of cores that a quota of microseconds per period amounts to; 0 without a quota.
 double share(const std::string& quota, double period) {
-  const double allowed = std::strtod(quota.c_str(), nullptr);  // "max", and -1, are none
+  const double allowed = std::strtod(quota.c_str(), nullptr);  // "max" and -1 mean no quota
   return allowed > 0 && period > 0 ? allowed / period : 0;
 }
 
@@ -32,7 +32,7 @@ double quota_of(const std::string& folder, bool unified) {
   return share(quota, std::strtod(period.c_str(), nullptr));
 }
 
-// The least quota of a group and all that it lies in; 0 without one.
+// The smallest quota of a group and all groups that contain it; 0 without a quota.
 double least_quota(const std::string& root, std::string path, bool unified) {
   double least = 0;
   for (;;) {
@@ -44,7 +44,7 @@ double least_quota(const std::string& root, std::string path, bool unified) {
   }
 }
 
-// The same for the groups of a process, given as /proc/self/cgroup lists them: "number:controllers:/path".
+// The same for the groups of a process, in the format of /proc/self/cgroup: "number:controllers:/path".
 double least_quota_of(const std::string& root, std::istream& groups) {
   double least = 0;
   for (std::string line; std::getline(groups, line);) {
@@ -84,7 +84,7 @@ int64_t liquidtime::cores() {
 
 LT_EXPORT int64_t lt_cores() { return liquidtime::cores(); }
 
-// The least quota of the groups that `groups` lists, in the file system at `root`; 0 without one, -1 without memory.
+// The smallest quota of the groups in `groups`, in the file system at `root`; 0 without a quota, -1 without memory.
 LT_EXPORT double lt_quota(const char* root, const char* groups) try {
   std::istringstream lines(groups);
   return least_quota_of(root, lines);

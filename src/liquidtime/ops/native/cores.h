@@ -1,11 +1,11 @@
-// How many cores this process may use at a time.
+// Number of cores that this process may use at a time.
 #pragma once
 
 #include <cstdint>
 
 namespace liquidtime {
 
-// The least of what its affinity and the quotas of its control groups allow, at least 1; looked up once.
+// The minimum of what its affinity and the quotas of its control groups allow, at least 1; determined once.
 int64_t cores();
 
 }  // namespace liquidtime

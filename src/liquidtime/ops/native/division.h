@@ -1,4 +1,4 @@
-// How a batch is divided among threads, and the checks of what every scan is given: lengths and intervals.
+// Division of a batch among threads, and checks of the inputs of every scan: lengths and intervals.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace liquidtime {
 
-constexpr int64_t group_rows = 64;     // enough to reuse a panel of weights, few enough for the second cache
-constexpr double thread_work = 2.0e5;  // multiply-adds of a part, below which a batch is not divided further
-constexpr double team_work = 1.5e6;    // multiply-adds of a thread, below which waking it costs more than it brings
+constexpr int64_t group_rows = 64;     // enough to reuse a panel of weights, few enough for the second-level cache
+constexpr double thread_work = 2.0e5;  // smallest number of multiply-adds per part of a batch
+constexpr double team_work = 1.5e6;    // smallest number of multiply-adds for which waking a thread pays off
 
 // A batch in groups of equal work, longest rows first within each. Lengths have been checked.
 struct Division {
@@ -40,7 +40,7 @@ struct Division {
     const double work = samples * work_per_sample;
     threads = std::max<int64_t>(1, std::min<int64_t>(threads, static_cast<int64_t>(work / thread_work)));
     int64_t count = (B + group_rows - 1) / group_rows;
-    count = std::min<int64_t>(B, (count + threads - 1) / threads * threads);  // every thread as many groups
+    count = std::min<int64_t>(B, (count + threads - 1) / threads * threads);  // equal groups per thread
     if (lengths && count > 1) {
       std::vector<std::vector<int64_t>> dealt(count);
       for (int64_t k = 0; k < B; ++k) {

@@ -1,16 +1,16 @@
-// Small products A·W on packed weights, a tile of rows × columns in registers.
+// Small products A·W with packed weights, with a tile of rows × columns in registers.
 //
 // The columns of a product are grouped into blocks, so that what follows the product (an activation, a gate) runs while
-// its result is still in the first cache. Every column is summed in the same order whatever the number of rows, so
-// that a row of a batch gives bit for bit what it gives alone.
+// its result is still in the first-level cache. Every column is summed in the same order for any number of rows, so
+// that a row in a batch equals the same row alone, bit for bit.
 #pragma once
 
 #include "operands.h"
 
 namespace LT_TARGET {
 
-constexpr int64_t tile_rows = 6;   // 6 rows × 2 vectors: 12 sums, which two multiply-add units of latency 4 need
-constexpr int64_t k_block = 256;  // a panel of 256 × 2 vectors is half of the first cache
+constexpr int64_t tile_rows = 6;   // 6 rows × 2 vectors: 12 sums, as needed by two multiply-add units of latency 4
+constexpr int64_t k_block = 256;  // a panel of 256 × 2 vectors is half of the first-level cache
 
 // A block of columns: `panels` panels of `width` vectors each.
 struct Block {
@@ -25,7 +25,7 @@ template <class T> struct Column {
   int64_t stride;
 };
 
-// Weights W (heads·units, K) packed so that a block's panels lie behind each other, K × width·lanes each.
+// Weights W (heads·units, K), packed so that the panels of a block follow each other, K × width·lanes each.
 //
 // With several heads the panels of a block are the same units of each head; with one they are neighbours.
 template <class T> struct Packed {
@@ -51,7 +51,7 @@ template <class T> struct Packed {
     return {(vectors - 1) * V, 1, 1, (vectors - 1) * V * K};
   }
 
-  // Once packed, make operands of the weights, each panel in its place.
+  // After packing, convert the weights to operands, each panel in place.
   template <class Op> void convert() {
     if constexpr (Op::converts)
       for (int64_t b = 0; b < blocks(); ++b) {
@@ -61,7 +61,7 @@ template <class T> struct Packed {
       }
   }
 
-  // column(head, k) gives the weights of a head's units for the k-th term; units behind the last are 0.
+  // column(head, k) returns the weights of a head's units for the k-th term; units after the last are 0.
   template <class F> void pack(F column) {
     for (int64_t b = 0; b < blocks(); ++b) {
       const Block at = block(b);
@@ -83,9 +83,9 @@ template <class T> struct Packed {
   }
 };
 
-// Where the rows of the left factor lie: each behind the other, or in planes (one for each vector of columns) of rows.
+// Position of the rows of the left factor: one after the other, or in planes of rows (one for each vector of columns).
 template <class T> struct ByRow {
-  static constexpr int64_t depth = 1;  // columns that are taken at once
+  static constexpr int64_t depth = 1;  // columns that are processed at once
   const T* data;
   int64_t stride;
 
@@ -162,7 +162,7 @@ LT_INLINE void rows_of(int64_t rows, int64_t K, Left A, const T* W, int64_t pane
   }
 }
 
-// The panels of a block for the last one or two rows at once: with few rows one panel alone waits for its own sums.
+// The panels of a block for the last one or two rows at once: with few rows, a single panel would wait for its sums.
 template <class Op, int MR, int NV, class Left, class T = typename Op::Number>
 LT_INLINE void few_rows(int64_t panels, int64_t K, Left A, const T* W, int64_t panel, T* C, int64_t plane, bool add) {
   int64_t p = 0;
@@ -172,7 +172,7 @@ LT_INLINE void few_rows(int64_t panels, int64_t K, Left A, const T* W, int64_t p
   for (; p < panels; ++p) tile<Op, MR, NV, 1>(K, A, W + p * panel, panel, C + p * plane, plane, add);
 }
 
-// C (panels, rows, width·lanes) = A (rows, K)·W over one block, whose panels lie `panel` apart.
+// C (panels, rows, width·lanes) = A (rows, K)·W over one block, whose panels are `panel` apart.
 template <class Op, int NV, class Left, class T = typename Op::Number>
 static void block_product(const Block& block, int64_t rows, int64_t K, Left A, const T* W, int64_t panel, T* C) {
   constexpr int64_t V = lanes<T>;
@@ -210,14 +210,14 @@ LT_INLINE void blocks_of(const Packed<T>& W, int64_t rows, int64_t K, Left A, T*
   }
 }
 
-// What a product works with.
+// Working memory of a product.
 template <class T> struct Bench {
   T* block;    // (rows, 8 vectors) the result of a block
-  T* operand;  // (rows, padded K) the left factor, where operands are not the numbers as they are
+  T* operand;  // (rows, padded K) the left factor, if operands differ from the numbers
 };
 
-// Run A (rows, K)·W, whose weights are converted, block by block and hand each to after(block, C) with C (panels, rows,
-// width·lanes).
+// Compute A (rows, K)·W, whose weights are converted, block by block, and pass each to after(block, C), where C is
+// (panels, rows, width·lanes).
 template <class Op, class Left, class F, class T = typename Op::Number>
 LT_INLINE void product(const Packed<T>& W, int64_t rows, Left A, Bench<T> bench, F after) {
   if constexpr (Op::converts) {

@@ -1,4 +1,4 @@
-// Large pieces of memory that are used again: the first touch of fresh memory costs several times the work on it.
+// Large pieces of memory that are reused: touching new memory for the first time costs several times the work on it.
 #include <cstdint>
 #include <cstdlib>
 #include <list>
@@ -23,7 +23,7 @@ struct Piece {
 
 constexpr size_t page = size_t(1) << 21, kept_at_most = size_t(1) << 28;
 
-// Pieces that nobody uses, the last one given back first.
+// Unused pieces, the most recently returned first.
 std::mutex lock;
 std::list<Piece>& pieces() {
   static auto* kept = new std::list<Piece>;  // never destroyed: tensors may outlive every static
@@ -32,7 +32,7 @@ std::list<Piece>& pieces() {
 size_t kept_bytes = 0;
 
 #ifndef _WIN32
-// A process that forks while another thread holds the lock would leave it locked in the child for ever.
+// If a process forks while another thread holds the lock, the child would be locked for ever.
 const int at_fork = pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
 #endif
 
@@ -48,15 +48,15 @@ void advise(void* data, size_t bytes) {
 
 }  // namespace
 
-// Ask for large pages under a large buffer.
+// Request large pages for a large buffer.
 LT_EXPORT void lt_advise(void* data, int64_t bytes) { advise(data, static_cast<size_t>(bytes)); }
 
-// Return the size of the piece that a buffer of so many bytes gets.
+// Return the size of the piece for a buffer of this many bytes.
 LT_EXPORT int64_t lt_piece_size(int64_t bytes) {
   return static_cast<int64_t>((static_cast<size_t>(bytes) + page - 1) / page * page);
 }
 
-// Take a piece of a size that `lt_piece_size` gave, one that was used before if there is one; null if there is no memory.
+// Take a piece of a size from `lt_piece_size`, a used one if there is one; null if there is not enough memory.
 LT_EXPORT void* lt_take(int64_t size) {
   const size_t wanted = static_cast<size_t>(size);
   {
@@ -74,7 +74,7 @@ LT_EXPORT void* lt_take(int64_t size) {
   return data;
 }
 
-// Give a piece back. The oldest go to the system where more than 256 MB lie idle.
+// Return a piece. The oldest pieces are freed if more than 256 MB are unused.
 LT_EXPORT void lt_give(void* data, int64_t size) try {
   const std::lock_guard<std::mutex> guard(lock);
   pieces().push_front({data, static_cast<size_t>(size)});

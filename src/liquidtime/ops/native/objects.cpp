@@ -1,4 +1,4 @@
-// Whether objects of Python are as they were. Called with the interpreter's lock held.
+// Checks whether Python objects are unchanged. Called with the interpreter lock held.
 #include <cstdint>
 #include <cstring>
 
@@ -6,7 +6,7 @@
 
 namespace {
 
-// Functions of Python's stable interface, which objects.py fills in.
+// Functions of Python's stable interface, set by objects.py.
 struct Python {
   int (*next)(void* dict, intptr_t* position, void** key, void** value);  // PyDict_Next
   void* (*type)(void* object);                                            // PyObject_Type, a new reference
@@ -23,8 +23,8 @@ bool is(const Python& python, void* reference, int64_t expected) {
   return reinterpret_cast<int64_t>(reference) == expected;
 }
 
-// Whether instances have the types and dictionaries, and classes the bases, that they had, three words for each instance and
-// two for each class; the words that follow are left.
+// Whether instances have the same types and dictionaries, and classes the same bases, as before: three words for each
+// instance and two for each class; the words that follow are not read.
 bool are_built_alike(const Python& python, const int64_t*& words, int64_t instances, int64_t classes) {
   for (int64_t k = 0; k < instances; ++k, words += 3) {
     void* object = reinterpret_cast<void*>(words[0]);
@@ -37,9 +37,9 @@ bool are_built_alike(const Python& python, const int64_t*& words, int64_t instan
 
 }  // namespace
 
-// Whether instances have the types and dictionaries, classes the bases, and dictionaries the very keys and values, that they
-// had: for each instance three words, itself, its type and its dictionary; for each class itself and its bases; for each
-// dictionary itself, its size, keys and values.
+// Whether instances have the same types and dictionaries, classes the same bases, and dictionaries the very same keys
+// and values as before: for each instance three words, itself, its type and its dictionary; for each class itself and
+// its bases; for each dictionary itself, its size, keys and values.
 LT_EXPORT int lt_same(const Python* python, const int64_t* words, int64_t instances, int64_t classes, int64_t dicts) {
   if (!are_built_alike(*python, words, instances, classes)) return 0;
   for (int64_t k = 0; k < dicts; ++k) {
@@ -55,8 +55,8 @@ LT_EXPORT int lt_same(const Python* python, const int64_t* words, int64_t instan
   return 1;
 }
 
-// The same, but for each dictionary itself and the eight bytes at `version` in it, a number that no state of any dictionary had
-// before.
+// The same, but for each dictionary itself and the eight bytes at `version` in it, a number that no earlier state of
+// any dictionary had.
 LT_EXPORT int lt_same_versions(const Python* python, const int64_t* words, int64_t instances, int64_t classes, int64_t dicts,
                                int64_t version) {
   if (!are_built_alike(*python, words, instances, classes)) return 0;

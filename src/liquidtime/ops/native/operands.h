@@ -1,5 +1,5 @@
-// How a product takes its operands: as they are, rounded to bf16 but held as float32, or as pairs of bf16 for the
-// instruction that multiplies and adds two at once. Sums are float32 in all of them.
+// Forms of the operands of a product: unchanged, rounded to bf16 but stored as float32, or as pairs of bf16 for the
+// instruction that multiplies and adds two at once. Sums are float32 in all cases.
 #pragma once
 
 #include "simd.h"
@@ -26,20 +26,20 @@ template <class T> struct Exact {
 struct Rounded : Exact<float> {
   static constexpr bool converts = true;
 
-  // How many terms a sum over n products has.
+  // Number of terms of a sum over n products.
   LT_INLINE int64_t terms(int64_t n) { return n; }
 
-  // The n numbers of a row as operands.
+  // Convert the n numbers of a row to operands.
   LT_INLINE void row(float* to, const float* from, int64_t n) {
     for (int64_t k = 0; k < n; k += lanes<float>)
       store_first<float>(to + k, (Vec<float>)nearest_bf16(load_first<float>(from + k, n - k)), n - k);
   }
 
-  // The rows of a matrix (n, width), over which is summed, as operands in its place.
+  // Convert the rows of a matrix (n, width), over which is summed, to operands in place.
   LT_INLINE void fold(float* rows, int64_t n, int64_t width) { row(rows, rows, n * width); }
 };
 
-// A term is two neighbours of a sum in one number's place, the first in the lower half of the bits.
+// A term consists of two neighbours of a sum in the place of one number, the first in the lower half of the bits.
 struct Paired {
   using Number = float;
   static constexpr bool converts = true;

@@ -1,14 +1,14 @@
-// Gradients of weights: sums of outer products, taken over some samples at a time while these are still near.
+// Gradients of weights: sums of outer products, accumulated over some samples at a time while these are in the cache.
 #pragma once
 
 #include "gemm.h"
 
 namespace LT_TARGET {
 
-// The sums over samples k of upper[k]·lower[k]ᵀ, with a 1 behind the last number of `lower`, whose sum is the bias's.
+// The sums over samples k of upper[k]·lower[k]ᵀ, with a 1 after the last number of `lower`, whose sum is for the bias.
 //
-// `upper` is in planes (vectors, capacity, lanes), so that it is a product's left factor too; `lower` in tiles of six
-// numbers (tiles, capacity, 6); the sums in tiles of six times two vectors.
+// `upper` is in planes (vectors, capacity, lanes), so that it can be the left factor of a product; `lower` is in tiles
+// of six numbers (tiles, capacity, 6); the sums are in tiles of six times two vectors.
 template <class T> struct Outer {
   T *upper = nullptr, *lower = nullptr, *sums = nullptr;
   int64_t vectors = 0, width = 0, capacity = 0;
@@ -20,7 +20,7 @@ template <class T> struct Outer {
   int64_t plane() const { return capacity * lanes<T>; }
   ByPlane<T> rows(int64_t from) const { return {upper + from * lanes<T>, plane()}; }
 
-  // Put `count` numbers of a sample into its places from `f` on.
+  // Write `count` numbers of a sample to its places from `f` on.
   void put(int64_t sample, int64_t f, const T* from, int64_t count) {
     const int64_t next = capacity * tile_rows, at = f % tile_rows;
     T* tile = lower + f / tile_rows * next + sample * tile_rows;
@@ -34,13 +34,13 @@ template <class T> struct Outer {
     for (int64_t k = 0; done + k < count; ++k) tile[k] = from[done + k];
   }
 
-  // The 1 of the bias, and 0 behind it.
+  // Write the 1 of the bias, followed by 0.
   void end(int64_t sample) {
     T* tile = lower + ((tiles() - 1) * capacity + sample) * tile_rows;
     for (int64_t f = width - (tiles() - 1) * tile_rows, k = f; k < tile_rows; ++k) tile[k] = T(k == f);
   }
 
-  // Put the negative of a sample's numbers into another's places, with a 1 behind them again.
+  // Write the negatives of a sample's numbers to the places of another, again followed by a 1.
   void negate(int64_t sample, int64_t other) {
     for (int64_t k = 0; k < tiles(); ++k)
       for (int64_t j = 0; j < tile_rows; ++j)
@@ -76,7 +76,7 @@ template <class T> struct Outer {
     }
   }
 
-  // Add the first `count` samples, of which nothing is left behind where they are made operands in their place.
+  // Add the first `count` samples, which are overwritten if they are converted to operands in place.
   template <class Op> void add(int64_t count) {
     const int64_t V = lanes<T>;
     if constexpr (Op::converts) {
@@ -89,7 +89,7 @@ template <class T> struct Outer {
     if (v < vectors) add<Op, 1>(count, upper + v * plane(), sums + v * V * tiles() * tile_rows);
   }
 
-  // Where in `sums` the product of column j of `upper` and number f of `lower` is.
+  // Position in `sums` of the product of column j of `upper` and number f of `lower`.
   int64_t place(int64_t j, int64_t f) const {
     const int64_t V = lanes<T>, pair = j / (2 * V) * 2, across = (pair + 2 <= vectors ? 2 : 1) * V;
     return pair * V * tiles() * tile_rows + f * across + (j - pair * V);

@@ -23,7 +23,7 @@ struct Work {
   int64_t count;
   void (*piece)(void*, int64_t);
   void* context;
-  int64_t seats, inside = 0;  // how many more helpers may join, and how many are at it; under the pool's lock
+  int64_t seats, inside = 0;  // how many more helpers may join, and how many are working; protected by the pool's lock
   std::condition_variable left;
 
   void drain() {
@@ -31,9 +31,9 @@ struct Work {
   }
 };
 
-// Threads that sleep until there is work. Nobody waits for a helper that has not started: whoever is awake takes the
-// pieces, and at the end the caller sleeps until those that did start are done. Nothing ever spins, so on a busy machine
-// a thread that is not scheduled costs nobody else's time.
+// Threads that sleep until there is work. Nobody waits for a helper that has not started: any awake thread takes
+// pieces, and at the end the caller sleeps until the helpers that did start are done. Nothing spins, so on a busy
+// machine a thread that is not scheduled does not waste the time of others.
 class Pool {
  public:
   void run(int64_t threads, Work& work) {
@@ -56,7 +56,7 @@ class Pool {
       std::thread(&Pool::help, this).detach();
       return true;
     } catch (const std::system_error&) {
-      return false;  // no thread to be had: the others do the work
+      return false;  // no thread available: the others do the work
     }
   }
 
@@ -80,7 +80,7 @@ class Pool {
   int64_t size_ = 0;
 };
 
-// Never destroyed, for its threads sleep in it to the end. A forked child has none of them and gets a new one.
+// Never destroyed, because its threads sleep in it to the end. A forked child has none of them and gets a new pool.
 Pool* pool = new Pool;
 #ifndef _WIN32
 const int at_fork = pthread_atfork(nullptr, nullptr, [] { pool = new Pool; });

@@ -1,4 +1,4 @@
-// Vectors of one width per build target, and exp, tanh and sigmoid on them.
+// Vectors of one width per build target, with exp, tanh and sigmoid.
 //
 // A file that includes this is compiled once for each target with LT_TARGET (a namespace) and LT_BYTES (the width of a
 // vector register). Nothing here may be shared between targets, so everything lives in that namespace.
@@ -50,8 +50,8 @@ template <class T> LT_INLINE Vec<T> load(const T* p) { return (Vec<T>)*reinterpr
 template <class T> LT_INLINE void store(T* p, Vec<T> v) {
   *reinterpret_cast<typename Lane<T>::Loose*>(p) = (typename Lane<T>::Loose)v;
 }
-// Store to memory that is needed long after, past the caches where there is a way; p is aligned to a whole vector.
-// `streamed` goes before another thread may read it.
+// Store to memory that is needed much later, past the caches if possible; p is aligned to a whole vector. Call
+// `streamed` before another thread may read it.
 #ifdef __SSE2__
 LT_INLINE void stream_bits(void* p, Lane<float>::I v) {
 #if LT_BYTES == 64 && defined(__AVX512F__)
@@ -71,12 +71,12 @@ template <class T> LT_INLINE void stream(T* p, Vec<T> v) { store<T>(p, v); }
 LT_INLINE void streamed() {}
 #endif
 
-// Ask for the line at p, which will be read soon; p may lie anywhere.
+// Prefetch the line at p, which will be read soon; p may be any address.
 LT_INLINE void prefetch(const void* p) { __builtin_prefetch(p); }
 
 template <class T> LT_INLINE Vec<T> splat(T s) { return s - Vec<T>{}; }
 
-// The first n lanes from p, the others 0.
+// Load the first n lanes from p; the others are 0.
 template <class T> LT_INLINE Vec<T> load_first(const T* p, int64_t n) {
   if (n >= lanes<T>) return load<T>(p);
   Vec<T> v{};
@@ -91,9 +91,9 @@ template <class T> LT_INLINE void store_first(T* p, Vec<T> v, int64_t n) {
 template <class T> LT_INLINE Vec<T> pick(typename Lane<T>::I yes, Vec<T> a, Vec<T> b) { return yes ? a : b; }
 template <class T> LT_INLINE Vec<T> absolute(Vec<T> x) { return pick<T>(x < 0, -x, x); }
 
-// The smaller (larger) of two; b where one is NaN. The compiler does not see the instruction in a comparison.
+// The smaller (larger) of two; b if one is NaN. The compiler does not generate the instruction from a comparison.
 #if LT_BYTES == 64 && defined(__AVX512F__)
-// Masked intrinsics with every lane taken: GCC 12 warns of the others.
+// Masked intrinsics with all lanes active: GCC 12 warns about the others.
 LT_INLINE Vec<float> smaller(Vec<float> a, Vec<float> b) {
   return (Vec<float>)_mm512_maskz_min_ps(0xffff, (__m512)a, (__m512)b);
 }
@@ -163,8 +163,8 @@ template <class T> LT_INLINE Vec<T> vtanh(Vec<T> x) {
 
 template <class T> LT_INLINE Vec<T> vsigmoid(Vec<T> x) { return 1 / (1 + vexp<T>(-x)); }
 
-// 2^r for |r| <= 1/2: of a float the polynomial through 1 whose largest relative error, 9e-8, is least; of a double the
-// Taylor series.
+// 2^r for |r| <= 1/2: for float, the polynomial through 1 with the smallest maximum relative error, 9e-8; for double,
+// the Taylor series.
 template <class T> struct Powers;
 template <> struct Powers<float> {
   static constexpr int degree = 5;
@@ -198,7 +198,7 @@ template <class T> LT_INLINE Vec<T> vopening(Vec<T> t) {
   return 1 / (1 + power<T>(t - n) * s);
 }
 #if LT_BYTES == 64 && defined(__AVX512DQ__)
-// The same by instructions that part a number in whole and rest and that multiply by powers of two; they take infinity too.
+// The same with instructions that split a number and that multiply by powers of two; they also handle infinity.
 template <> LT_MEMBER Vec<float> vopening<float>(Vec<float> t) {
   const __m512 n = _mm512_maskz_roundscale_ps(0xffff, (__m512)t, 0), r = _mm512_maskz_reduce_ps(0xffff, (__m512)t, 0);
   return 1 / (1 + (Vec<float>)_mm512_maskz_scalef_ps(0xffff, (__m512)power<float>((Vec<float>)r), n));
@@ -219,7 +219,7 @@ template <class T> LT_INLINE T sum(Vec<T> v) {
   return total;
 }
 
-// Add the sums over lanes of four vectors to four numbers side by side.
+// Add the sums over the lanes of four vectors to four adjacent numbers.
 template <class T> LT_INLINE void add_sums(T* to, Vec<T> a, Vec<T> b, Vec<T> c, Vec<T> d) {
   to[0] += sum<T>(a), to[1] += sum<T>(b), to[2] += sum<T>(c), to[3] += sum<T>(d);
 }

@@ -42,13 +42,13 @@ int64_t current_target() { return current.load(std::memory_order_relaxed); }
 
 using namespace liquidtime;
 
-// The package's version and the number of the interface that this library was built with.
+// The version of the package, and the number of the interface, with which this library was built.
 LT_EXPORT const char* lt_version() { return LT_VERSION; }
 LT_EXPORT int64_t lt_abi() { return LT_ABI; }
 
 LT_EXPORT const char* lt_target() { return names[current_target()]; }
 
-// Choose a build target by name; 0 if this machine can run it, else `bad_problem` and nothing changes.
+// Choose a build target by name; 0 if this machine can run it, otherwise `bad_problem` and no change.
 LT_EXPORT int lt_select(const char* name) {
   for (int64_t target = 0; name && target < target_count; ++target)
     if (!std::strcmp(names[target], name) && can_run(name)) {

@@ -1,11 +1,11 @@
-// The build targets of the kernels, one for each instruction set, and which of them runs.
+// The build targets of the kernels, one for each instruction set, and the choice of the one to run.
 #pragma once
 
 #include <cstdint>
 
 namespace liquidtime {
 
-// The best first. An operation has its functions in a table of this order.
+// The best first. The table of functions of an operation has this order.
 enum Target : int64_t {
 #ifdef LT_X86
   target_avx512,
@@ -15,7 +15,7 @@ enum Target : int64_t {
   target_count,
 };
 
-// The target that runs now.
+// The target that is in use.
 int64_t current_target();
 
 }  // namespace liquidtime

@@ -4,8 +4,8 @@
 
 namespace liquidtime {
 
-// What library.py fills in once, in this order, from torch/csrc/inductor/aoti_torch/c/shim.h. A handle is a pointer to a
-// tensor, which is nothing but a pointer to its implementation.
+// Set once by library.py, in this order, from torch/csrc/inductor/aoti_torch/c/shim.h. A handle is a pointer to a
+// tensor, which consists only of a pointer to its implementation.
 struct Torch {
   int32_t (*device_type)(const void* const*, int32_t*);
   int32_t (*layout)(const void* const*, int32_t*);
@@ -65,7 +65,7 @@ bool look(const void* tensor, int64_t wide, View& view) {
 
 LT_EXPORT void lt_use_torch(const liquidtime::Torch* functions) { liquidtime::torch = *functions; }
 
-// What `look` sees: the number of axes, the address, sizes and strides; -1 where it is nothing to look at.
+// Result of `look`: number of axes, address, sizes and strides; -1 if the tensor cannot be read.
 LT_EXPORT int64_t lt_look(const void* tensor, int64_t wide, int64_t room, int64_t* out) {
   liquidtime::View view;
   if (!out || !liquidtime::look(tensor, wide, view) || 2 * view.dim + 1 > room) return -1;

@@ -1,4 +1,4 @@
-// Tensors as PyTorch's stable C interface shows them, given by the address of their implementation.
+// Tensors read through PyTorch's stable C interface, passed as the address of their implementation.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct View {
   bool is_dense() const;
 };
 
-// Look at a tensor of float32, or float64 if it is `wide`, on the CPU. False where it is another kind of tensor, or has
-// no memory for all its numbers.
+// Read a tensor of float32, or float64 if `wide`, on the CPU. False if it is another kind of tensor, or if its memory
+// does not hold all its numbers.
 bool look(const void* tensor, int64_t wide, View& view);
 
 }  // namespace liquidtime

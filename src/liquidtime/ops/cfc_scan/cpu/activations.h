@@ -1,4 +1,4 @@
-// The activations of backbones and heads, and their slopes.
+// The activations of backbones and heads, and their derivatives.
 #pragma once
 
 #include "../../native/simd.h"
@@ -19,7 +19,7 @@ template <Activation kind, class T> LT_INLINE Vec<T> activate(Vec<T> v) {
   }
 }
 
-// The slope of an activation, from what it gave (z) or, for silu and gelu, from what it was given (pre).
+// The derivative of an activation, from its result (z) or, for silu and gelu, from its argument (pre).
 template <Activation kind, class T> LT_INLINE Vec<T> slope(Vec<T> z, Vec<T> pre) {
   switch (kind) {
     case relu: return pick<T>(z > 0, splat<T>(1), Vec<T>{});
@@ -41,12 +41,12 @@ template <Activation kind, class T> LT_INLINE Vec<T> slope(Vec<T> z, Vec<T> pre)
 
 constexpr bool slope_needs_input(int64_t kind) { return kind == silu || kind == gelu; }
 
-// A number that is known when a loop is compiled, so that nothing is decided inside it.
+// A number that is known when a loop is compiled, so that nothing is decided inside the loop.
 template <int64_t value> struct Fixed {
   static constexpr int64_t is = value;
 };
 
-// Call run(Fixed<kind>) for an activation that is known at run time.
+// Call run(Fixed<kind>) for an activation that is known only at run time.
 template <class F> LT_INLINE void with_activation(int64_t kind, F run) {
   switch (kind) {
     case relu: return run(Fixed<relu>{});
@@ -57,7 +57,7 @@ template <class F> LT_INLINE void with_activation(int64_t kind, F run) {
   }
 }
 
-// Call run(kind, heads, head's activation) likewise for what makes the new state of the heads.
+// Call run(kind, heads, head's activation) in the same way for the computation of the new state from the heads.
 template <class F> LT_INLINE void with_kind(const CfcProblem& p, F run) {
   const bool plain = p.head_activation == tanh_;
   auto gates = [&](auto kind) {

@@ -1,5 +1,5 @@
-// The backward run: each group of rows goes through its steps from the last to the first on one thread, and adds up the
-// weights' gradients over some samples at a time, while these are still in the second cache (outer.h).
+// The backward run: each group of rows goes through its steps from the last to the first on one thread, and accumulates
+// the gradients of weights over some samples at a time, while these are still in the second-level cache (outer.h).
 #pragma once
 
 #include "../../native/outer.h"
@@ -11,14 +11,14 @@ namespace {
 
 template <class Op> struct BackwardRun {
   using T = typename Op::Number;
-  static constexpr int64_t least_samples = 64;  // that are added up at once, so that a sum is seldom read and written
+  static constexpr int64_t least_samples = 64;  // added at once, so that sums are rarely read and written
 
   Sizes<T> s;
   Places places;
   int64_t N;
   Packed<T> layer[max_layers], heads, lstm;
   T *A, *rate, *B;
-  bool whole0, whole_lstm;  // whether the gradient of [x ; h] is wanted whole or only that of h
+  bool whole0, whole_lstm;  // whether the gradient of all of [x ; h] is needed, or only that of h
   T* memory = nullptr;      // (workers, worker_size)
   int64_t worker_size = 0;
 
@@ -65,13 +65,13 @@ template <class Op> struct BackwardRun {
       for (int64_t j = 0; j < Hp; ++j) vectors[k][j] = given[k] && j < H ? s.in(given[k])[j] : T(0);
   }
 
-  // What one thread works with. The sums come first, so that they lie alike for every number of rows.
+  // Working memory of one thread. The sums come first, so that their positions do not depend on the number of rows.
   struct Worker {
-    Outer<T> of[max_layers + 2];  // the weights' gradients: of the layers, the heads and the memory
-    T *sum_A, *sum_rate, *sum_B;  // and those of the vectors
+    Outer<T> of[max_layers + 2];  // gradients of the weights of the layers, the heads and the memory
+    T *sum_A, *sum_rate, *sum_B;  // gradients of the vectors
     T *dh, *dm, *direct, *g0, *g1;
     Bench<T> bench;
-    int64_t samples = 0;  // that wait to be added
+    int64_t samples = 0;  // samples that have not been added yet
   };
 
   Worker worker_on(Parts<T>& parts, int64_t R) const {
@@ -111,7 +111,7 @@ template <class Op> struct BackwardRun {
     }
   }
 
-  // Add the workers' sums in their order and write them where they belong.
+  // Add the sums of the workers in order and write them to the gradients.
   void finish() const {
     const CfcProblem& p = s.p;
     for (int64_t m = 0; m < matrices(); ++m) {
@@ -175,7 +175,7 @@ template <class Op> struct BackwardRun {
         if (p.memory != none && p.dmn) copy(w.dm + n * Hp, s.in(p.dmn) + rows[n] * p.H, p.H);
       }
       if (w.samples + n * s.passes > w.of[0].capacity) add_waiting(w);
-      const int64_t at = w.samples;  // of the passes; the memory, which has one, keeps its samples from at / passes on
+      const int64_t at = w.samples;  // for the passes; the memory has one and stores its samples from at / passes on
       combine(n, rows, t, w);
       const Packed<T>* W = &heads;
       for (int64_t l = L - 1; l >= 0; --l) {
@@ -244,7 +244,7 @@ template <class Op> struct BackwardRun {
     });
   }
 
-  // What the layers and the memory were given, beside the gradients of what they made of it.
+  // The inputs of the layers and the memory, next to the gradients of their outputs.
   void inputs(int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
     const CfcProblem& p = s.p;
     const int64_t L = p.layers;
@@ -282,7 +282,7 @@ template <class Op> struct BackwardRun {
 
   template <int64_t kind, int64_t heads, Activation act>
   void combine_as(int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
-    // Everything that the loop needs is its own: a store could be to any member.
+    // Local copies of everything that the loop needs, as any store could change members.
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp, H = p.H, values = s.saved, ahead = 8;
     const int64_t plane = w.of[p.layers].plane(), head_planes = Hp / V * plane;
@@ -295,7 +295,7 @@ template <class Op> struct BackwardRun {
     const bool need_ddt = p.need_ddt, state_amplitude = p.state_amplitude;
     for (int64_t first = 0; first < Hp; first += 2 * V) {
       const int64_t across = gates.width(first);
-      const int64_t later = first + 2 * V < Hp ? first + 2 * V : -dy_step;  // what of dy is wanted after this
+      const int64_t later = first + 2 * V < Hp ? first + 2 * V : -dy_step;  // the part of dy that is needed next
       for (int64_t i = 0; i < n; ++i) {
         const int64_t b = rows[i];
         const T dt = s.dt(b, t);
@@ -359,7 +359,7 @@ template <class Op> struct BackwardRun {
     }
   }
 
-  // Through the product above a layer and the layer's activation.
+  // Backward through the product above a layer and the activation of the layer.
   void dense(const Packed<T>& W, int64_t l, int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
     with_activation(s.p.activation, [&](auto kind) { dense_as<Activation(kind.is)>(W, l, n, rows, t, w); });
   }

@@ -19,12 +19,12 @@ bool has_instruction() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512bf16");
 #else
-  return true;  // without it the same pairs are multiplied by plain instructions, which the sanitizers' driver does
+  return true;  // otherwise the same pairs are multiplied by plain instructions, as under sanitizers
 #endif
 }
 
-// Numbers m/32 with 32 < |m| < 64, moved by less than half of a bf16's last place, which rounding takes back. Products of
-// two are multiples of 2⁻¹⁰ below 4, so that sums of a thousand are exact in float32 in every order.
+// Numbers m/32 with 32 < |m| < 64, changed by less than half of a bf16's last place, which rounding removes. Products
+// of two are multiples of 2⁻¹⁰ below 4, so that sums of a thousand are exact in float32 in every order.
 std::vector<float> numbers(int64_t count, uint32_t seed) {
   std::vector<float> made(count);
   for (float& number : made) {
@@ -35,7 +35,8 @@ std::vector<float> numbers(int64_t count, uint32_t seed) {
   return made;
 }
 
-// Odd sizes: full and part tiles of rows, of one and two vectors, an odd number of terms, more of them than a block's.
+// Odd sizes: full and partial tiles of rows, one and two vectors, an odd number of terms, and more terms than in a
+// block.
 bool agree(const CfcTarget& one, const CfcTarget& other) try {
   const int64_t rows = 13, units = 40, K = 601, samples = 21, width = 37;
   const std::vector<float> a = numbers(rows * K, 1), w = numbers(units * K, 2);

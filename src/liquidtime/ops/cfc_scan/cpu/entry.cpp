@@ -1,4 +1,4 @@
-// The C boundary of the scan: refuses what is not a problem, divides the batch and calls the kernel of the build target.
+// The C boundary of the scan: refuses invalid problems, divides the batch and calls the kernel of the build target.
 #include <algorithm>
 
 #include "../../native/boundary.h"
@@ -33,13 +33,13 @@ const CfcTarget* const targets[target_count] = {
 
 const CfcTarget& current() { return *targets[current_target()]; }
 
-// The target that computes a problem, and the place of its functions.
+// The target that computes a problem, and the position of its functions.
 const CfcTarget& target_of(const CfcProblem& p) { return p.bf16 ? bf16_target(current()) : current(); }
 int64_t place_of(const CfcProblem& p, int64_t wide) { return p.bf16 ? 2 : wide; }
 
 bool among(int64_t value, int64_t first, int64_t last) { return value >= first && value <= last; }
 
-// Whether the equations are some that a kernel has, and their weights are there.
+// Whether a kernel supports the equations, and their weights are present.
 bool good_form(const CfcProblem& p, int64_t wide) {
   const bool headed = p.kind == gated || p.kind == no_gate;
   if (!among(wide, 0, 1) || (p.bf16 && wide) || !among(p.kind, gated, cf_s_paper) || !among(p.layers, 0, max_layers))
@@ -52,7 +52,7 @@ bool good_form(const CfcProblem& p, int64_t wide) {
   return headed || (p.A && p.rate && (p.B_ || p.kind == cf_s || p.state_amplitude));
 }
 
-// Whether what both runs read and write is there.
+// Whether the data that both runs read and write are present.
 bool good_rows(const CfcProblem& p) {
   const bool any = p.B > 0, steps = any && p.T > 0, remembers = p.memory != none;
   if (p.B < 0 || p.T < 0 || p.threads < 1) return false;
@@ -60,7 +60,7 @@ bool good_rows(const CfcProblem& p) {
   return !steps || (p.x && p.dt && p.y);
 }
 
-// Whether what a forward run leaves for a backward one has a place.
+// Whether there is memory for the data that a forward run saves for a backward run.
 bool good_room(const CfcProblem& p) {
   if (!p.B || !p.T) return true;
   const bool with_input = p.activation == silu || p.activation == gelu;
@@ -95,7 +95,7 @@ double work_of(const CfcProblem& p) {
 }
 
 int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try {
-  if (p->B == 1 && !p->lengths) {  // the way of one sample at a time, without a heap
+  if (p->B == 1 && !p->lengths) {  // for single samples, without the heap
     const int64_t order[1] = {0};
     const Group group{1, 0};
     const Rows rows{&group, 1, order, nullptr, nullptr, nullptr, 1};
@@ -116,7 +116,7 @@ int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try 
 LT_EXPORT int64_t lt_vector_bytes() { return current().bytes; }
 LT_EXPORT int64_t lt_cfc_problem_size() { return sizeof(CfcProblem); }
 
-// How many bytes the packed weights of a problem take; 0 for what is no problem.
+// Number of bytes of the packed weights of a problem; 0 if the problem is invalid.
 LT_EXPORT int64_t lt_cfc_packed_size(const CfcProblem* p, int64_t wide) {
   return p && good_form(*p, wide) ? target_of(*p).packed_size[place_of(*p, wide)](p) : 0;
 }
@@ -138,9 +138,9 @@ LT_EXPORT int lt_cfc_backward(const CfcProblem* p, int64_t wide) {
   return run(p, target_of(*p).backward[place_of(*p, wide)]);
 }
 
-// 0 where bf16 operands are rounded numbers, 1 where there is an instruction for them, 2 where it is not to be trusted.
+// 0 if bf16 operands are rounded numbers, 1 if there is an instruction for them, 2 if that cannot be trusted.
 LT_EXPORT int64_t lt_bf16_unit() { return static_cast<int64_t>(bf16_unit(current())); }
-// Products with bf16 operands by themselves (products.h), for the trial and the tests.
+// Separate products with bf16 operands (products.h), for the test of the instruction and other tests.
 LT_EXPORT int lt_bf16_product(int64_t rows, int64_t K, int64_t units, const float* a, const float* w, float* c) {
   if (rows < 1 || K < 1 || units < 1 || !a || !w || !c) return bad_problem;
   return bf16_target(current()).product(rows, K, units, a, w, c);

@@ -1,7 +1,7 @@
 // The forward run: each group of rows goes through all of its steps on one thread.
 //
-// The sums behind a product are finished block by block (gemm.h), so what a step computes stays in the first two caches;
-// only what the backward run needs leaves them.
+// The computations after a product are done block by block (gemm.h), so the results of a step stay in the first two
+// levels of cache; only the data for the backward run leave them.
 #pragma once
 
 #include "activations.h"
@@ -51,7 +51,7 @@ template <class T> struct ForwardWeights {
 
 template <class Op> struct ForwardRun {
   using T = typename Op::Number;
-  static constexpr int64_t far = int64_t(24) << 20;  // bytes beyond which what is saved is not in a cache when needed
+  static constexpr int64_t far = int64_t(24) << 20;  // saved data of more bytes would not be in a cache when needed
 
   Sizes<T> s;
   Places places;
@@ -62,7 +62,7 @@ template <class Op> struct ForwardRun {
   int64_t worker_size = 0;
 
   struct Scratch {
-    T *rows[2];  // (rows·passes, [x ; h]) of this step and the next, which trade places
+    T *rows[2];  // (rows·passes, [x ; h]) of this step and the next, which alternate
     T *cell, *z[2];
     Bench<T> bench;
     T* m;
@@ -213,7 +213,7 @@ template <class Op> struct ForwardRun {
     });
   }
 
-  // The heads and what they make of the state.
+  // The heads, and the new state computed from them.
   void combine(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, Bench<T> bench) const {
     with_kind(s.p, [&](auto kind, auto heads, auto act) {
       combine_as<kind.is, heads.is, Activation(act.is)>(n, rows, t, below, first, next, bench);
@@ -222,7 +222,7 @@ template <class Op> struct ForwardRun {
 
   template <int64_t kind, int64_t heads, Activation act>
   void combine_as(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, Bench<T> bench) const {
-    // Everything that the loop needs is its own: a store could be to any member.
+    // Local copies of everything that the loop needs, as any store could change members.
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp, H = p.H, M = n * s.passes, stride = s.width_lstm, width0 = s.width0, D0 = s.D0;
     const int64_t y_row = p.T * H;

@@ -69,7 +69,7 @@ template <class Op> int backward(const CfcProblem* p, const Rows* rows) {
 }  // namespace
 
 extern const liquidtime::CfcTarget cfc_target;
-#ifdef LT_PAIRS  // what has no bf16 operands runs on another target
+#ifdef LT_PAIRS  // computations without bf16 operands run on another target
 const liquidtime::CfcTarget cfc_target = {
     LT_BYTES,
     {nullptr, nullptr, packed_size<float>},

@@ -1,4 +1,4 @@
-// Sizes of a scan, and where its samples and what is kept of them lie.
+// Sizes of a scan, and the positions of its samples and saved data.
 #pragma once
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ template <class T> struct Sizes {
   explicit Sizes(const CfcProblem& problem) : p(problem) {
     Hp = padded<T>(p.H);
     Up = padded<T>(p.U);
-    D0 = p.memory == input ? p.H : p.D;  // what the cell sees as its input
+    D0 = p.memory == input ? p.H : p.D;  // width of the cell's input
     F0 = D0 + p.H;
     F = p.layers > 0 ? p.U : F0;
     passes = p.kind == cf_s_paper ? 2 : 1;
@@ -44,7 +44,7 @@ template <class T> struct Sizes {
   const T* bias(int64_t index) const { return in(p.bias[index]); }
 };
 
-// Where the samples of the batch lie.
+// Positions of the samples of the batch.
 struct Places {
   const Rows& r;
   int64_t B, T;
@@ -55,8 +55,8 @@ struct Places {
   int64_t sample(int64_t b, int64_t t) const { return start(t) + rank(b); }
 };
 
-// What the heads gave in one step: for each two vectors of units the rows of the batch, and in a row the values side by
-// side, so that both runs go through it from front to end.
+// The results of the heads in one step: for each two vectors of units the rows of the batch, and in each row the values
+// side by side, so that both runs read them from front to end.
 template <class T> struct Gates {
   T* data;
   int64_t values, rows, Hp;
@@ -67,12 +67,12 @@ template <class T> struct Gates {
         rows(places.start(t + 1) - places.start(t)),
         Hp(s.Hp) {}
 
-  // The first of a row's values of the units from u on, which begin a pair of vectors; `width` lies between values.
+  // The first of a row's values of the units from u on, which begin a pair of vectors; values are `width` apart.
   int64_t width(int64_t u) const { return Hp - u < 2 * lanes<T> ? Hp - u : 2 * lanes<T>; }
   T* at(int64_t rank, int64_t u) const { return data + (u * rows + rank * width(u)) * values; }
 };
 
-// Working memory that a thread keeps for its next run: fresh memory costs as much as the work on it.
+// Working memory that a thread keeps for its next run, since new memory costs as much as the work on it.
 class Room {
   static constexpr size_t kept_at_most = size_t(1) << 24;
 
@@ -117,7 +117,7 @@ class Room {
   template <class T> T* as() const { return static_cast<T*>(data); }
 };
 
-// Parts of one piece of memory, each on a line of its own; without memory it only counts.
+// Parts of one piece of memory, each on a cache line of its own; without memory it only counts.
 template <class T> struct Parts {
   T* data;
   int64_t used = 0;

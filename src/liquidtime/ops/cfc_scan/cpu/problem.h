@@ -1,4 +1,4 @@
-// What crosses the C boundary for a scan of the CfC family. Mirrored field by field in problem.py.
+// The structures that cross the C boundary for a scan of the CfC family; problem.py mirrors every field.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct CfcProblem {
   int64_t B, T, D, H, U, layers, heads;
   int64_t kind, activation, head_activation, memory, state_amplitude;
   int64_t threads, save, need_dx, need_ddt;
-  int64_t bf16;  // whether the operands of products are rounded to bf16; float32 only
+  int64_t bf16;  // whether the operands of products are rounded to bf16; only for float32
   double forget_bias;
 
   int64_t x_row, x_step, dt_row, dt_step, dy_row, dy_step;  // strides; the last axis is dense
   const void *x, *dt, *h0, *m0;                             // (B,T,D) (B,T) (B,H) (B,H)
-  const int64_t* lengths;                                   // (B,), or null where every row has T steps
+  const int64_t* lengths;                                   // (B,), or null if every row has T steps
 
   const void* weight[max_layers + 2];  // backbone layers (U,·), heads (heads·H, F), memory (4H, D+H)
   const void* bias[max_layers + 2];
@@ -48,16 +48,16 @@ struct CfcProblem {
   void *dA, *drate, *dB;                 // (H,), or null
 };
 
-// The tensors that a run over whole sequences reads, as tensors.h takes them, in the order in which runs.py packs them; null
-// where there is none.
+// The tensors that a run over whole sequences reads, in the form of tensors.h and in the order in which runs.py packs
+// them; null for those that are absent.
 struct CfcTensors {
   const void *x, *dt, *h0, *m0, *y, *saved, *dy, *dhn, *dmn;
   int64_t saved_count;       // how many numbers `saved` must have
   const void* weights[1];    // in the order of `cfc_scan`
 };
 
-// One sample for every layer of a stack: eight bytes a field, in the order in which step.py packs them. Tensors are
-// given as tensors.h takes them, of any strides if they are read and dense if they are written.
+// One sample for every layer of a stack: eight bytes per field, in the order in which step.py packs them. Tensors are
+// in the form of tensors.h, with any strides if they are read and dense if they are written.
 struct CfcStep {
   const CfcProblem* const* layers;
   const struct CfcSource* sources;
@@ -71,13 +71,13 @@ struct CfcStep {
 
 constexpr int64_t source_axes = 4;
 
-// A weight that a step was packed from: its shape and bytes as they were.
+// A weight from which a step was packed: its shape and bytes at that time.
 struct CfcSource {
   const void* then;
   int64_t bytes, dim, sizes[source_axes];
 };
 
-// One build target's functions, for float32, float64, and float32 with bf16 operands.
+// The functions of one build target, for float32, float64, and float32 with bf16 operands.
 struct CfcTarget {
   int64_t bytes;  // of a vector register
   int64_t (*packed_size[3])(const CfcProblem*);

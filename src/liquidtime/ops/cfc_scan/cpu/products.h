@@ -1,4 +1,4 @@
-// Products with bf16 operands by themselves, so that one target's can be held to another's.
+// Separate products with bf16 operands, so that those of one target can be compared with those of another.
 #pragma once
 
 #include "../../native/outer.h"
@@ -30,7 +30,7 @@ int bf16_product(int64_t rows, int64_t K, int64_t units, const float* a, const f
   return 0;
 }
 
-// g (units, width + 1) = the sum over samples of upper (samples, units) times lower (samples, width) with a 1 behind it.
+// g (units, width + 1) = sum over samples of upper (samples, units) times lower (samples, width) followed by a 1.
 int bf16_outer(int64_t samples, int64_t units, int64_t width, const float* upper, const float* lower, float* g) {
   Outer<float> sums;
   sums.vectors = padded<float>(units) / lanes<float>, sums.width = width, sums.capacity = samples;

@@ -13,7 +13,7 @@ namespace {
 
 using namespace liquidtime;
 
-// Whether the weights have the shapes and bytes that they were packed from.
+// Whether the weights still have the shapes and bytes from which they were packed.
 bool are_fresh(const CfcStep& s, const void* const* now) {
   for (int64_t k = 0; k < s.source_count; ++k) {
     const CfcSource& source = s.sources[k];
@@ -24,7 +24,7 @@ bool are_fresh(const CfcStep& s, const void* const* now) {
   return true;
 }
 
-// The numbers of up to three axes one after another: where they lie, or in a copy.
+// The numbers of up to three axes one after another: in place, or in a copy.
 const char* dense(const View& view, int64_t item, std::vector<char>& room) {
   if (view.is_dense()) return view.data;
   int64_t sizes[3] = {1, 1, 1}, strides[3] = {0, 0, 0}, count = item;
@@ -41,7 +41,7 @@ const char* dense(const View& view, int64_t item, std::vector<char>& room) {
   return room.data();
 }
 
-// Where the first axis of dt goes on; -1 where dt does not fit B rows.
+// Stride of the first axis of dt; -1 if dt does not fit B rows.
 int64_t row_of(const View& dt, int64_t B) {
   if (dt.dim == 0) return 0;
   return dt.sizes[0] == B && (dt.dim == 1 || (dt.dim == 2 && dt.sizes[1] == 1)) ? dt.strides[0] : -1;
@@ -84,8 +84,8 @@ int step(const CfcStep& s, const void* const* now) {
 
 }  // namespace
 
-// One step of every layer: state (layers,B,H) to the next one, and the output; a `Code`. The weights are compared byte by
-// byte first with those that were packed, where there are sources.
+// One step of every layer: from state (layers,B,H) to the next state, and the output; a `Code`. If there are sources,
+// the weights are first compared byte by byte with the packed ones.
 LT_EXPORT int lt_cfc_step(const CfcStep* s) try {
   return s ? step(*s, s->now) : bad_problem;
 } catch (...) {

@@ -1,4 +1,4 @@
-// From tensors to the pointers, sizes and strides of a problem, where they fit it as they are.
+// From tensors to the pointers, sizes and strides of a problem, if they fit it as they are.
 #include "../../native/tensors.h"
 
 #include "../../native/boundary.h"
@@ -12,19 +12,19 @@ struct Reader {
   int64_t wide;
   View view;
 
-  // Whether a tensor has a shape and numbers one after another, and then where.
+  // Whether a tensor has a shape and dense numbers, and its address.
   template <int64_t axes> bool dense(const void* tensor, const int64_t (&shape)[axes], const void*& place) {
     if (!look(tensor, wide, view) || !view.has_shape(axes, shape) || !view.is_dense()) return false;
     place = view.data;
     return true;
   }
 
-  // The same for tensors that may be absent, which leave no place.
+  // The same for tensors that may be absent, which have no address.
   template <int64_t axes> bool given(const void* tensor, const int64_t (&shape)[axes], const void*& place) {
     return !tensor || dense(tensor, shape, place);
   }
 
-  // The same for (B,T,n), whose last axis alone must be dense.
+  // The same for (B,T,n), of which only the last axis must be dense.
   bool rows(const void* tensor, const void*& place, int64_t& row, int64_t& step) {
     if (!look(tensor, wide, view) || view.dim != 3 || (view.strides[2] != 1 && view.sizes[2] != 1)) return false;
     place = view.data, row = view.strides[0], step = view.strides[1];
@@ -78,8 +78,8 @@ bool point(CfcProblem& p, const CfcTensors& t, int64_t wide) {
 
 }  // namespace
 
-// Fill in what tensors say of a problem whose form is there; `gates` becomes the place of what was saved. A `Code`: `unfit`
-// where one has another shape, type, device or strides, or no memory, and the problem is no more of use then.
+// Fill in the part of a problem that comes from tensors; `gates` becomes the address of the saved data. A `Code`:
+// `unfit` if a tensor has the wrong shape, type, device or strides, or no memory; the problem cannot be used then.
 LT_EXPORT int lt_cfc_point(CfcProblem* p, const CfcTensors* t, int64_t wide) {
   return p && t && p->layers >= 0 && p->layers <= max_layers && point(*p, *t, wide) ? done : unfit;
 }

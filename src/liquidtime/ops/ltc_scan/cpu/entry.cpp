@@ -1,4 +1,4 @@
-// The C boundary of the scan: refuses what is not a problem, divides the batch and calls the kernel of the build target.
+// The C boundary of the scan: refuses invalid problems, divides the batch and calls the kernel of the build target.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -32,7 +32,7 @@ const LtcTarget* const targets[target_count] = {
     &baseline::ltc_target,
 };
 
-// Whether synapses from `from` neurons or sensors to `to` neurons are a list in order, inside both.
+// Whether synapses from `from` neurons to `to` neurons are a sorted list with valid indices.
 bool good_synapses(const Synapses& y, int64_t from, int64_t to) {
   if (y.count < 0 || !y.first || y.first[0] != 0 || y.first[to] != y.count) return false;
   if (y.count && (!y.pre || !y.w || !y.gamma || !y.mu || !y.E)) return false;
@@ -76,7 +76,7 @@ double work_of(const LtcProblem& p) {
 }
 
 int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) try {
-  std::vector<int64_t> order(p->B);  // whatever the number of threads, so that this changes no sum
+  std::vector<int64_t> order(p->B);  // independent of the number of threads, so that sums do not depend on it
   std::iota(order.begin(), order.end(), int64_t(0));
   if (p->lengths)
     std::stable_sort(order.begin(), order.end(), [p](int64_t a, int64_t b) { return p->lengths[a] > p->lengths[b]; });
@@ -90,7 +90,7 @@ int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) t
 }  // namespace
 
 LT_EXPORT int64_t lt_ltc_problem_size() { return sizeof(LtcProblem); }
-// What a sample costs, in multiply-adds: what the number of threads is chosen by.
+// Cost of a sample in multiply-adds, from which the number of threads is chosen.
 LT_EXPORT double lt_ltc_work(const LtcProblem* p) {
   return p && p->solver >= semi_implicit && p->solver <= midpoint ? work_of(*p) : 0;
 }

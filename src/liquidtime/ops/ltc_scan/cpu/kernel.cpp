@@ -1,8 +1,9 @@
 // The scan of liquid time-constant neurons, forward and backward, for one build target. See README.md for the equations.
 //
-// A strip of rows, one to a lane, goes through all of its steps on one thread, up to four strips abreast, so that what
-// a synapse is and what it adds to its gradients are paid once for all of them. The forward run keeps the potentials and
-// what the synapses bring; the backward run opens each synapse once more and adds up its gradients there and then.
+// A strip of rows, one row per lane, goes through all of its steps on one thread, up to four strips at once, so that
+// the numbers of a synapse are loaded and its gradients stored once for all of them. The forward run stores the
+// potentials and the inputs from synapses; the backward run evaluates each synapse once more and accumulates its
+// gradients.
 #include <cstdlib>
 #include <initializer_list>
 #include <utility>
@@ -17,13 +18,13 @@ namespace {
 
 using namespace liquidtime;
 
-constexpr int64_t max_groups = 16;   // of strips that share one set of sums, whatever the number of threads
-constexpr int64_t most_abreast = 4;  // strips that a thread takes through a step together
+constexpr int64_t max_groups = 16;   // groups of strips that share one set of sums, for any number of threads
+constexpr int64_t most_abreast = 4;  // strips that a thread processes together
 
-// The steps of a solver: at each of its stages the synapses are read at one point, from which the next one follows.
+// The stages of a solver: at each stage the synapses are read at one point, from which the next point follows.
 constexpr int64_t max_stages = 4;
 struct Stages {
-  double weight[max_stages], reach[max_stages];  // of RK4 and Euler: in the step's mean slope, and to the next point
+  double weight[max_stages], reach[max_stages];  // of RK4 and Euler: weight in the mean slope; way to the next point
 };
 constexpr Stages stages_of[] = {{{}, {}},                                               // semi_implicit
                                 {{1.}, {}},                                             // euler
@@ -36,7 +37,7 @@ template <class T> struct LtcRun {
   const LtcProblem& p;
   const int64_t* order;
   const Stages& stages;
-  const int64_t stage_count, strips, width, groups;  // `width` strips go abreast
+  const int64_t stage_count, strips, width, groups;  // `width` strips are processed at once
   const bool backward;
   T *constants = nullptr, *sums = nullptr;  // four numbers of each synapse; (groups, sums_size)
   int64_t sums_size;
@@ -72,7 +73,7 @@ template <class T> struct LtcRun {
     return failed;
   }
 
-  // What the loops over synapses read of each, side by side: its slope in powers of two, its middle, and two products.
+  // The values that loops over synapses read, side by side: slope in powers of two, midpoint, and two products.
   void describe(const Synapses& y, T* to) const {
     const T *w = in(y.w), *gamma = in(y.gamma), *mu = in(y.mu), *E = in(y.E);
     for (int64_t k = 0; k < y.count; ++k, to += 4) {
@@ -103,10 +104,10 @@ template <class T> struct LtcRun {
 
   struct Strip {
     int64_t rows[V], lengths[V], count = 0, longest = 0;
-    int64_t saved;  // where what it saves begins
+    int64_t saved;  // start of its saved data
   };
 
-  // Strips that go through their steps together. Rows are sorted, so those that still run are the first ones.
+  // Strips that go through their steps together. Rows are sorted, so those that still run come first.
   struct Abreast {
     Strip strips[most_abreast];
     int64_t count, longest = 0;
@@ -134,17 +135,17 @@ template <class T> struct LtcRun {
     }
   };
 
-  // Vector j of strip s in a room of the neurons or sensors of all strips that go abreast.
+  // Vector j of strip s in an array of the neurons or sensory neurons of all strips that are processed at once.
   T* room(T* rooms, int64_t j, int64_t s) const { return rooms + (j * width + s) * V; }
   const T* room(const T* rooms, int64_t j, int64_t s) const { return rooms + (j * width + s) * V; }
 
-  // What a strip saves of an unfold, (H, rows of the strip) each: the potentials before it, then what the synapses
-  // bring at each stage, conductance and current.
+  // The saved data of a strip for an unfold, (H, rows of the strip) each: the potentials before it, then the
+  // conductance and current from synapses at each stage.
   T* saved(const Strip& s, int64_t t, int64_t k, int64_t part, int64_t j) const {
     const int64_t parts = 1 + 2 * stage_count;
     return out(p.states) + s.saved + (((t * p.unfolds + k) * parts + part) * p.H + j) * s.count;
   }
-  // Lanes that have no row read 1, which is no conductance to divide by zero.
+  // Lanes without a row read 1, so that no conductance of 0 is a divisor.
   LT_INLINE Vec<T> load_rows(const T* from, int64_t count) {
     if (count == V) return load<T>(from);
     Vec<T> v = splat<T>(1);
@@ -152,7 +153,7 @@ template <class T> struct LtcRun {
     return v;
   }
 
-  // The sensors of a strip and the length of an unfold at a step; rows that have ended see 0 and stand still.
+  // The sensory inputs of a strip and the length of an unfold at a step; rows that have ended read 0 and do not change.
   Vec<T> arrive(const Strip& s, int64_t place, int64_t t, T* sensors) const {
     Vec<T> h{};
     for (int64_t d = 0; d < p.D; ++d) store<T>(room(sensors, d, place), Vec<T>{});
@@ -165,7 +166,7 @@ template <class T> struct LtcRun {
     return h;
   }
 
-  // Total conductance and current that synapses bring to neuron j of N strips, added to g and c.
+  // Total conductance and current from synapses onto neuron j of N strips, added to g and c.
   template <int N>
   LT_MEMBER void collect(const Synapses& y, const T* constant, int64_t j, const T* from, Vec<T>* g, Vec<T>* c) const {
     const int64_t stride = width * V;
@@ -179,14 +180,14 @@ template <class T> struct LtcRun {
     }
   }
 
-  // The next point of a neuron, or the end of the step after the last stage, from what its synapses bring at `from`.
+  // The next point of a neuron, or the end of the step after the last stage, from its synaptic inputs at `from`.
   LT_MEMBER void advance(int64_t stage, int64_t j, Vec<T> h, const T* start, const T* from, Vec<T> g, Vec<T> c, T* to,
                          T* slope) const {
     const T cm = in(p.capacitance)[j], reach = static_cast<T>(stages.reach[stage]);
     const Vec<T> v = load<T>(start);
     Vec<T> after;
     if (p.solver == semi_implicit) {
-      const Vec<T> r = h * (1 / cm);  // an interval of 0 then leaves v bit by bit
+      const Vec<T> r = h * (1 / cm);  // with an interval of 0, v then stays the same bit by bit
       after = (v + r * c) / (1 + r * g);
     } else if (p.solver == hold || p.solver == midpoint) {
       after = v - (c / g - v) * vexpm1(-(reach * h / cm) * g);
@@ -199,7 +200,7 @@ template <class T> struct LtcRun {
     store<T>(to, after);
   }
 
-  // The rooms of the forward run.
+  // The arrays of the forward run.
   struct Ahead {
     T *sensors, *v, *at, *next, *base_g, *base_c, *slope;
   };
@@ -237,7 +238,7 @@ template <class T> struct LtcRun {
     Vec<T> h[N], g[N], c[N];
     const T* recurrent = constants + 4 * p.sensory.count;
     for (int s = 0; s < N; ++s) h[s] = arrive(a.strips[s], s, t, r.sensors);
-    for (int64_t j = 0; j < p.H; ++j) {  // what the leak and the sensors bring is the same for all unfolds
+    for (int64_t j = 0; j < p.H; ++j) {  // the inputs from leak and sensory neurons are the same for all unfolds
       for (int s = 0; s < N; ++s) g[s] = splat<T>(in(p.leak)[j]), c[s] = splat<T>(in(p.leak_current)[j]);
       collect<N>(p.sensory, constants, j, r.sensors, g, c);
       for (int s = 0; s < N; ++s) store<T>(room(r.base_g, j, s), g[s]), store<T>(room(r.base_c, j, s), c[s]);
@@ -282,8 +283,8 @@ template <class T> struct LtcRun {
 
   LT_INLINE void add(T* to, Vec<T> v) { store<T>(to, load<T>(to) + v); }
 
-  // Through the synapses onto neuron j of N strips, from the gradients of its conductance and current. Of each synapse
-  // four sums are kept, from which `finish` makes its gradients.
+  // Backward through the synapses onto neuron j of N strips, from the gradients of its conductance and current. For
+  // each synapse four sums are stored, from which `finish` computes its gradients.
   template <int N>
   LT_MEMBER void distribute(const Synapses& y, const T* constant, int64_t j, const T* from, const Vec<T>* dg,
                             const Vec<T>* dc, T* dfrom, T* sum) const {
@@ -305,8 +306,9 @@ template <class T> struct LtcRun {
     }
   }
 
-  // Back through `advance`: from the gradients of the step's end and of the stage's next point to those of the
-  // conductance and current, left in g and c, of the stage's own point and of the step's start. Returns that of h.
+  // Backward through `advance`: from the gradients of the end of the step and of the next point of the stage to those
+  // of the conductance and current (in g and c), of the stage's own point and of the start of the step. Returns that of
+  // h.
   LT_MEMBER Vec<T> withdraw(int64_t stage, int64_t j, Vec<T> h, const T* start, const T* from, Vec<T>& g, Vec<T>& c,
                             const T* dend, const T* dnext, T* dfrom, T* dstart, T* sum_capacitance) const {
     const bool last = stage + 1 == stage_count;
@@ -337,7 +339,7 @@ template <class T> struct LtcRun {
     return dh;
   }
 
-  // The rooms of the backward run, and the sums of a group.
+  // The arrays of the backward run, and the sums of a group.
   struct Back {
     T *sensors, *dsensors, *dbase_g, *dbase_c, *dv, *dnext, *at[max_stages], *dat[max_stages];
     T *sum_s, *sum_r, *sum_leak, *sum_current, *sum_capacitance;
@@ -397,7 +399,7 @@ template <class T> struct LtcRun {
           for (int s = 0; s < N; ++s) {
             brought(a.strips[s], t, k, i, j, dg[s], dc[s]);
             advance(i, j, h[s], room(r.at[0], j, s), room(r.at[i], j, s), dg[s], dc[s], room(r.at[i + 1], j, s),
-                    room(r.dnext, j, s));  // which has no other use yet
+                    room(r.dnext, j, s));  // not used for anything else yet
           }
       std::memset(r.dnext, 0, size * sizeof(T));
       for (int64_t i = last; i >= 0; --i) {
@@ -436,13 +438,13 @@ template <class T> struct LtcRun {
       }
   }
 
-  // What the synapses brought to a neuron of a strip at a stage, as the forward run kept it.
+  // The inputs from synapses to a neuron of a strip at a stage, as stored by the forward run.
   LT_MEMBER void brought(const Strip& s, int64_t t, int64_t k, int64_t stage, int64_t j, Vec<T>& g, Vec<T>& c) const {
     g = load_rows(saved(s, t, k, 1 + 2 * stage, j), s.count);
     c = load_rows(saved(s, t, k, 2 + 2 * stage, j), s.count);
   }
 
-  // Add up groups and lanes, in their order, into the gradients of the parameters.
+  // Add groups and lanes, in order, to the gradients of the parameters.
   void finish() const {
     auto total = [&](int64_t at) {
       T result = 0;

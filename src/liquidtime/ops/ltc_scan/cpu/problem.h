@@ -1,4 +1,4 @@
-// What crosses the C boundary for a scan of liquid time-constant neurons. Mirrored field by field in problem.py.
+// The structure that crosses the C boundary for a scan of liquid time-constant neurons; problem.py mirrors every field.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ struct Synapses {
 };
 
 enum Solver : int64_t { semi_implicit, euler, rk4, hold, midpoint };
-constexpr int64_t stage_counts[] = {1, 1, 4, 1, 2};  // how often each reads the synapses in an unfold
+constexpr int64_t stage_counts[] = {1, 1, 4, 1, 2};  // how often each solver reads the synapses in an unfold
 
-// Axes: B rows, T steps, D sensors, H neurons. Rows are taken in strips, one to a lane of a vector.
+// Axes: B rows, T steps, D sensory neurons, H neurons. Rows are processed in strips, one row per lane of a vector.
 struct LtcProblem {
   int64_t B, T, D, H, unfolds, solver, threads, save, need_dx, need_ddt;
   int64_t x_row, x_step, dt_row, dt_step, dy_row, dy_step;  // strides; the last axis is dense
   const void *x, *dt, *v0;                                  // (B,T,D) (B,T) (B,H)
-  const int64_t* lengths;                                   // (B,), or null where every row has T steps
+  const int64_t* lengths;                                   // (B,), or null if every row has T steps
   Synapses sensory, recurrent;
   const void *leak, *leak_current, *capacitance;            // (H,) gl, gl·vl, cm
   void *y, *vn;                                             // (B,T,H) (B,H)
