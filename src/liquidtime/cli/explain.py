@@ -123,10 +123,12 @@ def _truth(target: str | None, labels: Path | None, table: Table, task: Task, re
 
 def _check_pictures(folder: Path, force: bool) -> None:
     """Refuse, before any work, a folder whose files could be lost."""
-    from liquidtime.files.places import refuse_sealed
+    from liquidtime.files.places import refuse_sealed, refuse_unwritable
 
     refuse_sealed(folder, "--pictures", files=True)
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"--pictures {folder} is a file; name a folder")
     if not force and folder.is_dir() and any(folder.iterdir()):
         raise FileExistsError(f"--pictures {folder} is not empty; add --force to replace pictures in it")
+    nearest = next(place for place in folder.absolute().parents if place.is_dir())
+    refuse_unwritable((folder if folder.is_dir() else nearest) / "page", "--pictures")

@@ -144,7 +144,7 @@ def _check(
 ) -> None:
     """Refuse, before any work, a folder that cannot be written and options that would have no effect."""
     from liquidtime.export.folder import is_export
-    from liquidtime.files.places import refuse_sealed
+    from liquidtime.files.places import refuse_sealed, refuse_unwritable
 
     if int8 and to is Target.ONNX:
         raise ValueError("--int8 is for --to c and --to web")
@@ -166,3 +166,4 @@ def _check(
         raise FileExistsError(f"--out {out} exists; add --force to replace it, or choose another name")
     if out.is_symlink() or (out.exists() and not is_export(out)):
         raise FileExistsError(f"--out {out} exists and is not an exported model; choose another name")
+    refuse_unwritable(out, "--out")

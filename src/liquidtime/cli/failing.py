@@ -135,7 +135,8 @@ def _in_options(text: str) -> str:
 
 
 def _words(error: Exception) -> str:
-    text = _in_options(" ".join(str(error).split()))
+    own = isinstance(error, OSError) and error.filename is None  # a message of ours, without a number before it
+    text = _in_options(" ".join(str((own and error.strerror) or error).split()))  # type: ignore[attr-defined]
     known = (ValueError, TypeError, OSError, ArithmeticError, ImportError, RuntimeError)
     if isinstance(error, known) and text:
         return f"error: {text}"

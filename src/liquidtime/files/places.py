@@ -11,6 +11,7 @@ from pathlib import Path
 
 from liquidtime.files.bounded import DamagedFolder
 from liquidtime.files.sealed import MANIFEST, SealedFolder
+from liquidtime.files.temporaries import temporary_of
 
 
 def sealed_around(path: Path) -> Path | None:
@@ -46,6 +47,25 @@ def refuse_sealed(path: Path, argument: str = "", *, files: bool = False) -> Non
         )
 
 
+def refuse_unwritable(path: Path, argument: str = "`out`") -> None:
+    """Refuse a file or folder that cannot be created or replaced, by creating an empty file beside it for a moment.
+
+    Args:
+        path: what is to be written; its parent folder exists.
+        argument: what messages call it.
+
+    Raises:
+        OSError: the system refuses, such as `PermissionError` or that of a file system that can only be read.
+
+    """
+    beside = temporary_of(path.absolute().with_name(".try"))  # not the name of what is being written
+    try:
+        beside.touch(mode=0o600)
+        beside.unlink()
+    except OSError as error:
+        raise OSError(error.errno, f"{argument} {path} cannot be written: {error.strerror}") from error
+
+
 def check_file(
     out: Path,
     *,
@@ -66,6 +86,7 @@ def check_file(
     Raises:
         FileNotFoundError: the folder around it does not exist.
         FileExistsError: a file of that name, and `replace` is False; or something that is no plain file.
+        OSError: the system does not let anything be written there.
         ValueError: another ending, a place among sealed files, or one of the inputs.
 
     """
@@ -85,6 +106,7 @@ def check_file(
         raise FileExistsError(f"{argument} {out} is a device or a pipe; name a file")
     if not replace and (out.exists() or out.is_symlink()):
         raise FileExistsError(f"{argument} {out} exists; add replace=True to replace it, or choose another name")
+    refuse_unwritable(out, argument)
 
 
 def _refuse_input(out: Path, source: str | os.PathLike[str], argument: str) -> None:

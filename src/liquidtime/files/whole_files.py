@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 from liquidtime.files.temporaries import temporary_of
 
+_SYSTEM = re.compile(r"\(os error (\d+)\)")
+
 
 class SaveFailed(OSError):
     """A folder or file could not be written; the previous version is unchanged."""
+
+
+@contextlib.contextmanager
+def system_errors() -> Iterator[None]:
+    """Raise an error of the system as an `OSError`, also where a library such as polars raises its own error for it."""
+    try:
+        yield
+    except Exception as error:
+        number = _SYSTEM.search(str(error))
+        if isinstance(error, OSError) or number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
@@ -38,7 +53,7 @@ def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
     temporary = temporary_of(path)
     try:
         temporary.unlink(missing_ok=True)
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb") as file, system_errors():
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -52,7 +67,8 @@ def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. It is unchanged.") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # of a disk that cannot be written, as was said already
+            temporary.unlink(missing_ok=True)
 
 
 def _rename_to_new(temporary: Path, path: Path) -> None:

@@ -162,7 +162,7 @@ def predict_shards(
 
 def _check_place(out: Path, plan: Sequence[Shard]) -> None:
     """Refuse, before any work, a folder that cannot or must not be written to."""
-    from liquidtime.files.places import refuse_sealed
+    from liquidtime.files.places import refuse_sealed, refuse_unwritable
 
     if not out.parent.is_dir():
         raise FileNotFoundError(f"`out` {out} must be in a folder that exists; there is no {out.parent}")
@@ -173,6 +173,7 @@ def _check_place(out: Path, plan: Sequence[Shard]) -> None:
     for shard in plan:
         if shard.out.exists() and _file_number(shard.out) in sources:
             raise ValueError(f"`out` {out} is the folder with the shards; choose another folder")
+    refuse_unwritable(out / "part" if out.is_dir() else out)
 
 
 def _file_number(file: Path) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +24,7 @@ from liquidtime.data.reading.shards import Shard, shards_of
 from liquidtime.data.reading.static_features import StaticFeatures
 from liquidtime.data.stored import SetFacts, StoredSet, check_place, is_stored, open_set, write_blocks, write_set
 from liquidtime.errors import nearest
+from liquidtime.files.whole_files import SaveFailed, system_errors
 
 ReadPart = Callable[..., SeriesSet]
 """Reads a table as `from_long` or `from_wide` does, with `static`, `categorical`, `usual` and `strict` by name."""
@@ -102,15 +105,23 @@ class Packing:
             replace: whether an existing stored set may be replaced.
 
         Raises:
+            SaveFailed: the disk is full; what was there before is unchanged.
             ValueError: a file lacks a column, or, without `gather`, a series is in two files; the message names them.
 
         """
         place = check_place(out, replace=replace)
-        with tempfile.TemporaryDirectory(prefix=f".{place.name}.", suffix=".parts", dir=place.parent) as name:
-            scratch = Path(name)
-            shards = shards_of(source, self.reading, scratch, whole=not gather)
-            parts = list(self._parts(shards, scratch, gather))
-            return self._joined(parts, place, replace)
+        beside = tempfile.TemporaryDirectory(prefix=f".{place.name}.", suffix=".parts", dir=place.parent)
+        try:
+            with beside as name, system_errors():
+                scratch = Path(name)
+                shards = shards_of(source, self.reading, scratch, whole=not gather)
+                parts = list(self._parts(shards, scratch, gather))
+                return self._joined(parts, place, replace)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise
+            text = f"could not write {place}: {os.strerror(error.errno)}. It is unchanged."
+            raise SaveFailed(error.errno, text) from error
 
     def _parts(self, shards: Sequence[Shard], scratch: Path, gather: bool) -> Iterator[StoredSet]:
         """Yield the series of each piece as sets that were written to the scratch folder."""

@@ -20,7 +20,7 @@ from liquidtime.data.stored.opening import FACTS, FORMAT, is_stored, open_set
 from liquidtime.data.stored.stored_set import StoredSet
 from liquidtime.files.contents import json_to_bytes
 from liquidtime.files.exchange import exchange
-from liquidtime.files.places import refuse_sealed
+from liquidtime.files.places import refuse_sealed, refuse_unwritable
 from liquidtime.files.sealed import MANIFEST, SealedFolder, manifest_text
 from liquidtime.files.temporaries import remove_dead, temporary_of
 from liquidtime.files.whole_files import SaveFailed, sync_folder
@@ -150,12 +150,14 @@ def check_place(folder: str | os.PathLike[str], *, replace: bool = False) -> Pat
     Raises:
         FileNotFoundError: the parent folder does not exist.
         FileExistsError: it exists and is not a stored set, or must not be replaced.
+        OSError: the system does not let anything be written there.
 
     """
     path = Path(folder).absolute()
     if not path.parent.is_dir():
         raise FileNotFoundError(f"`out` must lie in a folder that exists; there is no {path.parent}")
     refuse_sealed(path)
+    refuse_unwritable(path)
     if not (path.exists() or path.is_symlink()):
         return path
     if path.is_symlink() or not path.is_dir() or not is_stored(path):
