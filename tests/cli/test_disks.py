@@ -109,7 +109,7 @@ def test_a_file_on_a_disk_that_became_unwritable_fails_as_a_save(tmp_path, monke
 
 
 def test_a_lock_on_a_full_disk_names_its_file(tmp_path):
-    full = pytest.raises(SaveFailed, match=r"could not write .*job.lock: File too large")
+    full = pytest.raises(OSError, match=r"could not write .*job.lock: File too large")
     with small_files(0), full, locks.lock_file(tmp_path / "job.lock", "busy"):
         pass
     with locks.lock_file(tmp_path / "job.lock", "busy"):

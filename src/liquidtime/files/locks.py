@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from liquidtime.files.whole_files import SaveFailed
-
 _FAR = 1 << 30
 """On Windows a locked byte cannot be read, so the locked byte lies after the text that names the process."""
 
@@ -31,7 +29,7 @@ def lock_file(path: Path, busy: str) -> Iterator[None]:
     Raises:
         FolderInUse: another process, or another part of this one, holds the lock.
         FileExistsError: a file of that name that is no lock.
-        SaveFailed: the disk is full.
+        OSError: the file cannot be written, as on a full disk.
 
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -46,7 +44,7 @@ def lock_file(path: Path, busy: str) -> Iterator[None]:
         try:
             os.write(handle, f"{os.getpid()}\n".encode())
         except OSError as error:
-            raise SaveFailed(error.errno, f"could not write {path}: {error.strerror}") from error
+            raise OSError(error.errno, f"could not write {path}: {error.strerror}") from error
         yield
     finally:
         os.close(handle)
