@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from liquidtime.files.bounded import DamagedFolder
-from liquidtime.files.contents import tensors_from_bytes, tensors_to_bytes
+from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
 from liquidtime.files.folders import FallbackWarning, previous_of, read_folder, read_newest, write_folder
-from liquidtime.files.sealed import MANIFEST, problem_of
+from liquidtime.files.sealed import MANIFEST, SealedFolder, problem_of
 from liquidtime.files.whole_files import SaveFailed, write_file
 
 FILES = {"config.json": b'{"a": 1}\n', "model.safetensors": bytes(range(256))}
@@ -252,3 +252,53 @@ def test_tensors_of_every_kind_come_back():
     for bad in (b"", b"x" * 40, tensors_to_bytes(given)[:-1]):
         with pytest.raises(DamagedFolder, match="not a safetensors file"):
             tensors_from_bytes(bad)
+
+
+def test_json_is_the_same_for_any_order_and_keeps_letters():
+    assert json_to_bytes({"b": "°C", "a": [1]}) == '{"a": [1], "b": "°C"}\n'.encode()
+    assert json_to_bytes({"b": 2, "a": 1}, indent=1) == b'{\n "a": 1,\n "b": 2\n}\n'
+
+
+def test_a_manifest_is_the_same_for_any_order_and_a_file_can_be_peeked_into(tmp_path):
+    for name, items in (("one", FILES.items()), ("other", reversed(FILES.items()))):
+        write_folder(tmp_path / name, dict(items))
+    assert (tmp_path / "one" / MANIFEST).read_bytes() == (tmp_path / "other" / MANIFEST).read_bytes()
+    sealed = SealedFolder(tmp_path / "one")
+    assert sealed.peek("model.safetensors", 3) == b"\0\1\2"
+    assert sealed.size("model.safetensors", 256) == 256
+    sealed.check(FILES, 256 + 9)
+    for refused in (lambda: sealed.size("model.safetensors", 255), lambda: sealed.check(FILES, 256 + 8)):
+        with pytest.raises(DamagedFolder, match="has 256 bytes"):
+            refused()
+
+
+def test_the_system_is_told_to_keep_files_and_their_names(tmp_path, monkeypatch):
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: (synced.append(os.fstat(handle).st_ino), fsync(handle))[1])
+    write_file(tmp_path / "page", b"1")
+    assert synced == [(tmp_path / "page").stat().st_ino, tmp_path.stat().st_ino]
+    synced.clear()
+    write_folder(tmp_path / "model", FILES)
+    files = [tmp_path / "model" / name for name in (*FILES, MANIFEST, "")]
+    assert synced == [file.stat().st_ino for file in (*files, tmp_path)]
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_a_rename_that_fails_leaves_both_generations(tmp_path, monkeypatch, failing):
+    path, calls = generations(tmp_path), []
+    rename = type(path).rename
+
+    def fails(one, other):
+        calls.append(one)
+        if len(calls) == failing:
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(one, other)
+
+    monkeypatch.setattr(type(path), "rename", fails)
+    with pytest.raises(SaveFailed, match=r"could not write .*model: Input/output error. The last good one is kept: "):
+        write_folder(path, {"config.json": b"third"})
+    monkeypatch.undo()
+    assert [read_folder(item)["config.json"] for item in (path, previous_of(path))] == [FILES["config.json"], b"old"]
+    write_folder(path, {"config.json": b"third"})
+    assert read_folder(path)["config.json"] == b"third"
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["model", "model.previous"]

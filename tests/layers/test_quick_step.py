@@ -173,3 +173,25 @@ def test_training_with_dropout_takes_the_plain_way():
         layer.train()
         moving = [layer.step(torch.ones(1, 3))[0] for _ in range(3)]
     assert not all(torch.equal(still, y) for y in moving)
+
+
+@pytest.mark.parametrize("dt", [True, "1", torch.ones(1).numpy()])
+def test_an_interval_that_is_no_number_is_what_it_is_to_the_plain_way(dt):
+    layer, x = lt.CfC(3, 5), torch.zeros(2, 3)
+    said = []
+    for backend in ("reference", "native"):
+        with torch.no_grad(), using_backend(backend):
+            layer.step(x)
+            try:
+                said.append(layer.step(x, None, dt)[0].tolist())
+            except (TypeError, ValueError) as error:
+                said.append((type(error), str(error)))
+    assert said[0] == said[1]
+
+
+def test_a_memory_goes_the_short_way():
+    layer, x = lt.CfC(3, 5, mixed_memory=True), torch.zeros(2, 3)
+    with torch.no_grad(), using_backend("native"):
+        _, state = layer.step(x)
+        assert layer._quick.step(layer, x, state, 1.0) is not None
+        assert layer._quick.step(layer, x, state[0], 1.0) is None

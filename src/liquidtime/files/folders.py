@@ -7,6 +7,7 @@ plain files directly inside the folder are read.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import warnings
 from collections.abc import Iterable, Mapping
@@ -45,6 +46,12 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
     for folder in (path, previous):
         remove_dead(folder, known)
     manifest = _manifest_bytes(files)
+    renamed: list[tuple[Path, Path]] = []
+
+    def rename(one: Path, other: Path) -> None:
+        one.rename(other)
+        renamed.append((one, other))
+
     try:
         remove_folder(temporary, known)
         remove_folder(doomed, known)
@@ -55,19 +62,21 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
         if path.exists():
             good = problem_of(path) is None
             if (previous if good else path).exists():
-                (previous if good else path).rename(doomed)  # an interrupted removal leaves no incomplete folder
+                rename(previous if good else path, doomed)  # an interrupted removal leaves no incomplete folder
             if good:
-                path.rename(previous)
-        temporary.rename(path)
+                rename(path, previous)
+        rename(temporary, path)
         sync_folder(path.parent)
-        remove_folder(doomed, (*_listed(doomed), *known))
     except OSError as error:
+        with contextlib.suppress(OSError):
+            for one, other in reversed(renamed):
+                other.rename(one)
         remove_folder(temporary, known)
-        if doomed.exists() and not previous.exists():
-            doomed.rename(previous)
         kept = next((folder for folder in (path, previous) if problem_of(folder) is None), None)
         rest = f"The last good one is kept: {kept}" if kept else "Nothing was saved there before."
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. {rest}") from error
+    with contextlib.suppress(OSError):
+        remove_folder(doomed, (*_listed(doomed), *known))
 
 
 def refuse_foreign(path: Path, names: Iterable[str] = ()) -> None:

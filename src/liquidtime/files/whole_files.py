@@ -81,8 +81,6 @@ def _rename_to_new(temporary: Path, path: Path) -> None:
         if path.exists() or path.is_symlink():
             raise FileExistsError(path) from None
         temporary.rename(path)
-        return
-    temporary.unlink()
 
 
 def write_synced(path: Path, data: bytes) -> None:

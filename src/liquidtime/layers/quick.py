@@ -106,12 +106,7 @@ class _Plan:
             known = {id(tensor) for tensor in self.tensors}
             if len(self.scans) == 1 and all(id(w) in known for w in first.weights):
                 self.own_scan = first
-            self.dtype, self.device, self.remembers = (
-                first.weights[0].dtype,
-                first.weights[0].device,
-                first.form.remembers,
-            )
-            self.layers, self.H = len(self.scans), cells[0].hidden_size
+            self.dtype, self.remembers, self.H = first.weights[0].dtype, first.form.remembers, cells[0].hidden_size
 
 
 def scans_of(layer: Any) -> list[Fused]:
