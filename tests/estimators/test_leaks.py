@@ -9,7 +9,7 @@ import torch
 import liquidtime as lt
 from estimators.small import TINY, series
 from liquidtime.data import SeriesEncoder
-from liquidtime.estimators.faces import forecaster
+from liquidtime.estimators.faces import base, forecaster, imputer
 from liquidtime.estimators.forecast.carried import CarriedForecast
 from liquidtime.estimators.forecast.lesson import Draw
 from liquidtime.estimators.network.inputs import SeriesBatches
@@ -23,6 +23,13 @@ FACES = {
     "values": (lt.CfCRegressor, _LEVEL, {"auxiliary": _LEVEL**2}),
     "values per step": (lambda **settings: lt.CfCRegressor(per_step=True, **settings), _STEPS, {}),
     "forecasts": (lt.CfCForecaster, None, {}),
+    "labels": (lt.CfCMultiLabelClassifier, np.stack([_LEVEL > 0, _LEVEL > 1], axis=1).astype(int), {}),
+    "convolutions, balanced": (
+        lambda **settings: lt.CfCClassifier(front_end="convolution", class_weight="balanced", **settings),
+        _LABELS,
+        {},
+    ),
+    "bins": (lambda **settings: lt.CfCRegressor(bin_width="scales", **settings), _LEVEL, {}),
 }
 
 
@@ -32,7 +39,7 @@ def _poisoned(data, target, face, rows):
     values = np.where(own[:, None], 1e4 + 1e3 * data.values, data.values).astype(np.float32)
     static = data.static.copy()
     static[rows, 0] += 1e4
-    if face != "classes" and target is not None:  # other classes would be cut otherwise
+    if target is not None and target.dtype.kind == "f":  # with other classes, others would be held back
         hit = own if face == "values per step" else np.isin(np.arange(len(data)), rows)
         target = np.where(hit, 1e4 - 7 * target, target)
     return replace(data, values=values, static=static), target
@@ -41,7 +48,8 @@ def _poisoned(data, target, face, rows):
 @pytest.mark.parametrize("face", FACES)
 def test_series_held_back_choose_the_epoch_and_nothing_else(face):
     make, target, auxiliary = FACES[face]
-    strata = {"classes": np.unique(_LABELS, return_inverse=True)[1], "forecasts": (_DATA.lengths >= 2).astype(int)}
+    classes = np.unique(_LABELS, return_inverse=True)[1]
+    strata = {"classes": classes, "convolutions, balanced": classes, "forecasts": (_DATA.lengths >= 2).astype(int)}
     model = make(**HELD)
     fit = (_DATA,) if target is None else (_DATA, target)
     model.fit(*fit, **auxiliary)
@@ -54,6 +62,8 @@ def test_series_held_back_choose_the_epoch_and_nothing_else(face):
         assert [row["loss"] for row in mine.history] == [row["loss"] for row in its.history]
         assert [row["val_loss"] for row in mine.history] != [row["val_loss"] for row in its.history]
     assert model.encoder_.to_dict()["config"] == other.encoder_.to_dict()["config"]
+    if face == "labels":  # takes no validation part from outside
+        return
     own = [fit[0][held]] if target is None else [fit[0][held], target[_rows(held, face)]]
     apart = make(**HELD | {"validation_fraction": 0.0})
     part = [_DATA[train]] if target is None else [_DATA[train], target[_rows(train, face)]]
@@ -62,6 +72,28 @@ def test_series_held_back_choose_the_epoch_and_nothing_else(face):
     for mine, its in zip(model.results_, apart.results_, strict=True):
         assert _without_clock(mine) == _without_clock(its)
         assert mine.best_epoch == its.best_epoch == int(np.argmin([row["val_loss"] for row in mine.history]))
+
+
+def test_series_in_which_gaps_are_made_do_not_train_what_fills_them(monkeypatch):
+    """Nor do those that choose the epoch of its networks, which are held back in both directions of time."""
+    cuts, folds = [], []
+    hold_back, fold_forecasts = base.held_back, imputer.forecast_folds
+    monkeypatch.setattr(base, "held_back", lambda *a, **k: cuts.append(hold_back(*a, **k)) or cuts[-1])
+    monkeypatch.setattr(imputer, "forecast_folds", lambda *a, **k: folds.append(fold_forecasts(*a, **k)) or folds[-1])
+    fit = {"groups": np.arange(len(_DATA))}
+    model = lt.CfCImputer(**HELD).fit(_DATA, **fit)
+    (fold,) = folds[0]
+    seen = np.flatnonzero(fold.until > 0)
+    train, held = (np.unique(seen[rows % len(seen)]) for rows in cuts[0])
+    assert not set(train) & set(held)
+    assert not set(seen) & set(fold.held)
+    for rows, told in ((held, lambda model: model.results_[0].history), (fold.held, lambda model: model.held_out_)):
+        data, _ = _poisoned(_DATA, None, "gaps", rows)
+        other = lt.CfCImputer(**HELD).fit(data, **fit)
+        for mine, its in zip(model.results_, other.results_, strict=True):
+            assert [row["loss"] for row in mine.history] == [row["loss"] for row in its.history]
+        assert model.encoder_.to_dict()["config"] == other.encoder_.to_dict()["config"]
+        assert told(model) != told(other)
 
 
 def _without_clock(result):
