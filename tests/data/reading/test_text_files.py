@@ -106,7 +106,7 @@ def test_names_that_look_like_numbers_stay_names(read):
     assert frame["id"].to_list() == ["99999999999999999999", "12"]
 
 
-@pytest.mark.parametrize("word", ["NA", "n/a", "<NA>", "null", "-", "?", ".", "None", "#N/A"])
+@pytest.mark.parametrize("word", ["NA", "n/a", "n.a.", "N.A.", "N.A", "<NA>", "null", "-", "?", ".", "None", "#N/A"])
 def test_words_for_nothing_are_missing_and_counted(tmp_path, word):
     (tmp_path / "d.csv").write_text(f"id,t,x,k\na,0,5,red\na,1,{word},{word}\nb,0,7,blue\n")
     data = SeriesSet.from_wide(tmp_path / "d.csv", id="id", time="t", values=["x"])

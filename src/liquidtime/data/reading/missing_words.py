@@ -10,7 +10,7 @@ from liquidtime.data.container import Note
 if TYPE_CHECKING:
     import polars
 
-_ANYWHERE = ("na", "n/a", "#n/a", "#na", "<na>", "nan", "nat", "null", "?")
+_ANYWHERE = ("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "<na>", "nan", "nat", "null", "?")
 _AMONG_NUMBERS = (*_ANYWHERE, "-", "--", "–", "—", ".", "none", "nil", "missing")
 """`none` and a dash may be categories, so they mean "not observed" only among numbers and times."""
 
