@@ -57,7 +57,7 @@ def test_the_predictions_are_a_table_with_the_truth(problem, result):
 
 def test_it_shows_itself(result):
     text = repr(result)
-    assert "task 'classify', since the targets are texts" in text
+    assert "task 'classify', because the targets are texts" in text
     assert "Classification of trend" in text
     assert "48 series trained on, 12 tested on, seed 0" in text
     header, rule, *rows = text.splitlines()[2:9]

@@ -1,4 +1,4 @@
-"""How good a model is, in this order: split, compare, figures, explain, report; `train_and_test` does it all."""
+"""Evaluate models: split, compare, compute figures, explain and report; `train_and_test` does all of it."""
 
 from liquidtime.evaluation import insight
 from liquidtime.evaluation.comparison import compare

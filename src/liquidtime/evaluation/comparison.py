@@ -13,17 +13,17 @@ def compare(
     test: tuple[SeriesSet, Any],
     seed: int = 0,
 ) -> Comparison:
-    """Test a fitted model and, beside it, the rivals of its task fitted to the same training part.
+    """Test a fitted model and the baselines of its task, which are fitted to the same training part.
 
     Args:
-        model: fitted to `train`.
-        name: of the model in tables.
-        train: the training part and its targets; None leaves out rivals that need it.
-        test: the test part and its targets, None for forecasts.
-        seed: of the rivals and the resamples.
+        model: model, fitted to `train`.
+        name: name of the model in tables.
+        train: training part and its targets; None leaves out baselines that need it.
+        test: test part and its targets; the targets of forecasts are None.
+        seed: random seed of the baselines and of the bootstrap.
 
     Raises:
-        ValueError: a test part that does not suit the model.
+        ValueError: the test part does not match the model.
 
     """
     return task_of(model).compare(model, name, train, test, seed)

@@ -1,7 +1,7 @@
-"""Figures: as inline SVG that follows its page, with its font and its colours by day and by night, or on their own.
+"""Figures, as inline SVG with the font and the light or dark colours of their page, or as separate files.
 
-For a page matplotlib draws with stand-in colours that no other part of a figure uses; in the SVG each becomes a CSS
-variable. A figure on its own has the colours that the page has by day.
+For a page, matplotlib draws with placeholder colours that nothing else in a figure uses; in the SVG, each of them is
+replaced by a CSS variable. Separate files have the light colours of the page.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Palette:
     """The colours of a figure.
 
     Args:
-        ink: of text and of what is true.
-        faint: of axes and of what is only context.
-        grid: of grid lines.
-        paper: behind everything; "none" for what lies below.
-        series: of lines, one each.
+        ink: colour of text and of true values.
+        faint: colour of axes and of context.
+        grid: colour of grid lines.
+        paper: background colour; "none" for a transparent background.
+        series: colours of lines.
     """
 
     ink: str
@@ -49,17 +49,17 @@ VARIABLES = {INK: "--ink", FAINT: "--faint", GRID: "--grid"} | {
     colour: f"--series-{place}" for place, colour in enumerate(SERIES)
 }
 PAGE = Palette(INK, FAINT, GRID, "none", SERIES)
-"""Stand-ins, for SVG in a page that defines the variables."""
+"""Placeholder colours, for SVG in a page that defines the variables."""
 PRINT = Palette(
     "#1b1f24", "#6a737d", "#e3e6ea", "#ffffff",
     ("#1663c7", "#c4570a", "#6a737d", "#1a7f5a", "#8e44ad", "#b3261e", "#0e7c86", "#7a6200"),
 )  # fmt: skip
-"""For a figure on its own."""
+"""Colours of separate figures."""
 DARK = Palette(
     "#e4e7eb", "#97a1ad", "#323841", "#14171c",
     ("#6cb0ff", "#f5a45d", "#97a1ad", "#5fd0a5", "#cf9be8", "#ff8a80", "#5cc9d3", "#d8bf4a"),
 )  # fmt: skip
-"""What the variables are by night."""
+"""Values of the variables in dark mode."""
 WIDTH = 4.7
 SQUARE = (3.7, 4.1)
 MOST_POINTS = 400
@@ -102,14 +102,14 @@ def _style(palette: Palette, name: str) -> Any:
 
 
 class Drawing:
-    """A figure under construction; `svg` is its text once the block around it has ended, if it is for a page.
+    """A figure under construction. After its `with` block, `svg` is its text, if it is for a page.
 
     Args:
-        name: distinct within a page.
-        alt: what there is to see, for those who do not see it.
+        name: name that is unique within a page.
+        alt: description of the figure for screen readers.
         size: width and height in inches.
-        ratios: heights of axes one above the other, which share their x axis.
-        palette: its colours.
+        ratios: relative heights of axes in one column with a common x axis.
+        palette: colours.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Drawing:
         self.axes: list[Axes] = list(grid[:, 0])
 
     def legend_below(self, title: str | None = None) -> None:
-        """Say under the axes what the lines are, where it hides none of them; those drawn last come first."""
+        """Add a legend below the axes, so that it hides no line; the lines drawn last are listed first."""
         handles, labels = self.axes[-1].get_legend_handles_labels()
         if handles:
             place: Any = "outside lower left"
@@ -130,7 +130,7 @@ class Drawing:
 
     @staticmethod
     def plain_ticks(axes: Any, decades: float) -> None:
-        """Write 0.1, 1, 10 on a logarithmic axis; where it has few decades also 2 and 5 of each."""
+        """Label a logarithmic axis 0.1, 1, 10, and also at 2 and 5 of each decade if there are few decades."""
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
         if decades < 2.5:
@@ -147,9 +147,9 @@ def drawing(
     ratios: Sequence[float] = (1.0,),
     palette: Palette = PAGE,
 ) -> Iterator[Drawing]:
-    """Draw a figure within the block; afterwards its `svg` is there, or with another palette its `canvas` is whole."""
+    """Draw a figure within a `with` block; afterwards its `svg`, or with another palette its `canvas`, is complete."""
     with matplotlib.rc_context(_style(palette, name)), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page's fonts will have it
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the fonts of the page have it
         figure = Drawing(name, alt, size, ratios, palette)
         yield figure
         if palette is not PAGE:
@@ -164,9 +164,9 @@ def inline(svg: str, name: str, alt: str) -> str:
     """Turn an SVG document into an element of the page.
 
     Args:
-        svg: what matplotlib wrote.
-        name: put in front of every id, so that two figures share none.
-        alt: the accessible name.
+        svg: SVG from matplotlib.
+        name: prefix of every id, so that ids are unique.
+        alt: accessible name.
     """
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -178,7 +178,7 @@ def inline(svg: str, name: str, alt: str) -> str:
     svg = re.sub(r"font-family: [^;\"]*;?", "", svg)
     for colour, variable in VARIABLES.items():
         svg = svg.replace(colour, f"var({variable})")
-    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\.\d{2})\d+", r"\1", tag[0]), svg)  # not in texts
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\.\d{2})\d+", r"\1", tag[0]), svg)  # but not in texts
     svg = re.sub(r"\n\s*", "\n", svg)
     box = re.search(r'viewBox="([^"]+)"', svg)
     assert box is not None
@@ -188,7 +188,7 @@ def inline(svg: str, name: str, alt: str) -> str:
 
 
 def thinned(points: npt.NDArray[Any], most: int = MOST_POINTS) -> npt.NDArray[np.int64]:
-    """Return positions of at most about `most` points, evenly spread, both ends among them."""
+    """Return the positions of about `most` points or fewer, evenly spread, including both ends."""
     n = len(points)
     if n <= most:
         return np.arange(n)

@@ -1,4 +1,4 @@
-"""Whether ids look as if several series belonged to one thing, such as five cuts of one engine."""
+"""Check whether ids look like groups of series, such as five pieces of the series of one engine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SHARE = 0.5
 
 
 def grouped_ids(ids: npt.NDArray[Any]) -> str:
-    """Return in words why ids look grouped; "" if they do not.
+    """Return the reason why ids look grouped, as text; "" if they do not.
 
-    Ids such as `unit3_cut1`, `a-1` and `a/1` have a beginning and, after the last separator, an end. They look grouped
-    where half of all ids share their beginning with another and there are several beginnings: one for all, as in
-    `patient-1`, `patient-2`, is no group. Dates are not taken apart.
+    The part of an id before its last separator, as in `unit3_cut1`, `a-1` and `a/1`, is its beginning. Ids look grouped
+    if at least half of them share their beginning with another id, and if there are several beginnings: a common
+    beginning of all ids, as in `patient-1`, `patient-2`, is not a group. Dates are not split.
 
     Args:
-        ids: (S,).
+        ids: (S,) ids of the series.
     """
     beginnings = []
     for id in np.asarray(ids).tolist():

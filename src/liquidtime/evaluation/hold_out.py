@@ -1,4 +1,4 @@
-"""Which series are trained on and which are tested on."""
+"""Choose the series to train on and the series to test on."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from liquidtime.estimators.faces.forecast_test import SHARE
 
 Rows = npt.NDArray[np.int64]
 FEWEST = 4
-"""Series that can be split; of fewer, each is split in time."""
+"""Smallest number of series to split; if there are fewer, each series is split in time."""
 _WINDOW, _MOST, _LEAST = 32, 20, 24
 _DRAWS = 64
-"""Draws of groups of which the one with the most even shares of series and classes is taken."""
+"""Number of draws of groups, of which the one with the most even shares of series and classes is used."""
 
 
 def hold_out(S: int, share: float, seed: int, classes: Any = None, groups: Any = None) -> tuple[Rows, Rows]:
@@ -25,13 +25,13 @@ def hold_out(S: int, share: float, seed: int, classes: Any = None, groups: Any =
 
     Args:
         S: number of series.
-        share: of the series to test on, in (0, 1).
-        seed: of the draw.
-        classes: (S,) labels of which both parts are to have their share; None draws from all alike.
-        groups: (S,) series of one group are all trained on or all tested on; None for none.
+        share: share of the series to test on, in (0, 1).
+        seed: random seed.
+        classes: (S,) labels, of which both parts get an equal share; None for no labels.
+        groups: (S,) group of each series, which is never split; None for no groups.
 
     Raises:
-        ValueError: too few series or groups, or a class with too few of them.
+        ValueError: there are too few series or groups, or too few of one class.
 
     """
     if not 0.0 < share < 1.0:
@@ -63,7 +63,7 @@ def hold_out(S: int, share: float, seed: int, classes: Any = None, groups: Any =
 
 
 def _grouped(share: float, seed: int, classes: Any, groups: npt.NDArray[Any]) -> tuple[Rows, Rows]:
-    """Draw whole groups, several times; return the draw in which sizes and classes are nearest to their shares."""
+    """Draw whole groups several times, and return the draw whose sizes and classes are nearest to their shares."""
     number = len(np.unique(groups))
     if number < 2:
         raise ValueError(f"`groups` must be at least 2, to train on and to test on; got {number}")
@@ -89,17 +89,17 @@ def _grouped(share: float, seed: int, classes: Any, groups: npt.NDArray[Any]) ->
 def hold_out_later(
     ends: npt.NDArray[Any], moment: Any, classes: Any = None, groups: Any = None, argument: str = "test_after"
 ) -> tuple[Rows, Rows]:
-    """Return the series that end before a moment, to train on, and those that end at it or later, to test on.
+    """Return the series that end before a time, to train on, and those that end later, to test on.
 
     Args:
-        ends: (S,) the time of the last sample of each series.
-        moment: a time of the same kind.
-        classes: (S,) labels, of which the training part must have all that the test part has; None for values.
-        groups: (S,) where a group has a series in the test part, none of it is trained on; None for none.
-        argument: what the moment was given by, for errors.
+        ends: (S,) time of the last sample of each series.
+        moment: the time that separates them, of the same kind.
+        classes: (S,) labels; all labels of the test part must be in the training part. None for values.
+        groups: (S,) group of each series; if one is tested on, the others are not trained on. None for no groups.
+        argument: name of the argument that set the time, for errors.
 
     Raises:
-        ValueError: no series on one side, or a class that is only on the later one.
+        ValueError: one part has no series, or a class is only in the test part.
 
     """
     later = ends >= moment
@@ -124,15 +124,16 @@ def hold_out_later(
 def hold_out_latest(
     order: npt.NDArray[np.int64], share: float, classes: Any = None, groups: Any = None
 ) -> tuple[Rows, Rows]:
-    """Return the earlier series, to train on, and the latest, to test on; those of one time stay together.
+    """Return the earlier series, to train on, and the latest, to test on; series of the same time stay together.
 
     Args:
-        order: (S,) ranks of when the series were taken.
-        share: of the series to test on, in (0, 1).
-        classes: as in `hold_out_later`; likewise `groups`.
+        order: (S,) ranks of the series in time.
+        share: share of the series to test on, in (0, 1).
+        classes: see `hold_out_later`.
+        groups: see `hold_out_later`.
 
     Raises:
-        ValueError: all series of one time, no such share, or what `hold_out_later` refuses.
+        ValueError: all series have the same time, the share is not in (0, 1), or `hold_out_later` refuses the result.
 
     """
     if not 0.0 < share < 1.0:
@@ -140,20 +141,20 @@ def hold_out_latest(
     ranks, counts = np.unique(order, return_counts=True)
     if len(ranks) < 2:
         raise ValueError("`order` must have at least two different times, to train on and to test on; got one")
-    tested = np.cumsum(counts[::-1])[::-1][1:]  # series from each rank on, the first left to train on
+    tested = np.cumsum(counts[::-1])[::-1][1:]  # number of series from each rank on; the first rank is trained on
     best = int(np.abs(tested - share * len(order)).argmin())
     return hold_out_later(order, ranks[1:][best], classes, groups, "order")
 
 
 def ends_by_share(data: SeriesSet, share: float) -> npt.NDArray[np.int64]:
-    """Return (S,) how many samples at the end of each series are tested on.
+    """Return (S,) the number of samples at the end of each series that are tested on.
 
     Args:
         data: a few long series.
-        share: of the samples of each, in (0, 1).
+        share: share of the samples of each, in (0, 1).
 
     Raises:
-        ValueError: a share that is none, or a series of too few samples.
+        ValueError: the share is not in (0, 1), or a series has too few samples.
 
     """
     if not 0.0 < share < 1.0:
@@ -170,26 +171,29 @@ def ends_by_share(data: SeriesSet, share: float) -> npt.NDArray[np.int64]:
     return held
 
 
-def hold_out_ends(data: SeriesSet, held: npt.NDArray[np.int64], with_past: bool = True) -> tuple[SeriesSet, Rows, Rows]:
-    """Cut each series in time: its beginning to train on, windows of its end to test on; one held whole stays whole.
+def hold_out_ends(
+    data: SeriesSet, held_out: npt.NDArray[np.int64], with_past: bool = True
+) -> tuple[SeriesSet, Rows, Rows]:
+    """Cut each series into its beginning, to train on, and windows of its end, to test on.
 
-    A window starts so long before its first sample to test on, if the series reaches so far back, that the test of
-    forecasts cuts it there: every sample of the end is forecast once, from a past that may reach into the training
-    part, and no other is.
+    A window begins before its first test sample, if the series is long enough, so that the test of forecasts cuts it
+    there. Every sample of the end is therefore forecast exactly once, from a past that may reach into the training
+    part, and no other sample is.
 
     Args:
         data: the series.
-        held: (S,) how many samples at the end of each are tested on, from none to all.
-        with_past: whether windows reach back; otherwise each sample of the end is in one window, and no other is.
+        held_out: (S,) number of samples at the end of each series that are tested on, from none to all; if all, it is
+            not cut.
+        with_past: whether windows include the past; otherwise they consist of the samples of the end.
 
     Returns:
-        the pieces as a set of series, and which of them are to train and to test on.
+        The pieces as a set of series, and the rows to train on and to test on.
 
     """
     spans: list[tuple[int, int, int]] = []
     ids: list[str] = []
     tested: list[bool] = []
-    for series, (length, kept) in enumerate(zip(data.lengths.tolist(), held.tolist(), strict=True)):
+    for series, (length, kept) in enumerate(zip(data.lengths.tolist(), held_out.tolist(), strict=True)):
         begin, count = int(data.offsets[series]), min(_MOST, max(1, kept // _WINDOW)) if kept < length else 1
         if kept < length or length == 0:
             spans.append((series, begin, begin + length - kept))

@@ -1,4 +1,4 @@
-"""What a job is given of each series, brought together and checked."""
+"""Collect and check the inputs of a job: targets, weights, groups and order."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ Given = tuple[SeriesSet, JobInputs, "npt.NDArray[np.bool_] | None", Any, Any]
 
 
 def gathered(data: Any, target: Any, auxiliary: Any, weights: Any, groups: Any, order: Any, test: Any) -> Given:
-    """Return the series, what was given of each, which of them are the caller's own test set, groups and order.
+    """Return the series, their inputs, which of them are from the test set `test`, their groups, and their order.
 
-    Series of a test set of its own have no auxiliary targets, weigh as the mean series does, are each a group of their
-    own, and come last.
+    Series of `test` come last, have no auxiliary targets and the mean weight, and each is a group of its own.
 
     Args:
         data: S series.
-        target: as of `train_and_test`; likewise the rest.
+        target: targets, as in `train_and_test`.
         auxiliary: auxiliary targets, or None.
         weights: weights of series, or None.
         groups: groups of series, or None.
-        order: when each series was taken, or None.
+        order: date or order of each series, or None.
         test: series to test on, with their targets, or None.
 
     Raises:
-        TypeError: series that are none.
-        ValueError: arrays that do not belong to the series, or a series on both sides.
+        TypeError: the series are not a `SeriesSet`.
+        ValueError: an array does not match the series, or a series is in both sets.
 
     """
     _check_set("data", data)

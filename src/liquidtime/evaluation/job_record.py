@@ -17,24 +17,24 @@ _FORMAT, _MOST_VALUES = 1, 250_000
 _COLUMNS = (
     "id", "time", "channel", "value", "values", "static", "categorical", "missing", "time_unit", "static_id", "reading",
 )  # fmt: skip
-"""What can be said of a table's columns; `id` and `time` must be."""
+"""Keys that describe the columns of a table; `id` and `time` are required."""
 
 
 @dataclass(frozen=True)
 class JobRecord:
-    """What a model folder remembers of how its model was trained.
+    """The record of a training job in a model folder.
 
     Args:
         task: name of the task.
-        columns: what the columns of the training table mean, as the command line describes them; None where the
-            model was not trained from a table.
-        target: name of what is predicted; None for forecasts.
-        labels_id: column of ids in the table of labels; None where there was no such table.
-        parts: number of series by part.
-        test: figures of merit by model and metric.
+        columns: meaning of the columns of the training table, in the terms of the command line; None if the model was
+            not trained on a table.
+        target: name of the target; None for forecasts.
+        labels_id: id column of the table of labels; None if there was none.
+        parts: number of series per part.
+        test: test figures, by model and metric.
         auxiliary: names of the auxiliary targets.
-        split: in words how series were tested on, under "test", and what the saved model was trained on, under "saved
-            model".
+        split: how the test part was chosen, under "test", and what the saved model was trained on, under "saved model",
+            as text.
     """
 
     task: str
@@ -61,10 +61,10 @@ class JobRecord:
 
     @staticmethod
     def from_bytes(raw: bytes) -> JobRecord:
-        """Return what `to_bytes` wrote.
+        """Return the record that `to_bytes` wrote.
 
         Raises:
-            ValueError: not a record, or one of a newer format.
+            ValueError: it is not a record, or has a newer format.
 
         """
         try:
@@ -79,11 +79,11 @@ class JobRecord:
 
 
 def figures_of(stored: Mapping[str, Any]) -> dict[str, dict[str, ConfidenceInterval]]:
-    """Return figures of merit by model and metric from those that a record stores.
+    """Return the figures that a record stores, by model and metric.
 
     Raises:
-        ValueError: a figure that is not a number.
-        TypeError: what is no figure at all.
+        ValueError: a figure is not a number.
+        TypeError: an entry is not a figure.
 
     """
     figures = {}

@@ -1,4 +1,4 @@
-"""Where a model folder may be written, looked at before any work is done."""
+"""Check where a model folder is to be written, before any work is done."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from liquidtime.files.sealed import MANIFEST
 from liquidtime.training.run_folder import RunFolder
 
 _LONGEST_NAME = 220
-"""Bytes in the name of a model folder: temporary names beside it are longer, and file systems take 255."""
+"""Largest name of a model folder in bytes: temporary names next to it are longer, and file systems allow 255."""
 
 
 def check_place(folder: str | Path, *, resume: bool = False, restart: bool = False) -> None:
-    """Refuse a place where a model could not be written in the end, or whose run cannot be started.
+    """Refuse a folder to which the model could not be written in the end, or in which the run cannot start.
 
     Args:
-        folder: the model folder to be written.
-        resume: a run that was stopped is to be resumed.
-        restart: it is to be discarded.
+        folder: model folder to write.
+        resume: whether to resume an interrupted run.
+        restart: whether to discard it.
 
     Raises:
-        FileExistsError: something there that is not a model folder, or a run that was stopped.
-        FileNotFoundError: the folder around it does not exist.
-        FolderInUse: a run is at work there.
-        ValueError: a name that is too long, or both `resume` and `restart`.
+        FileExistsError: it exists and is not a model folder, or there is an interrupted run.
+        FileNotFoundError: its parent folder does not exist.
+        FolderInUse: another run is using it.
+        ValueError: its name is too long, or both `resume` and `restart` are set.
 
     """
     home = Path(folder).absolute()

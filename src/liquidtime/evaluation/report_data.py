@@ -1,4 +1,4 @@
-"""What a report shows, gathered from a trained model and its test."""
+"""Collect the contents of a report from a trained model and its test."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from liquidtime.tasks import Comparison, SeriesView, Task, task_of
 from liquidtime.tasks.per_sample import by_series, of_samples
 
 _SERIES, _PRESENCE, _CHANNELS = 64, 6, 48
-"""Test series, and channels whose presence is asked for, that a report measures importances by."""
+"""Numbers of test series, and of channels whose presence is shuffled, for the importances in a report."""
 
 
 def _parts(model: Any) -> dict[str, str]:
-    """Return the parts of a stacked model with their weights and out-of-fold figures, in words; none of others."""
+    """Return the parts of a stacked model with weights and out-of-fold figures, as text; none for other models."""
     if not isinstance(model, StackedEstimator | StackedForecaster):
         return {}
     facts = {}
@@ -49,18 +49,18 @@ def report_data(
     split: Mapping[str, str] | None = None,
     **texts: Any,
 ) -> ReportData:
-    """Gather what a report shows.
+    """Collect the contents of a report.
 
     Args:
-        model: fitted.
-        data: all of the data.
-        parts: rows of the data by part; "test" is the test part.
-        comparison: of the test part, with its series.
-        test: the series of the comparison, whole.
-        task: what is predicted; None for the model's own.
-        target: (S,) classes of all of the data, to count; None counts those of the comparison.
-        neighbours: training series to find similar ones in; None for none.
-        split: how the test was made and what the saved model was trained on, in words by name.
+        model: fitted model.
+        data: all series.
+        parts: rows of the data per part; "test" is the test part.
+        comparison: comparison on the test part, with its series.
+        test: complete series of the comparison.
+        task: task; None for that of the model.
+        target: (S,) classes of all series, which are counted; None counts those of the comparison.
+        neighbours: training series to search for similar ones; None for none.
+        split: how the test part was chosen and what the saved model was trained on, as texts by name.
         **texts: `title`, `target_name`, `seed`, `command` and `attribution` of `ReportData`.
     """
     task = task or task_of(model)
@@ -85,7 +85,7 @@ def report_data(
 
 
 def _intervals(data: SeriesSet) -> npt.NDArray[np.float64]:
-    """Return the times between neighbouring samples of a series; of very many series those of some drawn at random."""
+    """Return the times between neighbouring samples within series; of very many series, a random sample is used."""
     found = [np.empty(0)]
     for part in drawn_blocks(data):
         within = np.ones(len(part.times), dtype=bool)
@@ -95,14 +95,14 @@ def _intervals(data: SeriesSet) -> npt.NDArray[np.float64]:
 
 
 def _counts(comparison: Comparison, target: Any, parts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Return how many series of each part each class has; of classes of samples, how many samples."""
+    """Return the number of series per class and part; for classes of samples, the number of samples."""
     labels = comparison.classes
     if not len(labels):
         return {}
     if target is None or np.shape(target) != (sum(len(rows) for rows in parts.values()),):
         numbers = np.bincount(comparison.target, minlength=len(labels))
         return {str(label): {"test": int(number)} for label, number in zip(labels, numbers, strict=True)}
-    if of_samples(target):  # classes of samples; those that are not known count nowhere
+    if of_samples(target):  # classes of samples; unknown ones are not counted
         flat = {name: [str(label) for row in rows for label in target[row]] for name, rows in parts.items()}
         return {str(label): {name: known.count(str(label)) for name, known in flat.items()} for label in labels}
     known = np.array([str(label) for label in np.asarray(target).tolist()])
@@ -119,9 +119,9 @@ def _inside(
     neighbours: Neighbours | None,
     seed: int,
 ) -> Explanation | None:
-    """Return what the model looks like inside, with the best and the worst series explained.
+    """Return the explanation of the model, with the best and the worst series.
 
-    None where no series has a sample, and for models that fill gaps, which are not explained.
+    None if no series has a sample, and for models that fill gaps, which are not explained.
     """
     task = task_of(model)
     if not views or not task.explained:

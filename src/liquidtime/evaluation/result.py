@@ -24,24 +24,23 @@ _ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """A trained model with what its test showed; shows itself as a table.
+    """A trained model with its test results; printed as a table.
 
         result.figures["CfC"]["auc"]          value, low, high
-        result.predictions                    of the test part, one row per series or forecast
-        result.report("report.html")          one page to read and to send
+        result.predictions                    predictions for the test part, one row per series or forecast
+        result.report("report.html")          one HTML page
         result.save("model")                  model, report and job, for `lt.load` and `liquidtime predict`
 
     Args:
-        task: what is predicted.
-        reason: why this task was taken, in words; "" where it was asked for.
-        model: the estimator, fitted to all series after the test, or to the training part without `refit`.
-        parts: positions in the data of the series of each part, "training" and "test".
-        comparison: the model, as it was before it saw the test part, and its rivals on the test part; empty where
-            nothing was tested.
-        predictions: of the test part, with the truth: a polars data frame.
-        contents: what the report shows; None where nothing was tested.
-        record: what the model folder remembers of the job.
-        neighbours: training series to find similar ones in, which the model folder keeps; None for none.
+        task: task.
+        reason: why this task was chosen, as text; "" if it was requested.
+        model: estimator, fitted to all series after the test, or to the training part without `refit`.
+        parts: rows of the series of each part, "training" and "test".
+        comparison: the model, before it saw the test part, and the baselines on the test part; empty without a test.
+        predictions: predictions for the test part, with the truth, as a polars data frame.
+        contents: contents of the report; None without a test.
+        record: record of the job for the model folder.
+        neighbours: training series to search for similar ones, which the model folder stores; None for none.
     """
 
     task: Task
@@ -56,7 +55,7 @@ class Result:
 
     @property
     def figures(self) -> Figures:
-        """Figures of merit of the test part with 95 % confidence intervals, by model and metric."""
+        """Test figures with 95 % confidence intervals, by model and metric."""
         return self.comparison.figures
 
     def page(self) -> str:
@@ -64,18 +63,18 @@ class Result:
 
         Raises:
             ImportError: matplotlib or jinja2 is not installed.
-            ValueError: nothing was tested.
+            ValueError: there was no test.
 
         """
         if self.contents is None:
-            raise ValueError("there is no report, since nothing was tested with `test_share` 0")
+            raise ValueError("there is no report, because nothing was tested with `test_share` 0")
         return render(self.contents)
 
     def report(self, path: str | Path) -> Path:
-        """Write the report as one HTML file that needs no other.
+        """Write the report as one self-contained HTML file.
 
         Args:
-            path: of the file; one that is there is replaced.
+            path: path of the file, which is replaced if it exists.
 
         Raises:
             ImportError: matplotlib or jinja2 is not installed.
@@ -86,17 +85,17 @@ class Result:
         return file
 
     def save(self, path: str | Path, *, report: bool | None = None) -> None:
-        """Write the model, its job and its report as one folder, whole or not at all.
+        """Write the model, its job and its report as one folder, completely or not at all.
 
         Args:
-            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
+            path: path of the folder. An existing model is replaced, and kept as `<name>.previous`.
             report: whether to write the report, if anything was tested; None writes it if the packages for it are
                 installed, and warns otherwise.
 
         Raises:
             FileExistsError: the folder holds other files.
             ImportError: `report=True` without matplotlib or jinja2.
-            SaveFailed: the disk is full or refuses.
+            SaveFailed: the disk is full or not writable.
 
         """
         files = {JOB: self.record.to_bytes(), **({} if self.neighbours is None else self.neighbours.files())}
@@ -113,7 +112,7 @@ class Result:
 
     @property
     def caption(self) -> str:
-        """What the figures were measured on, in words."""
+        """Text that says what the figures were measured on."""
         if self.contents is None:
             return "nothing was tested"
         unit = f", {self.task.unit}" if self.task.unit else ""
@@ -123,7 +122,7 @@ class Result:
     def _headline(self) -> str:
         name = self.record.target or self.task.unnamed_target
         of = f" of {name}" if name else ""
-        taken = f" (task {self.task.name!r}, since {self.reason})" if self.reason else ""
+        taken = f" (task {self.task.name!r}, because {self.reason})" if self.reason else ""
         sizes = f"{len(self.parts['training']):,} series trained on, {len(self.parts['test']):,} tested on"
         seed = f", seed {self.contents.seed}" if self.contents is not None else ""
         return f"{self.task.title}{of}{taken}: {sizes}{seed}"

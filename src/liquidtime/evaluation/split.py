@@ -1,4 +1,4 @@
-"""How series are parted for a test: a share, whole groups, later ones, a set of their own, or folds."""
+"""Split series for a test: by share, by groups, by time, with a separate test set, or in folds."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from liquidtime.evaluation.hold_out import (
 
 @dataclass(frozen=True, eq=False)
 class SplitRequest:
-    """What was asked of a split; at most one of `test`, `after` and `folds`.
+    """The requested split, with at most one of `test`, `after` and `folds`.
 
     Args:
-        share: of the series to test on; 0 tests nothing.
-        groups: (S,) series of one group are never on both sides; None for none.
-        test: (S,) which series are tested on; None where that is to be decided.
-        after: series that end at this time or later are tested on; None for none.
-        folds: how many; None for one test part.
-        order: (S,) when each series was taken: the latest are tested on; None where that does not matter.
+        share: share of the series to test on; 0 for no test.
+        groups: (S,) group of each series, which is never split; None for no groups.
+        test: (S,) whether each series is tested on; None if this is not fixed.
+        after: test on the series that end at this time or later; None for no such time.
+        folds: number of folds; None for one test part.
+        order: (S,) date or order of each series; the test uses the latest. None for no order.
     """
 
     share: float = 0.2
@@ -64,16 +64,16 @@ class SplitRequest:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Series parted for a test.
+    """Series that are split for a test.
 
     Args:
-        data: the series that `folds` counts; pieces of them where series were cut in time.
-        folds: (training rows, test rows), one pair, or one per fold; none where nothing is tested.
-        words: how they were parted.
-        groups: (S,) numbers of the groups that stay together; None for none.
-        order: (S,) when each series ended, where the test is by time: choices inside the training part then go by
-            time too; None for none.
-        cut: whether `data` has pieces of series.
+        data: series to which the rows of `folds` refer; pieces of series if they were cut in time.
+        folds: (training rows, test rows), one pair, or one per fold; none without a test.
+        words: description of the split.
+        groups: (S,) number of the group of each series; None for no groups.
+        order: (S,) end of each series, if the test is by time: choices inside the training part then respect time
+            too; None otherwise.
+        cut: whether `data` consists of pieces of series.
     """
 
     data: SeriesSet
@@ -87,18 +87,18 @@ class Split:
 def split_series(
     data: SeriesSet, request: SplitRequest, seed: int, strata: Any, in_time: bool, in_pieces: bool = False
 ) -> Split:
-    """Return how series are parted; warn where nothing is tested, and where ids look grouped but no groups are given.
+    """Split series; warn if there is no test, and if ids look grouped but there are no groups.
 
     Args:
         data: S series.
-        request: what was asked for.
-        seed: of random draws.
-        strata: (S,) classes of which every part is to have its share; None for none.
+        request: requested split.
+        seed: random seed.
+        strata: (S,) classes, of which every part gets its share; None for no classes.
         in_time: whether a series can be trained on up to some time and tested on after it, as for forecasts.
-        in_pieces: whether a few long ones can, on pieces of what comes after it.
+        in_pieces: whether a few long series can be tested on pieces of what follows.
 
     Raises:
-        ValueError: a split that leaves nothing to train on or to test on.
+        ValueError: the split leaves nothing to train on or to test on.
 
     """
     groups = group_codes(request.groups, len(data))
@@ -152,21 +152,21 @@ def split_series(
 
 
 def _latest_samples(data: SeriesSet, share: float) -> Split | None:
-    """Return the split of series on one clock by the time before which all but a share of the samples lie."""
+    """Return the split of series on one clock at the time after which a given share of the samples lies."""
     every = np.sort(sample_times(data))
     moment = every[int(np.clip((1.0 - share) * len(every), 0, len(every) - 1))]
     parts = _cut_at(data, moment)
     if not 0.0 < share < 1.0 or parts is None:
         return None
     told = moment.astype("datetime64[s]") if moment.dtype.kind == "M" else f"{moment:g}"
-    return Split(parts[0], [parts[1:]], f"samples at {told} or later, since the series are on one clock", cut=True)
+    return Split(parts[0], [parts[1:]], f"samples at {told} or later, because all series use one clock", cut=True)
 
 
 def group_codes(groups: Any, S: int) -> npt.NDArray[np.int64] | None:
-    """Return (S,) the number of each series' group, or None where no groups are given.
+    """Return (S,) the number of each series' group; None without groups.
 
     Raises:
-        ValueError: another number of them than of series, or a group that is not known.
+        ValueError: the number of entries is not that of the series, or a group is missing.
 
     """
     if groups is None:
@@ -185,10 +185,10 @@ def group_codes(groups: Any, S: int) -> npt.NDArray[np.int64] | None:
 
 
 def order_codes(order: Any, S: int) -> npt.NDArray[np.int64] | None:
-    """Return (S,) the rank of when each series was taken, equal ones alike, or None where no order is given.
+    """Return (S,) the rank of each series in time, equal for equal times; None without an order.
 
     Raises:
-        ValueError: another number of them than of series, one that is not known, or different kinds of them.
+        ValueError: the number of entries is not that of the series, one is missing, or they are of different kinds.
 
     """
     if order is None:
@@ -213,10 +213,10 @@ def moment_of(data: SeriesSet, moment: Any) -> Any:
 
     Args:
         data: the series.
-        moment: a number, a time stamp, or the text of either.
+        moment: a number, a time stamp, or either as text.
 
     Raises:
-        ValueError: what is no such time.
+        ValueError: it is not such a time.
 
     """
     stamps = data.origins is not None and data.origins.dtype.kind == "M"
@@ -254,10 +254,10 @@ def _by_time(data: SeriesSet, after: Any, strata: Any, groups: Any, in_time: boo
 
 
 def _cut_at(data: SeriesSet, moment: Any) -> tuple[SeriesSet, Rows, Rows] | None:
-    """Return pieces before and after a time, as `hold_out_ends` does; None where one side has nothing."""
+    """Return pieces before and after a time, as `hold_out_ends` does; None if one part is empty."""
     later = np.concatenate([[0], np.cumsum(sample_times(data) >= moment)])
     held = later[data.offsets[1:]] - later[data.offsets[:-1]]
-    held[(held < 2) | (data.lengths == 0)] = 0  # nothing could be forecast
+    held[(held < 2) | (data.lengths == 0)] = 0  # too short to forecast anything
     pieces, train, test = hold_out_ends(data, held)
     return (pieces, train, test) if len(test) and (pieces.lengths[train] >= 2).any() else None
 

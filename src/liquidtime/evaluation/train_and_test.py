@@ -140,7 +140,7 @@ def train_and_test(
     request = SplitRequest(test_share, groups, held, test_after, folds, order)
     job = TrainingJob.planned(data, inputs, task, estimator, request, refit, seed, settings, quick)
     if job.reason:
-        say(f"task {job.task.name}, since {job.reason}")
+        say(f"task {job.task.name}, because {job.reason}")
     sizes = {name: len(rows) for name, rows in job.parts.items()}
     say(_plan(job))
     name = target_name or job.task.unnamed_target
@@ -175,7 +175,7 @@ def _run_and_save(
     restart: bool,
     keep: bool,
 ) -> Result:
-    """Train and test, in the folder of a run where there is a model folder to write, which is written then."""
+    """Train and test; with a model folder, do so in the folder of a run, and then write the model folder."""
     if folder is None:
         return _run(job, record, texts, say, None, False, keep)
     run, ranks = RunFolder(Path(folder)), current()
@@ -218,7 +218,7 @@ def _told(job: TrainingJob, record: JobRecord) -> dict[str, Any]:
 
 
 def _plan(job: TrainingJob) -> str:
-    """Return in words what is trained on and tested on."""
+    """Return a text that says what is trained on and tested on."""
     sizes = {name: len(rows) for name, rows in job.parts.items()}
     if not job.split.folds:
         return f"training on all {sizes['training']:,} series; there is no test"
@@ -231,7 +231,7 @@ def _plan(job: TrainingJob) -> str:
 
 
 def _saved(job: TrainingJob) -> str:
-    """Return in words what the model that is returned and saved was trained on."""
+    """Return a text that says what the returned and saved model was trained on."""
     if not job.split.folds or not job.refit:
         return f"trained on the {len(job.parts['training']):,} series of the training part"
     return f"trained on all {len(job.data):,} series after the test; the test figures are for models trained on fewer"
@@ -246,7 +246,7 @@ def _run(
     resume: bool,
     keep: bool,
 ) -> Result:
-    """Train, test and, where asked for, train on all series."""
+    """Train, test and, if requested, train on all series."""
     places = list(_places(folder, len(job.split.folds)))
     if not job.split.folds:
         model = job.fit(job.unfitted(), None, **_run_of(folder, resume))
@@ -319,13 +319,13 @@ def _run(
 
 
 def _places(folder: Path | None, folds: int) -> Iterator[Path | None]:
-    """Yield where each fold keeps its run: the folder itself, or one inside it for each."""
+    """Yield the folder of the run of each fold: the folder itself, or one subfolder per fold."""
     for number in range(folds):
         yield folder if folder is None or folds == 1 else _marked(folder / f"fold-{number}")
 
 
 def _marked(folder: Path) -> Path:
-    """Return a folder of the run, made if need be, by rank 0."""
+    """Return a folder of the run, which rank 0 creates if it does not exist."""
     return marked_folder(folder) if current().rank == 0 else folder
 
 

@@ -1,4 +1,4 @@
-"""What is trained and tested, decided before anything is computed."""
+"""Decide what is trained and tested, before anything is computed."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from liquidtime.tasks.comparison import figures_of
 from liquidtime.tasks.per_sample import by_series
 
 _LABELS = {"cfc": "CfC", "ltc": "LTC"}
-"""Networks that tables write otherwise than settings do."""
+"""Titles of networks in tables, if they differ from the names in settings."""
 
 
 @dataclass(frozen=True, eq=False)
 class JobInputs:
-    """What the job was given of each series, besides the series themselves.
+    """Inputs of a job besides the series.
 
     Args:
-        target: (S,) or (S, K) targets; None where the task has none.
+        target: (S,) or (S, K) targets; None if the task has none.
         auxiliary: (S, …) auxiliary targets, or None.
-        weights: (S,) how much each series counts in training, or None.
+        weights: (S,) weight of each series in training, or None.
     """
 
     target: npt.NDArray[Any] | None = None
@@ -46,17 +46,17 @@ class JobInputs:
 
 @dataclass(frozen=True, eq=False)
 class TrainingJob:
-    """A model with the series that it is trained on and those that it is tested on.
+    """A model with the series to train it on and those to test it on.
 
     Args:
-        task: what is predicted.
-        reason: why this task was taken, in words; "" where it was asked for.
-        model: the estimator, not fitted yet.
-        data: all S series, whole.
-        inputs: what was given of each.
-        split: how they are parted.
+        task: task.
+        reason: why this task was chosen, as text; "" if it was requested.
+        model: estimator, not fitted yet.
+        data: all S series, complete.
+        inputs: their inputs.
+        split: their split.
         refit: whether the model is fitted to all series after the test.
-        seed: random seed of rivals and resamples.
+        seed: random seed of the baselines and of the bootstrap.
     """
 
     task: Task
@@ -80,7 +80,7 @@ class TrainingJob:
         settings: Mapping[str, Any],
         quick: bool = False,
     ) -> TrainingJob:
-        """Check everything and part the series; arguments as of `train_and_test`."""
+        """Check all arguments, which are those of `train_and_test`, and split the series."""
         chosen, reason, y = _choose_task(task, estimator, inputs.target, data)
         y = chosen.check_target(y, len(data))
         model = _make_model(chosen, estimator, settings, seed, quick)
@@ -104,7 +104,7 @@ class TrainingJob:
 
     @property
     def name(self) -> str:
-        """What tables call the model: its network, and how many there are; or that it is a stack."""
+        """Title of the model in tables: its network and the number of networks, or that it is a stack."""
         if isinstance(self.model, StackedEstimator | StackedForecaster):
             return "stacked model"
         params = self.model.get_params(deep=False)
@@ -117,7 +117,7 @@ class TrainingJob:
 
     @property
     def parts(self) -> dict[str, Rows]:
-        """Rows of the split's series that are trained on and tested on; with folds all of them are both."""
+        """Rows of the series that are trained on and tested on; with folds, all of them are in both."""
         folds = self.split.folds
         if not folds:
             return {"training": np.arange(len(self.data)), "test": np.empty(0, dtype=np.int64)}
@@ -132,8 +132,8 @@ class TrainingJob:
         """Train a model on some series and return it.
 
         Args:
-            model: not fitted; or, with None for `rows`, perhaps fitted before, whose choices are then kept.
-            rows: of the split's series; None for all series, whole.
+            model: estimator that is not fitted; if `rows` is None, it may be fitted, and its choices are kept.
+            rows: rows of the split's series; None for all series, complete.
             **run: `folder` and `resume` of the estimator's `fit`.
         """
         inputs, split = self.inputs, self.split
@@ -149,22 +149,22 @@ class TrainingJob:
         return self.unfitted().fit(self.data, inputs.target, **known, **run)
 
     def neighbours(self, model: Any, rows: Rows | None) -> Neighbours:
-        """Return series as points of a model that was fitted to them, with their targets where each has one.
+        """Return series as points of a model that was fitted to them, with one target each, if they have one.
 
         Args:
-            model: fitted.
-            rows: of the split's series; None for all series, whole.
+            model: fitted model.
+            rows: rows of the split's series; None for all series, complete.
         """
         data, target = (self.data, self.inputs.target) if rows is None else self._part(rows)
         known = None if target is None or np.shape(target) != (len(data),) or target.dtype.kind == "O" else target
         return Neighbours.of(model, data, known, seed=self.seed)
 
     def unfitted(self) -> Any:
-        """Return a model of the job's settings that is not fitted."""
+        """Return an unfitted model with the settings of the job."""
         return clone(self.model)
 
     def compare(self, model: Any, train: Rows, test: Rows) -> Comparison:
-        """Test a fitted model and its rivals on some series."""
+        """Test a fitted model and the baselines on these rows."""
         comparison = self.task.compare(model, self.name, self._part(train), self._part(test), self.seed)
         groups = self.split.groups
         if groups is None:
@@ -177,8 +177,8 @@ class TrainingJob:
         return replace(comparison, figures=figures, clusters=owners)
 
     def fingerprint(self) -> str:
-        """Return the sha256 of series, parts and settings: a stopped run continues with the same alone."""
-        settings = stored_params(self.model.get_params(deep=False)) | {"verbose": None}  # it changes no number
+        """Return the sha256 of series, parts and settings, which must be the same for an interrupted run to resume."""
+        settings = stored_params(self.model.get_params(deep=False)) | {"verbose": None}  # it does not change any result
         digest = hashlib.sha256(
             json.dumps(
                 [self.task.name, type(self.model).__name__, settings, self.refit], sort_keys=True, default=repr
@@ -197,12 +197,12 @@ class TrainingJob:
 
 
 def _lists(array: npt.NDArray[Any]) -> list[Any]:
-    """Return an array as lists, also where its entries are arrays."""
+    """Return an array as lists, even if its entries are arrays."""
     return [item.tolist() if isinstance(item, np.ndarray) else item for item in array.tolist()]
 
 
 def _choose_task(task: str | Task | None, estimator: Any, target: Any, data: SeriesSet) -> tuple[Task, str, Any]:
-    """Return the task, where nobody named it why it was taken, and the target as the task takes it."""
+    """Return the task, why it was chosen if it was not requested, and the target in the form of the task."""
     if estimator is not None:
         own = task_of(estimator)
         if task is not None and find_task(task) is not own:
@@ -217,7 +217,7 @@ def _choose_task(task: str | Task | None, estimator: Any, target: Any, data: Ser
 
 
 def _make_model(task: Task, estimator: Any, settings: Mapping[str, Any], seed: int, quick: bool) -> Any:
-    """Return the estimator to fit, with the seed where it has none of its own."""
+    """Return the estimator to fit, with the seed, unless it has a seed of its own."""
     if estimator is None:
         kind = task.estimator_for(settings, quick)
         unknown = task.unknown_settings(settings, quick)

@@ -1,7 +1,7 @@
-"""Tasks: what can be predicted of series, each stated in one place.
+"""Tasks: what can be predicted for series, each defined in one place.
 
-A task knows its estimators, its target, its split, its metrics, its rivals, its table of predictions and what a report
-draws. To add one, write its file and add it to `TASKS`; docs/getting-started.md tells users of it.
+A task knows its estimators, target, split, metrics, baselines, table of predictions and figures in a report. To add
+one, write its file and add it to `TASKS`; docs/getting-started.md describes it for users.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ TASKS: dict[str, Task] = {
         Imputation(),
     )
 }
-"""Every task by name, in the order in which `infer_task` asks them."""
+"""Every task by name, in the order in which `infer_task` tries them."""
 
 
 def find_task(task: str | Task, argument: str = "task") -> Task:
-    """Return a task by its name; a task itself is returned as it is.
+    """Return a task by its name; a task is returned unchanged.
 
     Args:
-        task: a name in `TASKS`, or a task.
-        argument: what an error calls it.
+        task: name in `TASKS`, or a task.
+        argument: name of the argument, for errors.
 
     Raises:
-        ValueError: a name that is not in the table; the nearest one is named.
+        ValueError: the name is not in the table; the message has the nearest one.
 
     """
     if isinstance(task, Task):
@@ -52,13 +52,13 @@ def find_task(task: str | Task, argument: str = "task") -> Task:
 
 
 def infer_task(target: Any) -> tuple[Task, str]:
-    """Return the task that a target suggests, and why, in words.
+    """Return the task that a target suggests, and the reason as text.
 
     Args:
         target: (S,) or (S, K) targets; None if there are none.
 
     Raises:
-        ValueError: a target that suggests none.
+        ValueError: the target suggests none.
 
     """
     for task in TASKS.values():
@@ -72,10 +72,10 @@ def task_of(model: Any) -> Task:
     """Return the task that an estimator solves.
 
     Args:
-        model: an estimator, fitted or not.
+        model: estimator, fitted or not.
 
     Raises:
-        TypeError: an estimator of no task.
+        TypeError: the estimator is not of any task.
 
     """
     for kind in type(model).__mro__:

@@ -18,11 +18,11 @@ from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
 
 _FEW = 20
-"""Whole numbers are taken as classes where there are at most this many different ones, each twice on average."""
+"""Largest number of different whole numbers that are taken as classes, if each occurs twice on average."""
 
 
 class Classification(Task):
-    """One class of two or more for each series."""
+    """One of two or more classes per series."""
 
     name: ClassVar = "classify"
     title: ClassVar = "Classification"
@@ -40,7 +40,7 @@ class Classification(Task):
         return check_classes(target, S)
 
     def check_estimator(self, model: Any) -> None:
-        """Refuse classes per sample, which are a task of their own."""
+        """Refuse classes per sample, which are another task."""
         if getattr(model, "per_step", False):
             raise ValueError("`per_step` is not for this task, which has one class per series; give one per sample")
 
@@ -66,7 +66,7 @@ class Classification(Task):
         return compared(self.metrics, target, predictions, series, seed, model.classes_, extras=extras)
 
     def predict(self, model: Any, data: SeriesSet, *, threshold: Any = None, **options: Any) -> Columns:
-        """Return the class, by the model's threshold or the one given, and the probability of each class."""
+        """Return the class, by the model's threshold or the `threshold` argument, and the probability of each class."""
         return {"": data.ids, **probability_columns(model, model.predict_proba(data), threshold_of(model, threshold))}
 
     def predict_each_sample(  # noqa: D102
@@ -109,7 +109,7 @@ class Classification(Task):
 
 
 def suggests_classes(labels: npt.NDArray[Any]) -> str:
-    """Return why labels look like classes, in words; "" if they do not."""
+    """Return the reason why labels look like classes, as text; "" if they do not."""
     if labels.dtype.kind == "b":
         return "the targets are truth values"
     if labels.dtype.kind in "OUS" and not all(isinstance(label, int | float) for label in labels.ravel().tolist()):
@@ -127,9 +127,9 @@ def probability_columns(
     """Return the columns of a table of classes: the decision, then the probability of each class.
 
     Args:
-        model: a fitted classifier.
-        probabilities: (n, C).
-        threshold: in place of the model's own; None for that.
+        model: fitted classifier.
+        probabilities: (n, C) probabilities.
+        threshold: threshold; None for that of the model.
     """
     columns = {"prediction": model.decide(probabilities, threshold)}
     for place, label in enumerate(model.classes_):
@@ -138,14 +138,14 @@ def probability_columns(
 
 
 def decisions_of(model: Any, probabilities: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[Any]]:
-    """Return the decisions 0 or 1 of a model that has a threshold, as `Comparison.extras` holds them; else nothing."""
+    """Return the decisions 0 or 1 of a model with a threshold, for `Comparison.extras`; nothing for other models."""
     if model.threshold_ is None:
         return {}
     return {"decision": (probabilities[:, 1] >= model.threshold_).astype(np.int64)}
 
 
 def threshold_of(model: Any, threshold: Any) -> float | None:
-    """Return a threshold that was asked for in a prediction, or refuse it; None where none was."""
+    """Return the threshold that a prediction was called with, or refuse it; None if there is none."""
     number = read_threshold(threshold)
     if number is not None and not isinstance(number, float):
         raise ValueError(
@@ -160,10 +160,10 @@ def codes_of(y: Any, classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
     Args:
         y: (n,) labels.
-        classes: (C,) sorted.
+        classes: (C,) sorted classes.
 
     Raises:
-        ValueError: a label that is none of the classes.
+        ValueError: a label is not one of the classes.
 
     """
     labels = np.asarray(y)

@@ -1,4 +1,4 @@
-"""A model and its rivals on the same test part."""
+"""A model and the baselines on the same test part."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 BOOSTING, ALONE = "gradient boosting on summary features", "CfC networks alone"
 _MANY, _FEWER = 20_000, 400
-"""From this many rows on, fewer resamples are drawn; they say as much."""
+"""Number of rows from which fewer resamples are drawn, because they are as informative."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What several models do on one test part; shows itself as a table.
+    """The predictions and figures of several models on one test part; printed as a table.
 
     Args:
         target: (n,) labels 0…C - 1, or (n,) or (n, K) values.
         predictions: (n, C) probabilities or values shaped as the target, by model; the tested model first.
-        figures: figures of merit with 95 % confidence intervals, by model and metric.
+        figures: figures with 95 % confidence intervals, by model and metric.
         classes: the C classes; empty for values.
-        series: the S test series as the tested model read them; None where they are not kept.
-        clusters: (n,) of which series or group each row is, where rows are not independent; None where they are.
-        extras: what the tested model says besides, each with n rows: "decision" (n,) 0 or 1, its decisions by a
-            threshold; "low" and "high", shaped as the target, the ends of its prediction intervals; "place" (n,)
-            which sample of the series a row is, where rows are samples.
-        coverage: share of targets that the intervals are to hold.
-        errors: by metric and model, (S,) the mean over the values of each series, where figures are means of these;
-            empty where figures are of all rows together.
-        error_series: (S,) which of the test series each of these is of; None where there are no errors.
-        error_groups: (S,) the number of the group of each; None where series are independent.
+        series: the S test series as the tested model read them; None if they are not stored.
+        clusters: (n,) series or group of each row, if rows are not independent; None if they are.
+        extras: further results of the tested model, each with n rows: "decision" (n,) 0 or 1, its decisions by a
+            threshold; "low" and "high", shaped as the target, the ends of its prediction intervals; "place" (n,) the
+            position of the sample, if rows are samples.
+        coverage: share of targets that the intervals should contain.
+        errors: by metric and model, (S,) the mean over the values of each series, if figures are means of these; empty
+            if figures are computed from all rows together.
+        error_series: (S,) test series of each of these errors; None if there are none.
+        error_groups: (S,) number of the group of each; None if series are independent.
     """
 
     target: npt.NDArray[Any]
@@ -61,14 +61,14 @@ class Comparison:
         return next(iter(self.figures))
 
     def plain(self) -> Comparison:
-        """Return the figures and predictions alone, without the series."""
+        """Return the figures and predictions without the series."""
         return Comparison(
             self.target, self.predictions, self.figures, self.classes, None, self.clusters, self.extras, self.coverage,
             self.errors, self.error_series, self.error_groups,
         )  # fmt: skip
 
     def details(self) -> list[dict[str, Any]]:
-        """Return further figures as rows of a table; none where the task has no others."""
+        """Return further figures as rows of a table; none if the task has no others."""
         return []
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
@@ -105,12 +105,12 @@ def compared(
         metrics: names in `METRICS`.
         target: (n,) labels 0…C - 1, or values.
         predictions: (n, C) probabilities or values by model; the tested model first.
-        series: those of the test.
-        seed: of the resamples.
+        series: test series.
+        seed: random seed of the bootstrap.
         classes: the C classes.
-        clusters: as in `Comparison`.
-        extras: likewise.
-        coverage: likewise.
+        clusters: see `Comparison`.
+        extras: see `Comparison`.
+        coverage: see `Comparison`.
     """
     figures = {name: scores(metrics, target, prediction, seed, clusters) for name, prediction in predictions.items()}
     more, own = extras or {}, next(iter(predictions))
@@ -127,9 +127,9 @@ def figures_of(errors: Mapping[str, Mapping[str, Any]], seed: int, groups: Any =
     """Return the means of errors of single series, by model and metric, with intervals over series or their groups.
 
     Args:
-        errors: as in `Comparison`.
-        seed: of the resamples.
-        groups: (S,) of which group each series is; None where they are independent.
+        errors: see `Comparison`.
+        seed: random seed of the bootstrap.
+        groups: (S,) group of each series; None if they are independent.
     """
     figures: dict[str, dict[str, ConfidenceInterval]] = {}
     for metric, by_model in errors.items():
@@ -141,11 +141,11 @@ def figures_of(errors: Mapping[str, Mapping[str, Any]], seed: int, groups: Any =
 
 
 def pooled_errors(parts: Sequence[Comparison], seed: int) -> Comparison:
-    """Return several comparisons whose figures are means over series as one, without the series.
+    """Combine several comparisons whose figures are means over series into one, without the series.
 
     Args:
-        parts: of the same models, each of other series.
-        seed: of the resamples.
+        parts: comparisons of the same models on different series.
+        seed: random seed of the bootstrap.
     """
     first = parts[0]
     errors = {
@@ -164,13 +164,13 @@ def pooled_errors(parts: Sequence[Comparison], seed: int) -> Comparison:
 
 
 def pooled(metrics: Sequence[str], parts: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:
-    """Return several comparisons, each of other rows, as one without series; figures are those of all rows together.
+    """Combine several comparisons of different rows into one, without the series; figures are for all rows together.
 
     Args:
         metrics: names in `METRICS`.
-        parts: of the same models and classes.
-        seed: of the resamples.
-        clusters: (n,) of all rows, in place of those of the parts; None keeps theirs.
+        parts: comparisons of the same models and classes.
+        seed: random seed of the bootstrap.
+        clusters: (n,) series or group of each row; None for those of the parts.
     """
     first = parts[0]
     if clusters is None and first.clusters is not None:
@@ -190,11 +190,11 @@ def pooled(metrics: Sequence[str], parts: Sequence[Comparison], seed: int, clust
 
 
 def networks_alone(model: Any, series: Any) -> dict[str, npt.NDArray[np.float64]]:
-    """Return what the networks of a stacked model say, by the name that tables have for them; else nothing.
+    """Return the predictions of the networks of a stacked model, by their title in tables; nothing for other models.
 
     Args:
-        model: fitted.
-        series: as it reads them.
+        model: fitted model.
+        series: series as the model reads them.
     """
     if not isinstance(model, StackedEstimator):
         return {}
@@ -204,17 +204,17 @@ def networks_alone(model: Any, series: Any) -> dict[str, npt.NDArray[np.float64]
 def scores(
     metrics: Sequence[str], target: Any, prediction: Any, seed: int = 0, clusters: Any = None
 ) -> dict[str, ConfidenceInterval]:
-    """Return figures of merit with their 95 % bootstrap intervals.
+    """Return figures with their 95 % bootstrap intervals.
 
-    Those that the test part does not define are left out: AUC and average precision where a class is absent, R²
-    where all targets are equal.
+    Figures that are undefined on the test part are left out: AUC and average precision if a class is absent, R² if all
+    targets are equal.
 
     Args:
         metrics: names in `METRICS`.
         target: (n,) labels 0…C - 1, or values.
         prediction: (n, C) probabilities, or values.
-        seed: of the resamples.
-        clusters: (n,) of which cluster each row is; None where rows are independent.
+        seed: random seed of the bootstrap.
+        clusters: (n,) cluster of each row; None if rows are independent.
     """
     figures: dict[str, ConfidenceInterval] = {}
     resamples = 2000 if len(target) < _MANY else _FEWER

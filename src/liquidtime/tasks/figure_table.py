@@ -1,4 +1,4 @@
-"""Figures of merit as rows of text: for a terminal, a notebook and a report."""
+"""Figures as rows of text, for a terminal, a notebook and a report."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from html import escape
 from liquidtime.training import METRICS, ConfidenceInterval
 
 Figures = Mapping[str, Mapping[str, ConfidenceInterval]]
-"""Figures of merit by model and metric."""
+"""Figures by model and metric."""
 
 
 def metrics_of(figures: Figures) -> list[str]:
-    """Return the metrics that some model has, in the order of `METRICS`, unknown ones after them."""
+    """Return the metrics of all models in the order of `METRICS`, with unknown ones at the end."""
     names = {metric: None for row in figures.values() for metric in row}
     return [*(name for name in METRICS if name in names), *(name for name in names if name not in METRICS)]
 
 
 def heading(metric: str, short: bool = False) -> str:
-    """Return how a table calls a metric, with ↓ where lower is better."""
+    """Return the title of a metric in tables, with ↓ if lower is better."""
     if metric in METRICS:
         return METRICS[metric].heading(short)
     base, _, rest = metric.rpartition("_")
@@ -50,14 +50,14 @@ def rows_of(figures: Figures) -> list[list[str]]:
 
 
 def as_text(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as aligned text, a rule below the first."""
+    """Return rows as aligned text, with a rule below the first."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([lines[0], "─" * (sum(widths) + 2 * (len(widths) - 1)), *lines[1:]])
 
 
 def as_html(figures: Figures, caption: str) -> str:
-    """Return the figures as an HTML table that needs nothing from outside; the best of each metric is bold."""
+    """Return the figures as a self-contained HTML table, with the best of each metric in bold."""
     best = best_of(figures)
     head = "".join(f'<th style="text-align:left;padding-right:1em">{escape(model)}</th>' for model in ("", *figures))
     lines = []

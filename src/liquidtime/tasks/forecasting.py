@@ -17,29 +17,29 @@ from liquidtime.tasks.series_view import SeriesView, extremes
 from liquidtime.tasks.task import Part, Task
 
 USUAL = 0.99
-"""Share of usual values that intervals hold where each sample is compared with its own forecast."""
+"""Share of usual values inside the intervals, if each sample is compared with its own forecast."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForecastComparison(Comparison):
     """A comparison of forecasts, and the forecasts themselves.
 
-    `target` and `predictions` are all values that could be compared, scaled; `series` are the pasts.
+    `target` and `predictions` are all values that could be compared, scaled; `series` are the series before the cut.
 
     Args:
-        test: the forecasts.
-        skills: errors by channel and gap, in own units.
+        test: forecasts.
+        skills: errors by channel and gap, in the units of the channels.
     """
 
     test: ForecastTest | None = None
     skills: tuple[ChannelSkill, ...] = ()
 
     def plain(self) -> ForecastComparison:
-        """Return the figures and predictions alone, without the series."""
+        """Return the figures and predictions without the series."""
         return replace(self, series=None, test=None)
 
     def details(self) -> list[dict[str, Any]]:
-        """Return the errors of each channel in its own unit, over all gaps and by gap, one row for each."""
+        """Return the errors of each channel in its own unit, over all gaps and by gap, one row each."""
         rows = []
         for skill in self.skills:
             row: dict[str, Any] = {"channel": skill.channel, "from": skill.low, "to": skill.high, "values": skill.count}
@@ -69,7 +69,7 @@ class Forecasting(Task):
         return "there is no target" if target is None else ""
 
     def check_target(self, target: Any, S: int) -> None:
-        """Refuse any target: the series are their own."""
+        """Refuse any target, because the series are their own targets."""
         if target is not None:
             raise ValueError("`target` must be left out to forecast: the series are their own targets")
 
@@ -99,13 +99,13 @@ class Forecasting(Task):
     def predict(
         self, model: Any, data: SeriesSet, *, horizons: Any = None, intervals: float = INTERVAL, **options: Any
     ) -> Columns:
-        """Return one row for each series, horizon and channel, with the ends of prediction intervals.
+        """Return one row per series, horizon and channel, with the ends of the prediction intervals.
 
         Args:
-            model: fitted.
-            data: the series.
+            model: fitted model.
+            data: series.
             horizons: (Q,) times after the last sample of each series; None for quarters of the model's horizon.
-            intervals: the share of values that the intervals are to hold.
+            intervals: share of values that the intervals should contain.
             **options: none.
         """
         usual = [model.horizon_ * quarter / 4 for quarter in range(1, 5)] if model.has_intervals else None
@@ -128,13 +128,13 @@ class Forecasting(Task):
         }
 
     def predict_each_sample(self, model: Any, data: SeriesSet, *, intervals: float = USUAL, **options: Any) -> Columns:
-        """Return one row for each value that was measured, beside its own forecast: how unusual it is.
+        """Return one row per measured value, with its forecast and how unusual it is.
 
         Args:
-            model: fitted.
-            data: the series.
-            intervals: the share of usual values that the intervals are to hold.
-            **options: none; there are no horizons, as each sample is forecast from those before it.
+            model: fitted model.
+            data: series.
+            intervals: share of usual values that the intervals should contain.
+            **options: none; there are no horizons, because each sample is forecast from those before it.
         """
         if options:
             raise ValueError("`horizons` are not for forecasts of each sample, which are made from the samples before")
@@ -154,7 +154,7 @@ class Forecasting(Task):
         }
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:
-        """Return one row for each value that was forecast and measured."""
+        """Return one row per value that was forecast and measured."""
         assert isinstance(comparison, ForecastComparison)
         assert comparison.test is not None
         found = comparison.test
@@ -176,7 +176,7 @@ class Forecasting(Task):
         }
 
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
-        """Return series up to their cut, with the forecast and what was measured of the channel measured most often."""
+        """Return series up to their cut, with the forecast and the measurements of the channel measured most often."""
         assert isinstance(comparison, ForecastComparison)
         assert comparison.test is not None
         found = comparison.test
@@ -200,5 +200,5 @@ class Forecasting(Task):
 
 
 def _label(key: str, name: str) -> str:
-    """Return what tables call a forecast; `name` is that of the tested model."""
+    """Return the title of a forecast in tables; `name` is that of the tested model."""
     return {"model": name, "networks_alone": ALONE}.get(key, key.replace("_", " "))

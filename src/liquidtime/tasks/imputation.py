@@ -19,9 +19,9 @@ from liquidtime.tasks.series_view import SeriesView, extremes
 from liquidtime.tasks.task import Part, Task
 
 LEVEL = 0.9
-"""Share of the values that tested prediction intervals are to hold."""
+"""Share of values that tested prediction intervals should contain."""
 _PLACES = {NEAREST: 1, BETWEEN: 2, WHOLE: 3}
-"""Rivals, and their positions among the parts of the model's mixture."""
+"""Baselines, and their positions among the parts of the model's mixture."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,10 +31,10 @@ class ImputationComparison(Comparison):
     `target` and `predictions` are all hidden values, scaled; `series` are the series with the gaps.
 
     Args:
-        whole: the series without the gaps, None where they are not kept.
-        rows: (V,) of which sample each hidden value is, among all.
-        places: (V,) of which channel, among those of the model.
-        values: (V, 3) what was said of it, and the ends of its interval, in its own unit.
+        whole: series without the gaps; None if they are not stored.
+        rows: (V,) sample of each hidden value.
+        places: (V,) channel of each hidden value, among those of the model.
+        values: (V, 3) prediction and the ends of its interval, in the unit of the channel.
     """
 
     whole: SeriesSet | None = None
@@ -43,12 +43,12 @@ class ImputationComparison(Comparison):
     values: npt.NDArray[np.float64] | None = None
 
     def plain(self) -> ImputationComparison:
-        """Return the figures and predictions alone, without the series."""
+        """Return the figures and predictions without the series."""
         return replace(self, series=None, whole=None, rows=None, places=None, values=None)
 
 
 class Imputation(Task):
-    """Values of the series that are missing, or were never asked for, at any time."""
+    """Values of the series at any time, such as missing ones."""
 
     name: ClassVar = "impute"
     title: ClassVar = "Filling gaps"
@@ -63,16 +63,16 @@ class Imputation(Task):
     options: ClassVar = ("intervals",)
 
     def suggested_by(self, target: Any) -> str:
-        """Return "": what has no target is a forecast unless this task is named."""
+        """Return "": without a target, the task is to forecast unless this one is named."""
         return ""
 
     def check_target(self, target: Any, S: int) -> None:
-        """Refuse any target: the series are their own."""
+        """Refuse any target, because the series are their own targets."""
         if target is not None:
             raise ValueError("`target` must be left out to fill gaps: the series are their own targets")
 
     def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> ImputationComparison:
-        """Hide values of the test series, a run of samples of each and others one by one, and compare what fills them.
+        """Hide values of the test series, some as a run of samples and some one by one, and compare predictions.
 
         Figures are means over the series, and so are their confidence intervals.
         """
@@ -113,16 +113,16 @@ class Imputation(Task):
         )  # fmt: skip
 
     def pool(self, comparisons: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:
-        """Return several comparisons as one without series, figures over all series together."""
+        """Combine several comparisons into one, without the series; its figures are for all series together."""
         return pooled_errors(comparisons, seed)
 
     def predict(self, model: Any, data: SeriesSet, *, intervals: float = LEVEL, **options: Any) -> Columns:
-        """Return one row for each value of the targets that is missing at a sample, with the ends of its interval.
+        """Return one row per missing value of the targets, with the ends of its interval.
 
         Args:
-            model: fitted.
-            data: the series.
-            intervals: the share of values that the intervals are to hold.
+            model: fitted model.
+            data: series.
+            intervals: share of values that the intervals should contain.
             **options: none.
         """
         data = model._in_training_form(data)
@@ -138,7 +138,7 @@ class Imputation(Task):
         }
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:
-        """Return one row for each value that was hidden."""
+        """Return one row per hidden value."""
         assert isinstance(comparison, ImputationComparison)
         data, rows, places, values = comparison.whole, comparison.rows, comparison.places, comparison.values
         assert data is not None
@@ -159,7 +159,7 @@ class Imputation(Task):
         }
 
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
-        """Return series with their gaps, and what fills the channel that most is hidden of."""
+        """Return series with their gaps, and the filled-in values of the channel with the most hidden values."""
         assert isinstance(comparison, ImputationComparison)
         data, rows, places, values = comparison.whole, comparison.rows, comparison.places, comparison.values
         assert data is not None

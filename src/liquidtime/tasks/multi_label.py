@@ -22,16 +22,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelComparison(Comparison):
-    """What several models say of the labels of one test part.
+    """The predictions and figures of several models for the labels of one test part.
 
     Args:
-        labels: the names of the K labels.
+        labels: names of the K labels.
     """
 
     labels: tuple[str, ...] = ()
 
     def plain(self) -> LabelComparison:
-        """Return the figures and predictions alone, without the series."""
+        """Return the figures and predictions without the series."""
         return replace(self, series=None)
 
 
@@ -46,21 +46,21 @@ class MultiLabel(Task):
     several_targets: ClassVar = True
 
     def suggested_by(self, target: Any) -> str:
-        """Return nothing: columns of 0 and 1 may be numbers, too."""
+        """Return "", because columns of 0 and 1 may be numbers too."""
         return ""
 
     def check_target(self, target: Any, S: int) -> Floats:  # noqa: D102
         return checked_label_table(target, S)
 
     def strata(self, target: Any) -> npt.NDArray[Any]:
-        """Return whether a series has its rarest label, of which both parts get their share."""
+        """Return the strata of the series, so that both parts get their share of the rarest label."""
         shares = np.nanmean(target, axis=0)
         rare = int(np.argmin(np.minimum(shares, 1 - shares)))
         has = (target[:, rare] == 1).astype(np.int64)
         return has if min(has.sum(), len(has) - has.sum()) >= 2 else np.zeros(len(has), dtype=np.int64)
 
     def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> Comparison:
-        """Compare probabilities with those of gradient boosting and of the share of each label, label by label."""
+        """Compare probabilities with those of gradient boosting and with the share of each label, label by label."""
         data, y = test
         series = model.encode(data)
         predictions = {name: model.predict_proba(series)}
@@ -78,7 +78,7 @@ class MultiLabel(Task):
         return _compared(target, first.labels, predictions, None, seed, self.metrics, clusters)
 
     def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
-        """Return for each label 1 or 0, and its probability."""
+        """Return 1 or 0 and a probability for each label."""
         return {"": data.ids, **_columns(model.predict_proba(data), model.classes_)}
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:  # noqa: D102
@@ -125,7 +125,7 @@ def _compared(
     metrics: Sequence[str],
     clusters: npt.NDArray[Any] | None = None,
 ) -> LabelComparison:
-    """Return the comparison with the figures of every label, over the series where it is known."""
+    """Return the comparison with the figures of every label, over the series for which it is known."""
     figures: dict[str, dict[str, ConfidenceInterval]] = {}
     for name, chances in predictions.items():
         figures[name] = {}
@@ -140,7 +140,7 @@ def _compared(
 
 
 def _columnwise(make: Any, train: Part, data: SeriesSet) -> Floats:
-    """Return what a rival says of each label, fitted to the series where it is known."""
+    """Return the predictions of a baseline for each label, fitted to the series for which it is known."""
     series, y = train
     columns = []
     for truth in np.asarray(y, dtype=np.float64).T:

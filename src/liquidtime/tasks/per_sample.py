@@ -1,4 +1,4 @@
-"""Targets of every sample, kept as one array per series, so that series can be parted with what belongs to them."""
+"""Targets of every sample, as one array per series, so that they are split together with the series."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from liquidtime.data import SeriesSet
 
 
 def by_series(target: Any, data: SeriesSet) -> Any:
-    """Return a target with one entry per sample as (S,) arrays, one per series; any other target as it is.
+    """Return a target with one entry per sample as S arrays, one per series; other targets are returned unchanged.
 
     Args:
         target: (N,) one entry per sample, where N differs from S; or a list or an array of S arrays.
@@ -34,7 +34,7 @@ def of_samples(target: Any) -> bool:
 
 
 def _together(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return arrays as the entries of one array, also where they are of one length."""
+    """Return arrays as the entries of one array, even if they have equal lengths."""
     together = np.empty(len(parts), dtype=object)
     for place, part in enumerate(parts):
         together[place] = part

@@ -11,24 +11,24 @@ if TYPE_CHECKING:
     import polars
 
 Columns: TypeAlias = Mapping[str, Any]
-"""Columns of equal length by name; those under "" are the ids."""
+"""Columns of equal length by name; the one named "" has the ids."""
 
 
 def prediction_table(id: str, columns: Columns) -> polars.DataFrame:
-    """Return a table with the ids in front.
+    """Return a table with the ids in the first column.
 
     Args:
-        id: name of the column of ids.
-        columns: the columns, the ids under "".
+        id: name of the id column.
+        columns: columns, with the ids under "".
 
     Raises:
-        ValueError: the ids' name is that of another column.
+        ValueError: another column has the name of the id column.
 
     """
     import polars
 
     if id in columns and id != "":
-        raise ValueError(f"the ids' column {id!r} has the name of a column of predictions; rename it")
+        raise ValueError(f"the id column {id!r} has the name of a column of predictions; rename it")
     named = {id if name == "" else name: column for name, column in columns.items()}
     stamps = {
         name

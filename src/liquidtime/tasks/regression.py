@@ -16,12 +16,12 @@ from liquidtime.tasks.series_view import SeriesView, evolution_of, extremes
 from liquidtime.tasks.task import Part, Task
 
 COVERAGE = 0.9
-"""Share of values that prediction intervals hold where none is asked for."""
+"""Share of values that prediction intervals should contain by default."""
 _ENDS = ("low", "high")
 
 
 class Regression(Task):
-    """One or more numbers for each series."""
+    """One or more numbers per series."""
 
     name: ClassVar = "regress"
     title: ClassVar = "Regression"
@@ -40,7 +40,7 @@ class Regression(Task):
         return check_values(target, S)
 
     def check_estimator(self, model: Any) -> None:
-        """Refuse targets per sample: the test, the rivals and the tables are of one target per series."""
+        """Refuse targets per sample: the test, the baselines and the tables have one target per series."""
         if getattr(model, "per_step", False):
             raise ValueError("`per_step` is not for this task, which has one target per series; fit the model itself")
 
@@ -60,12 +60,12 @@ class Regression(Task):
         return compared(self.metrics, target, predictions, series, seed, extras=extras, coverage=COVERAGE)
 
     def predict(self, model: Any, data: SeriesSet, *, intervals: float | None = None, **options: Any) -> Columns:
-        """Return the predicted number, or one column for each of several, with the ends of intervals.
+        """Return the predicted number, or one column per number, with the ends of intervals.
 
         Args:
-            model: fitted.
-            data: the series.
-            intervals: the share of values that the intervals are to hold; None: 0.9 where the model knows intervals.
+            model: fitted model.
+            data: series.
+            intervals: share of values that the intervals should contain; None for 0.9 if the model has intervals.
             **options: none.
         """
         values = model.predict(data)
@@ -121,7 +121,7 @@ class Regression(Task):
 
 
 def _columnwise(rival: Any, train: Part, data: SeriesSet) -> npt.NDArray[np.float64]:
-    """Return what a rival predicts after it was fitted to each column of the target on its own."""
+    """Return the predictions of a baseline that is fitted to each column of the target separately."""
     series, y = train
     target = np.asarray(y, dtype=np.float64)
     if target.ndim == 1:

@@ -1,4 +1,4 @@
-"""The times of the rows of a table of predictions: time stamps where the series have them."""
+"""The times of the rows of a table of predictions, as time stamps if the series have them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from liquidtime.tasks.prediction_table import Columns
 
 
 def times_of_last_samples(data: SeriesSet) -> npt.NDArray[Any]:
-    """Return (S,) the time of each series' last sample; NaN or NaT where there is none.
+    """Return (S,) the time of each series' last sample; NaN or NaT if there is none.
 
     Args:
         data: S series.
@@ -31,7 +31,7 @@ def rows_of_samples(data: SeriesSet, evolution: Any) -> Columns:
 
     Args:
         data: S series.
-        evolution: of a model, on those series.
+        evolution: evolution of a model's predictions for those series.
     """
     owners = np.repeat(np.arange(len(data)), np.diff(evolution.offsets))
     if data.origins is None:
@@ -41,7 +41,7 @@ def rows_of_samples(data: SeriesSet, evolution: Any) -> Columns:
 
 
 def told_times(data: SeriesSet, times: Any) -> Any:
-    """Return times of a table as those of the series were told: time stamps with a time zone where these had one."""
+    """Return times of a table in the form of the series' times: time stamps with a time zone if these had one."""
     if times.dtype.kind != "M" or data.reading.get("time_zone") != "UTC":
         return times
     import polars

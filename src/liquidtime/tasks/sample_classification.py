@@ -23,7 +23,7 @@ _ROUNDS, _MOST_ROWS = 150, 60_000
 
 
 class SampleClassification(Task):
-    """One class of two or more for each sample of each series, from the samples up to it alone."""
+    """One of two or more classes per sample, predicted from the samples up to it."""
 
     name: ClassVar = "classify-samples"
     title: ClassVar = "Classification of every sample"
@@ -56,7 +56,7 @@ class SampleClassification(Task):
         return np.asarray(target)
 
     def strata(self, target: Any) -> npt.NDArray[Any]:
-        """Return the rarest class of each series: both parts get their share of the series that have it."""
+        """Return the rarest class of each series, so that both parts get their share of the series that have it."""
         labels, counts = np.unique(np.concatenate([part.astype(str) for part in target]), return_counts=True)
         rank = dict(zip(labels.tolist(), np.argsort(np.argsort(-counts)).tolist(), strict=True))
         rarest = np.array([max((rank[label] for label in part.astype(str).tolist()), default=0) for part in target])
@@ -65,9 +65,9 @@ class SampleClassification(Task):
         return rarest
 
     def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> Comparison:
-        """Compare probabilities with those of boosting on running features and of the share of each class.
+        """Compare probabilities with those of boosting on running features and with the share of each class.
 
-        Figures are of all samples whose class is known; their intervals resample whole series.
+        Figures are for all samples whose class is known, and their intervals resample whole series.
         """
         data, y = test
         labels, known = sample_labels(y, data)
@@ -87,7 +87,7 @@ class SampleClassification(Task):
         return {**_rows(data), **probability_columns(model, chances, threshold_of(model, threshold))}
 
     def predict_each_sample(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
-        """Return what `predict` does, which is of every sample anyway."""
+        """Return the result of `predict`, which has every sample anyway."""
         return self.predict(model, data, **options)
 
     def tested(self, model: Any, comparison: Comparison) -> Columns:
@@ -102,7 +102,7 @@ class SampleClassification(Task):
         return {**place, "truth": model.classes_[comparison.target], **rows}
 
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
-        """Return series with the probability of class 1 of two, beside the truth, or of every class, over time."""
+        """Return series with the probability of class 1 of two and the truth, or that of every class, over time."""
         assert comparison.series is not None
         data, target = comparison.series.data, comparison.target
         own = comparison.predictions[comparison.name]
@@ -133,7 +133,7 @@ class SampleClassification(Task):
 
 
 def _places(comparison: Comparison) -> npt.NDArray[np.int64]:
-    """Return which samples of the test series the rows of a comparison are: those whose class is known."""
+    """Return the samples that the rows of a comparison stand for: those whose class is known."""
     return comparison.extras["place"]
 
 
@@ -144,7 +144,7 @@ def _rows(data: SeriesSet) -> dict[str, Any]:
 
 
 def _rivals(train: Part, data: SeriesSet, classes: npt.NDArray[Any], seed: int) -> dict[str, npt.NDArray[np.float64]]:
-    """Return (N, C) the probabilities of rivals that were fitted to the same training part."""
+    """Return (N, C) the probabilities of baselines that are fitted to the same training part."""
     series, y = train
     labels, known = sample_labels(y, series)
     codes = codes_of(labels[known], classes)

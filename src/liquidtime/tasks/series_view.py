@@ -1,4 +1,4 @@
-"""Single series of a test, as a report shows them: plain numbers and texts."""
+"""Single test series for a report, as plain numbers and texts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from liquidtime.errors import wrong_shape
 
 Array = npt.NDArray[Any]
 _SHOWN = 2
-"""How many of the best and of the worst series are shown."""
+"""Number of best, and of worst, series in a report."""
 _POINTS = 48
-"""Predictions over time that are shown of a stacked model."""
+"""Number of predictions over time of a stacked model in a report."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,19 +25,19 @@ class SeriesView:
 
     Args:
         kind: "best" or "worst".
-        id: of the series.
-        outcome: what was true and what was predicted, in words.
-        times: (T,) in the unit of the data.
-        values: (T, C), NaN = not observed.
-        channels: the C names.
-        seen: (P,) times at which the prediction is given.
-        evolving: (P,) or (P, K) the prediction from all samples up to then.
-        truth: what it should come to, if that is a number of the same kind.
-        labels: what the K columns of `evolving` are.
-        bounds: the least and the largest that a prediction can be; None for any number.
-        categories: of the categorical channels.
-        joined: whether predictions are of points in time, which lines join, as forecasts are; else each holds from its
-            time on until the next one.
+        id: id of the series.
+        outcome: truth and prediction, as text.
+        times: (T,) times in the unit of the data.
+        values: (T, C) values, NaN if not observed.
+        channels: names of the C channels.
+        seen: (P,) times of the predictions.
+        evolving: (P,) or (P, K) predictions from all samples up to these times.
+        truth: true value, if it is a number of the same kind.
+        labels: names of the K columns of `evolving`.
+        bounds: smallest and largest possible prediction; None for any number.
+        categories: categories of the categorical channels.
+        joined: whether predictions are for points in time, such as forecasts, and are joined by lines; otherwise each
+            is valid from its time until the next one.
     """
 
     kind: str
@@ -63,22 +63,22 @@ class SeriesView:
 
 
 def evolution_of(model: Any, series: Any) -> Any:
-    """Return the predictions over time of the series that a report shows.
+    """Return the predictions over time for the series in a report.
 
     Args:
-        model: fitted.
-        series: as it reads them.
+        model: fitted model.
+        series: series as the model reads them.
     """
     return model.evolve(series, points=_POINTS if model.reads_whole_series else None)
 
 
 def extremes(errors: Array, lengths: Array, groups: Any = None) -> tuple[list[str], list[int]]:
-    """Return the kinds and rows of the least and the most wrong series that have a sample, each once.
+    """Return the kinds and rows of the series with the smallest and largest errors that have a sample, each once.
 
     Args:
-        errors: (n,) how wrong each prediction is.
-        lengths: (n,) samples of each series.
-        groups: (n,) classes, of which different ones are taken first; None for none.
+        errors: (n,) error of each prediction.
+        lengths: (n,) number of samples of each series.
+        groups: (n,) classes, of which different ones are chosen first; None for no classes.
     """
     order = [int(row) for row in np.argsort(errors, kind="stable") if lengths[row] > 0]
     shown = min(_SHOWN, len(order) // 2)
@@ -88,7 +88,7 @@ def extremes(errors: Array, lengths: Array, groups: Any = None) -> tuple[list[st
 
 
 def _spread(order: list[int], groups: Any) -> list[int]:
-    """Return the rows with the first of each group in front."""
+    """Return the rows with the first of each group at the beginning."""
     if groups is None:
         return order
     first = {groups[row]: row for row in reversed(order)}

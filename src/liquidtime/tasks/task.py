@@ -17,127 +17,127 @@ if TYPE_CHECKING:
     from liquidtime.data import SeriesSet
 
 Part = tuple["SeriesSet", Any]
-"""Some series with their targets, None where the task has none."""
+"""Series with their targets, which are None if the task has none."""
 
 
 class Task(ABC):
-    """Something that can be predicted of series.
+    """Something that can be predicted for series.
 
-    A task has no state: one object serves every model. What it says is read by `train_and_test`, by the commands
-    `train`, `predict` and `evaluate`, and by the report.
+    A task has no state: one object is used for all models. It is used by `train_and_test`, by the commands `train`,
+    `predict` and `evaluate`, and by the report.
     """
 
     name: ClassVar[str]
-    """As `task=` and `--task` write it."""
+    """Name for `task=` and `--task`."""
     title: ClassVar[str]
-    """As the heading of a report writes it."""
+    """Title in the heading of a report."""
     estimators: ClassVar[Sequence[type]]
-    """The estimators that solve it; the first one is that of networks alone, which takes the settings of networks."""
+    """Estimators that solve it; the first one consists of networks alone and takes the settings of networks."""
     stacked: ClassVar[type | None] = None
-    """The estimator that is taken where no setting of networks is asked for; None for networks alone."""
+    """Estimator to use if there are no settings of networks; None for networks alone."""
     metrics: ClassVar[Sequence[str]]
-    """Names in `liquidtime.training.METRICS`, which say their direction and labels."""
+    """Names in `liquidtime.training.METRICS`, which has their direction and titles."""
     has_target: ClassVar[bool] = True
-    """Whether it predicts something beside the series themselves, which a table of labels has."""
+    """Whether it predicts something other than the series, which a table of labels has."""
     takes_auxiliary: ClassVar[bool] = True
     """Whether its estimators take auxiliary targets."""
     unnamed_target: ClassVar[str] = ""
-    """What is predicted, in words, where nobody has named it."""
+    """Name of what is predicted, if the target has no name."""
     unit: ClassVar[str] = ""
-    """The unit of figures and of plotted values, in words, where it is not that of the target."""
+    """Unit of figures and of plotted values, as text, if it is not that of the target."""
     plots: ClassVar[Sequence[str]] = ()
-    """What a report draws of the predictions: names in `liquidtime.evaluation.report.score_plots.PLOTS`."""
+    """Figures of the predictions in a report: names in `liquidtime.evaluation.report.score_plots.PLOTS`."""
     options: ClassVar[Sequence[str]] = ()
-    """What `predict` may be asked for besides the series, by name."""
+    """Names of the options of `predict`."""
     settings: ClassVar[Mapping[str, Any]] = {}
-    """Settings of networks that make its first estimator solve this task."""
+    """Settings of networks with which its first estimator solves this task."""
     several_targets: ClassVar[bool] = False
-    """Whether the target is several columns of a table, one for each label."""
+    """Whether the target is several columns of a table, one per label."""
     per_sample: ClassVar[bool] = False
-    """Whether the target has one entry for every sample, kept as one array per series."""
+    """Whether the target has one entry per sample, as one array per series."""
     explained: ClassVar[bool] = True
     """Whether `lt.explain` and reports look inside its models."""
     in_time: ClassVar[bool] = False
-    """Whether a series may be trained on up to some time and tested on after it; such tests have no folds."""
+    """Whether a series may be trained on up to a certain time and tested on after it; such tests have no folds."""
     in_pieces: ClassVar[bool] = False
-    """Whether a few long series may be cut, each trained on up to some time and tested on pieces of what follows."""
+    """Whether a few long series may be cut, and each trained on up to a certain time and tested on pieces after it."""
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
 
     @abstractmethod
     def suggested_by(self, target: Any) -> str:
-        """Return why a target suggests this task, in words; "" if it does not."""
+        """Return the reason why a target suggests this task, as text; "" if it does not."""
 
     @abstractmethod
     def check_target(self, target: Any, S: int) -> npt.NDArray[Any] | None:
-        """Return the target of S series as an array, or refuse it; None where the task has none."""
+        """Return the target of S series as an array, or refuse it; None if the task has none."""
 
     def check_estimator(self, model: Any) -> None:  # noqa: B027
-        """Refuse settings of an estimator under which it does not solve this task."""
+        """Refuse settings of an estimator with which it does not solve this task."""
 
     def solved_by(self, model: Any) -> bool:
         """Return whether an estimator of one of the kinds in `estimators` has the settings that solve this task."""
         return all(getattr(model, name, value) == value for name, value in self.settings.items())
 
     def bring(self, target: Any, data: SeriesSet) -> Any:
-        """Return a target as `check_target` takes it, one entry per series, from how it came."""
+        """Return a target in the form for `check_target`, with one entry per series."""
         return target
 
     def strata(self, target: Any) -> npt.NDArray[Any] | None:
-        """Return (S,) groups of which training and test part both get their share; None for none."""
+        """Return (S,) strata, of which the training and test parts both get their share; None for none."""
         return None
 
     @abstractmethod
     def compare(self, model: Any, name: str, train: Part | None, test: Part, seed: int = 0) -> Comparison:
-        """Test a model and its rivals on the same series.
+        """Test a model and the baselines on the same series.
 
         Args:
-            model: fitted to `train`.
-            name: of the model in tables.
-            train: what rivals are fitted to; None leaves out those that need it.
-            test: what they are tested on.
-            seed: of rivals and resamples.
+            model: model, fitted to `train`.
+            name: name of the model in tables.
+            train: series and targets to fit baselines to; None leaves out those that need it.
+            test: series and targets to test on.
+            seed: random seed of the baselines and of the bootstrap.
         """
 
     def pool(self, comparisons: Sequence[Comparison], seed: int, clusters: Any = None) -> Comparison:
-        """Return comparisons of different test rows as one, with figures of all rows together.
+        """Combine comparisons of different test rows into one, with figures for all rows together.
 
         Args:
-            comparisons: as `compare` returned them.
-            seed: of resamples.
-            clusters: (n,) of which group each row is, to be resampled together; None keeps what the comparisons have.
+            comparisons: results of `compare`.
+            seed: random seed of the bootstrap.
+            clusters: (n,) group of each row, which is resampled together; None for those of the comparisons.
         """
         return pooled(self.metrics, comparisons, seed, clusters)
 
     @abstractmethod
     def predict(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
-        """Return the columns of a table of predictions, the ids of its rows under "".
+        """Return the columns of a table of predictions, with the ids of its rows under "".
 
         Args:
-            model: fitted.
-            data: the series.
-            **options: of `options`.
+            model: fitted model.
+            data: series.
+            **options: options of the task, see `options`.
         """
 
     @abstractmethod
     def tested(self, model: Any, comparison: Comparison) -> Columns:
-        """Return the columns of a table of the model's predictions in a test, with the truth, as `predict` does."""
+        """Return the columns of a table of the model's test predictions, like `predict`, with the truth."""
 
     @abstractmethod
     def views(self, model: Any, comparison: Comparison) -> list[SeriesView]:
-        """Return the series of a test that a report shows, best and worst, with their predictions over time."""
+        """Return the best and worst test series for a report, with their predictions over time."""
 
     def predict_each_sample(self, model: Any, data: SeriesSet, **options: Any) -> Columns:
-        """Return the columns of a table of predictions after every sample, from the samples up to it alone.
+        """Return the columns of a table of predictions after every sample, from the samples up to it.
 
         Args:
-            model: fitted.
-            data: the series.
-            **options: of `options`.
+            model: fitted model.
+            data: series.
+            **options: options of the task, see `options`.
 
         Raises:
-            ValueError: the task has one prediction per sample anyway, or none of samples.
+            ValueError: the task has one prediction per sample anyway, or none for samples.
 
         """
         raise ValueError(f"predictions after each sample are for models of one target per series, not of {self.name!r}")
@@ -145,17 +145,17 @@ class Task(ABC):
     def table(
         self, model: Any, data: SeriesSet, id: str = "id", *, each_sample: bool = False, **options: Any
     ) -> polars.DataFrame:
-        """Return a table of predictions, with the time of the last sample that each was made from.
+        """Return a table of predictions, with the time of the last sample before each.
 
         Args:
-            model: fitted.
-            data: the series.
-            id: name of the column of ids.
-            each_sample: one row per sample, from the samples up to it, instead of one per series.
-            **options: of `options`.
+            model: fitted model.
+            data: series.
+            id: name of the id column.
+            each_sample: whether there is one row per sample, from the samples up to it, instead of one per series.
+            **options: options of the task, see `options`.
 
         Raises:
-            ValueError: an option that is none of the task's, or ids under the name of another column.
+            ValueError: an option is not one of the task's, or another column has the name of the id column.
 
         """
         for option in options:
@@ -167,22 +167,22 @@ class Task(ABC):
         return prediction_table(id, columns)
 
     def estimator_for(self, settings: Mapping[str, Any], quick: bool = False) -> Any:
-        """Return the estimator that is taken where none is asked for: the stacked one, or networks alone.
+        """Return the default estimator: the stacked one, or networks alone.
 
         Args:
-            settings: by name; one that only networks have asks for networks alone.
-            quick: whether networks alone are asked for.
+            settings: settings by name; one that only networks have selects networks alone.
+            quick: whether to use networks alone.
         """
         known = [] if self.stacked is None else self.stacked._get_param_names()  # type: ignore[attr-defined]
         return self.stacked if not quick and known and all(name in known for name in settings) else self.estimators[0]
 
     def make(self, settings: Mapping[str, Any], quick: bool = False) -> Any:
-        """Return the estimator that is taken where none is asked for, not fitted; arguments as of `estimator_for`."""
+        """Return the default estimator, not fitted; arguments as in `estimator_for`."""
         kind = self.estimator_for(settings, quick)
         own = self.settings if kind is self.estimators[0] else {}
         return kind(**{**own, **settings})
 
     def unknown_settings(self, settings: Mapping[str, Any], quick: bool = False) -> list[str]:
-        """Return the names of settings that the estimator they ask for does not take."""
+        """Return the names of settings that the selected estimator does not have."""
         known = self.estimator_for(settings, quick)._get_param_names()
         return [name for name in settings if name not in known]

@@ -42,7 +42,7 @@ def test_the_page_is_whole_and_small(explained):
     assert len(page) < 1_500_000
     assert "Inside &lt;this&gt; model" in page
     assert not re.search(r'(src|href)="(?!data:|#)', page)
-    for title in ("Which channels matter", "Why this prediction", "How the network keeps time", "The circuit"):
+    for title in ("Which channels matter", "Why this prediction", "How the network uses time", "The circuit"):
         assert title in page
     names = re.findall(r' id="([^"]+)"', page)
     assert len(names) == len(set(names))

@@ -58,7 +58,7 @@ def page():
 def test_every_part_is_there(page):
     outline = Outline(page)
     for words in (
-        "How good it is", "The data", "How it learned", "Best and worst series", "How the network keeps time",
+        "How good it is", "The data", "How it learned", "Best and worst series", "How the network uses time",
         "Which channels matter", "Why this prediction, and when", "The circuit", "Similar series", "1 × dead",
         "How to reproduce it", "0.860", "[0.810, 0.910]", "gradient boosting", "majority", "heart rate",
         "560 training, 140 validation, 300 test", "Seed 3", "hidden_size", "liquidtime train vitals.csv",

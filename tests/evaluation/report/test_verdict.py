@@ -88,7 +88,7 @@ def test_forecasts_are_compared_on_the_same_series():
     few = verdict(forecasts(1.0, 1.1, 3), paired=False)
     assert few.startswith("The test part has only 3 independent series")
     exact = verdict(forecasts(4e-15, 0.0, 60), paired=False)
-    assert exact.startswith("Stacked model and straight line are both right here but for rounding")
+    assert exact.startswith("Stacked model and straight line are both exact here up to rounding")
 
 
 def test_lower_is_better_is_known():

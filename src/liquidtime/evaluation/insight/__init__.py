@@ -1,4 +1,4 @@
-"""See inside a trained model: what it uses, why it said what it said, how it keeps time, and how it is wired."""
+"""Look inside a trained model: what it uses, why it made a prediction, how it uses time, and how it is wired."""
 
 from liquidtime.evaluation.insight.channel_table import by_channel
 from liquidtime.evaluation.insight.circuit import Activity, Circuit, Link, Neuron

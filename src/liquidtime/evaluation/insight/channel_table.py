@@ -1,4 +1,4 @@
-"""A set of series that scikit-learn can permute by channel, as it permutes the columns of a data frame."""
+"""A set of series whose channels scikit-learn can permute like the columns of a data frame."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class ChannelTable(SeriesSet):
 
         permutation_importance(model, lt.insight.by_channel(data), y)
 
-    It has as much of a data frame's interface as `sklearn.inspection.permutation_importance` uses. Permuting a column
-    gives every series the channel of another one: see `liquidtime.evaluation.insight.donors`.
+    It has the part of a data frame's interface that `sklearn.inspection.permutation_importance` uses. Permuting a
+    column gives every series the channel of another one: see `liquidtime.evaluation.insight.donors`.
     """
 
     @property
@@ -45,7 +45,7 @@ class ChannelTable(SeriesSet):
         return by_channel(self)
 
     def take(self, indices: Any, axis: int = 0) -> ChannelTable:
-        """Return the series at some positions."""
+        """Return the series at these positions."""
         return by_channel(super().take(indices, axis))
 
     def __setitem__(self, name: str, column: _Borrowed) -> None:
@@ -77,7 +77,7 @@ class _Places:
     def __getitem__(self, key: Any) -> _Borrowed:
         if not isinstance(key, tuple) or len(key) != 2:
             raise TypeError("`iloc` of a table of channels takes rows and one column")
-        source = self._table.replace_unchecked()  # as it is now
+        source = self._table.replace_unchecked()  # in its present state
         return _Borrowed(source, np.asarray(key[0], dtype=np.int64))
 
 

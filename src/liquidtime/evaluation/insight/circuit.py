@@ -1,4 +1,4 @@
-"""The circuit of a network: inputs, neurons and outputs, and what drives what, drawn and animated."""
+"""The circuit of a network: inputs, neurons, outputs and their connections, drawn and animated."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Neuron:
     """One node of a circuit.
 
     Args:
-        name: distinct within the circuit.
-        kind: "input"; "inter", "command" or "motor" of a wiring, "inter" without one; "output" of the read-out.
-        layer: its place in the order in which signals flow, inputs 0.
+        name: name that is unique within the circuit.
+        kind: "input"; "inter", "command" or "motor" in a wiring, "inter" without one; "output" of the read-out.
+        layer: its layer in the order of the signals, where inputs are 0.
     """
 
     name: str
@@ -40,9 +40,9 @@ class Link:
     """One connection of a circuit.
 
     Args:
-        source: name of the neuron it leaves.
-        target: name of the neuron it reaches.
-        weight: over 0 where it excites, below 0 where it inhibits.
+        source: name of the neuron where it begins.
+        target: name of the neuron where it ends.
+        weight: above 0 if it excites, below 0 if it inhibits.
     """
 
     source: str
@@ -52,13 +52,13 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Activity:
-    """What the neurons of a circuit did along one series.
+    """The activity of the neurons of a circuit over one series.
 
     Args:
-        id: of the series.
-        times: (T,) of the steps.
-        values: (T, n) of the neurons in the order of the circuit; NaN where there is none.
-        time_unit: of the times.
+        id: id of the series.
+        times: (T,) times of the steps.
+        values: (T, n) activity of the neurons, in the order of the circuit; NaN if there is none.
+        time_unit: unit of the times.
     """
 
     id: str
@@ -72,10 +72,10 @@ class Circuit(Shown):
     """A network as a graph; `lt.insight.circuit` makes it.
 
     Args:
-        neurons: the nodes.
-        links: the connections, the strongest first.
-        meaning: what the weights are, in words.
-        activity: along one series; None where none was given.
+        neurons: nodes.
+        links: connections, the strongest first.
+        meaning: meaning of the weights, as text.
+        activity: activity over one series; None without series.
     """
 
     neurons: Sequence[Neuron]
@@ -102,7 +102,7 @@ class Circuit(Shown):
         return graph
 
     def positions(self) -> dict[str, tuple[float, float]]:
-        """Return where each neuron is drawn: layers from left to right, a large layer in the middle as an ellipse."""
+        """Return the position of each neuron: layers from left to right, a large middle layer as an ellipse."""
         layers = max((neuron.layer for neuron in self.neurons), default=0) + 1
         places: dict[str, tuple[float, float]] = {}
         for layer in range(layers):
@@ -117,7 +117,7 @@ class Circuit(Shown):
         return places
 
     def caption(self) -> str:
-        """Return what the figure shows."""
+        """Return the caption of the figure."""
         hidden = max(0, len(self.links) - _LINKS_DRAWN)
         rest = f" Not drawn: the {hidden} weakest of {len(self.links)} connections." if hidden else ""
         return (
@@ -138,7 +138,7 @@ class Circuit(Shown):
         return Sketch(alt, (4.7, 4.4), draw)
 
     def _draw(self, figure: Drawing, values: Floats | None) -> Any:
-        """Draw neurons and connections; return the artist of the neurons, coloured by `values` (n,) where given."""
+        """Draw neurons and connections; return the artist of the neurons, coloured by `values` (n,), if any."""
         import networkx
 
         axes, palette = figure.axes[0], figure.palette
@@ -171,16 +171,16 @@ class Circuit(Shown):
         return nodes
 
     def animate(self, path: str | Path, *, frames: int = 60, seconds: float = 8.0) -> Path:
-        """Write the activity of the neurons along the series as an animated picture.
+        """Write the activity of the neurons over the series as an animated image.
 
         Args:
-            path: of the file: .gif, or .html for a page of its own. One that is there is replaced.
-            frames: at most this many pictures, evenly spread over the time of the series.
-            seconds: how long it takes.
+            path: path of the file: .gif, or .html for a page. An existing file is replaced.
+            frames: largest number of frames, evenly spread over the time of the series.
+            seconds: duration of the animation.
 
         Raises:
             ImportError: matplotlib, networkx or pillow is not installed.
-            ValueError: a circuit without activity, or a name with another ending.
+            ValueError: the circuit has no activity, or the name has another extension.
 
         """
         file = Path(path)
@@ -195,7 +195,7 @@ class Circuit(Shown):
         return file
 
     def gif(self, *, frames: int = 60, seconds: float = 8.0, dpi: int = 90) -> bytes:
-        """Return the activity along the series as an animated GIF; arguments as of `animate`."""
+        """Return the activity over the series as an animated GIF; arguments as in `animate`."""
         if self.activity is None or len(self.activity.times) == 0:
             raise ValueError("the circuit has no activity; make it with `data`: lt.insight.circuit(model, data, id)")
         needs_matplotlib()
@@ -221,7 +221,7 @@ class Circuit(Shown):
 
             show(0)
             figure.canvas.draw_without_rendering()
-            figure.canvas.set_layout_engine("none")  # the frame is not to move
+            figure.canvas.set_layout_engine("none")  # the axes must not move
             moving = FuncAnimation(figure.canvas, show, frames=len(moments))
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "activity.gif"
@@ -233,11 +233,11 @@ class Circuit(Shown):
 
 
 def _page(gif: bytes, activity: Activity | None) -> str:
-    """Return a page of its own around an animated picture."""
+    """Return an HTML page with an animated image."""
     import base64
     from html import escape
 
-    name = escape(f"Activity along series {activity.id}" if activity else "Activity")
+    name = escape(f"Activity over series {activity.id}" if activity else "Activity")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title>'
         '<body style="margin:0;background:#fff"><img style="max-width:100%" '

@@ -1,4 +1,4 @@
-"""Makes circuits: of a wiring, of a layer, or of a trained model with what its neurons do to each other."""
+"""Make circuits of a wiring, a layer, or a trained model with the effects of its neurons on each other."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def circuit(network: Any, data: SeriesSet | None = None, id: Any = None, *, inpu
         lt.insight.circuit(lt.wirings.AutoNCP(16, 2), input_names=["angle", "speed"]).plot()
         lt.insight.circuit(model, data, id="p7").animate("p7.gif")
 
-    Weights are the polarity of a wiring; conductance times reversal potential of the synapses of an LTC; and otherwise
-    by how much one neuron changes when another one is moved, the mean of the derivatives over the steps of some series.
+    Weights are the polarity in a wiring, and conductance times reversal potential in an LTC. Otherwise they are the
+    derivatives of neurons with respect to each other, averaged over the steps of the series.
 
     Args:
-        network: a `Wiring`, a recurrent layer or cell, or a fitted estimator, whose first network's first layer is
-            taken.
-        data: some series, needed for an estimator.
-        id: of the series whose activity is kept for `animate`; None for the first.
-        input_names: names of the inputs, where `network` is no estimator.
+        network: a `Wiring`, a recurrent layer or cell, or a fitted estimator, of which the first layer of the first
+            network is used.
+        data: series, required for an estimator.
+        id: id of the series whose activity is stored for `animate`; None for the first.
+        input_names: names of the inputs, if `network` is not an estimator.
 
     Raises:
-        TypeError: something else.
-        ValueError: an estimator without data, or whose network takes no steps.
+        TypeError: `network` is something else.
+        ValueError: an estimator without data, or whose networks do not step through time.
 
     """
     if isinstance(network, Wiring):
@@ -89,7 +89,7 @@ def _ltc_weights(cell: LTCCell) -> tuple[Floats, Floats]:
 
 def _of_model(model: Any, data: SeriesSet, row: int) -> Circuit:
     networks = networks_of(model)
-    question_of(networks)  # it is fitted, and explained as a whole
+    question_of(networks)  # checks that it is fitted and can be explained
     network = networks.networks_[0]
     layer, encoder = network.recurrent, networks.encoder_
     if not isinstance(layer, Recurrent):
@@ -102,7 +102,7 @@ def _of_model(model: Any, data: SeriesSet, row: int) -> Circuit:
     sample = networks.encode(data[rows]).prepared().at(np.arange(len(rows)))
     x, h, dt, _ = _watched(cell, sample.x, sample.dt, sample.lengths)
     some = np.linspace(0, len(x) - 1, min(_STEPS, len(x))).astype(np.int64)
-    words = "mean derivatives over the steps of some series; for a channel, with respect to its value"
+    words = "mean derivatives over the steps of the series; for a channel, with respect to its value"
     if isinstance(cell, LTCCell):
         sensory, recurrent = _ltc_weights(cell)
         words = _LTC_WORDS
@@ -124,12 +124,12 @@ def _of_model(model: Any, data: SeriesSet, row: int) -> Circuit:
 
 
 def _strongest(sensory: Floats, columns: slice) -> int:
-    """Return which of a channel's columns drives the neurons most: its value, or one of its categories."""
+    """Return the column of a channel with the strongest effect on the neurons: its value, or one of its categories."""
     return int(columns.start) + int(np.abs(sensory[columns]).sum(axis=1).argmax())
 
 
 def _watched(cell: Cell, x: Tensor, dt: Tensor, lengths: Tensor) -> tuple[Tensor, tuple[Tensor, ...], Tensor, Tensor]:
-    """Return the inputs, the states before, the intervals and the (first) state after all steps of some series."""
+    """Return the inputs, the states before, the intervals and the (first) state after all steps of the series."""
     state, before, after = cell.initial_state(x[:, 0]), [], []
     with torch.inference_mode():
         for step in range(x.shape[1]):
@@ -142,7 +142,7 @@ def _watched(cell: Cell, x: Tensor, dt: Tensor, lengths: Tensor) -> tuple[Tensor
 
 
 def _derivatives(cell: Cell, x: Tensor, h: tuple[Tensor, ...], dt: Tensor) -> tuple[Floats, Floats]:
-    """Return the mean derivatives (D, H) and (H, H) of a cell's new state by its inputs and its old state."""
+    """Return the mean derivatives (D, H) and (H, H) of a cell's new state with respect to inputs and old state."""
     inputs, own = x.clone().requires_grad_(), h[0].clone().requires_grad_()
     rest = tuple(part.clone() for part in h[1:])
     with torch.enable_grad():
@@ -158,7 +158,7 @@ def _derivatives(cell: Cell, x: Tensor, h: tuple[Tensor, ...], dt: Tensor) -> tu
 
 
 def _read_out(network: SeriesNetwork, sample: Any) -> Floats:
-    """Return (K, ·) by how much each output moves with each unit of the layer, moved along the whole series."""
+    """Return (K, ·) derivatives of the outputs with respect to the units of the layer, over the whole series."""
     with torch.inference_mode():
         y, _ = network.recurrent(sample.x, dt=sample.dt, lengths=sample.lengths)
     moved = torch.zeros(y.shape[2], requires_grad=True)
@@ -203,7 +203,7 @@ def _joined(
     output_names: Sequence[str] = (),
     activity: Floats | None = None,
 ) -> Circuit:
-    """Return the circuit of matrices of weights; of large ones the inputs and units that are driven or drive most."""
+    """Return the circuit of weight matrices; of large ones, only inputs and units with the strongest connections."""
     H = len(recurrent)
     worth = np.abs(recurrent).sum(axis=0) + np.abs(recurrent).sum(axis=1) + np.abs(sensory).sum(axis=0)
     units = np.sort(np.argsort(-worth, kind="stable")[:_UNITS])

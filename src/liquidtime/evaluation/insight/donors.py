@@ -1,6 +1,6 @@
-"""Series of which one thing comes from another series: a channel, when it was observed, a feature, or the timing.
+"""Replace one thing in each series by that of another series: a channel, its presence, a feature, or the timing.
 
-Everything else stays as it is, so that what the model loses is what that one thing told it.
+Everything else is unchanged, so that the loss of the model shows what it learned from that one thing.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Rows = npt.NDArray[np.int64]
 
 
 def with_channel(data: SeriesSet, channel: int, donors: Rows) -> SeriesSet:
-    """Return series whose channel is that of their donors: its values, and which samples have one.
+    """Return series with a channel of their donors: its values, and which samples have one.
 
-    A sample takes what the donor's sample at the same share of its length has.
+    A sample takes the value of the donor's sample at the same share of its length.
 
     Args:
         data: S series.
         channel: position of the channel.
-        donors: (S,) the series that each takes it from.
+        donors: (S,) rows of the series to take it from.
     """
     values = data.values.copy()
     values[:, channel] = _borrowed(data, data.values[:, channel], donors)
@@ -31,15 +31,15 @@ def with_channel(data: SeriesSet, channel: int, donors: Rows) -> SeriesSet:
 
 
 def with_presence(data: SeriesSet, channel: int, donors: Rows) -> SeriesSet:
-    """Return series whose channel is observed when that of their donors is; its values stay their own.
+    """Return series with a channel that is observed when that of their donors is, with their own values.
 
-    Where a value is needed at a sample that had none, it is the one before it in the same series, or else the one after
-    it; a series that has none takes the usual one of all series.
+    A sample that needs a value but has none takes the previous one of the same series, or else the next one; a series
+    without any value takes the typical one of all series.
 
     Args:
         data: S series.
         channel: position of the channel.
-        donors: (S,) the series that each takes it from.
+        donors: (S,) rows of the series to take it from.
     """
     present = ~np.isnan(_borrowed(data, data.values[:, channel], donors))
     values = data.values.copy()
@@ -48,12 +48,12 @@ def with_presence(data: SeriesSet, channel: int, donors: Rows) -> SeriesSet:
 
 
 def with_static(data: SeriesSet, feature: int, donors: Rows) -> SeriesSet:
-    """Return series whose static feature is that of their donors.
+    """Return series with a static feature of their donors.
 
     Args:
         data: S series.
         feature: position of the feature.
-        donors: (S,) the series that each takes it from.
+        donors: (S,) rows of the series to take it from.
     """
     static = data.static.copy()
     static[:, feature] = data.static[donors, feature]
@@ -61,15 +61,15 @@ def with_static(data: SeriesSet, feature: int, donors: Rows) -> SeriesSet:
 
 
 def with_timing(data: SeriesSet, donors: Rows, *, keep_ends: bool = False) -> SeriesSet:
-    """Return series whose samples come when those of their donors do; values and their order stay.
+    """Return series with the sample times of their donors; values and their order are unchanged.
 
-    Sample k comes where the donor is at the same share of its samples. A donor of fewer than two samples changes
-    nothing.
+    Sample k takes the time at which the donor is at the same share of its samples. A donor with fewer than two samples
+    changes nothing.
 
     Args:
         data: S series.
-        donors: (S,) the series that each takes it from.
-        keep_ends: stretch the donor's times to the series' own first and last one.
+        donors: (S,) rows of the series to take it from.
+        keep_ends: whether to scale the donor's times to the first and last time of the series.
     """
     times = data.times.copy()
     for series, donor in enumerate(donors.tolist()):
@@ -84,19 +84,19 @@ def with_timing(data: SeriesSet, donors: Rows, *, keep_ends: bool = False) -> Se
         moved = first + (moved - moved[0]) * scale
         if keep_ends:
             moved[-1] = last
-        if (np.diff(moved) > 0).all():  # a donor's finest intervals can vanish beside large times
+        if (np.diff(moved) > 0).all():  # the smallest intervals of a donor can vanish next to large times
             times[own] = moved
     return data.replace_unchecked(times=times)
 
 
 def is_always_alike(data: SeriesSet, channel: int) -> bool:
-    """Return whether a channel is observed at all samples or at none, so that its presence tells nothing."""
+    """Return whether a channel is observed at all samples or at none, so that its presence has no information."""
     observed = ~np.isnan(data.values[:, channel])
     return bool(observed.all() or not observed.any())
 
 
 def _borrowed(data: SeriesSet, column: npt.NDArray[Any], donors: Rows) -> npt.NDArray[Any]:
-    """Return for every sample what a column has at the sample of the donor that corresponds to it."""
+    """Return for every sample the value of a column at the corresponding sample of the donor."""
     lengths = data.lengths
     owner = np.repeat(np.arange(len(data)), lengths)
     place = np.arange(len(data.times)) - data.offsets[:-1][owner]

@@ -33,7 +33,7 @@ def explain(
     most_channels: int | None = None,
     seed: int = 0,
 ) -> Explanation:
-    """Say what a model uses, why it said what it said of a series, how it keeps time and how it is wired.
+    """Explain what a model uses, why it made the prediction for a series, how it uses time and how it is wired.
 
         explanation = lt.explain(model, test, y_test, id="p7")
         explanation.save("explain.html")
@@ -41,19 +41,19 @@ def explain(
     Args:
         model: a fitted estimator of any task, or the path of a model folder.
         data: series that the model was not fitted to.
-        target: (S,) or (S, K) their truth, or one class per sample; None for forecasts, or where it is not known.
-        id: which series is explained, or a list of several; None for the one that is predicted worst, or without the
-            truth for the first one that has a sample.
-        neighbours: training series to find similar ones in; None for those that the model folder keeps, if any.
-        repeats: as of `lt.insight.importances`.
-        most_series: likewise.
-        most_presence: likewise.
+        target: (S,) or (S, K) their truth, or one class per sample; None for forecasts, or if it is not known.
+        id: id of the series to explain, or a list of ids; None for the series with the worst prediction or, without the
+            truth, the first one that has a sample.
+        neighbours: training series to search for similar ones; None for those in the model folder, if any.
+        repeats: see `lt.insight.importances`.
+        most_series: see `lt.insight.importances`.
+        most_presence: see `lt.insight.importances`.
         most_channels: likewise.
         seed: random seed.
 
     Raises:
-        ValueError: no series, one without a sample, or no series of this id.
-        TypeError: data that is not a `SeriesSet`.
+        ValueError: there are no series, the series has no sample, or no series has this id.
+        TypeError: `data` is not a `SeriesSet`.
 
     """
     if not isinstance(data, SeriesSet):

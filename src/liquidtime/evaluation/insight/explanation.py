@@ -1,4 +1,4 @@
-"""Everything that can be seen inside a model, together: on a page, in a notebook, as pictures."""
+"""The complete explanation of a model: on a page, in a notebook, as images."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Section:
     """One part of a page.
 
     Args:
-        name: distinct within the page.
-        title: its heading.
-        words: what it says, in a sentence or two.
-        figures: (SVG, caption) each.
+        name: name that is unique within the page.
+        title: heading.
+        words: summary in a sentence or two.
+        figures: pairs (SVG, caption).
         similar: tables of similar series.
-        moving: an animated picture in base64, and its caption.
-        wide: whether figures need more room.
+        moving: an animated image in base64, and its caption.
+        wide: whether figures need more width.
     """
 
     name: str
@@ -45,21 +45,21 @@ class Section:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What a model uses, why it said what it said, how it keeps time, and how it is wired; `lt.explain` makes it.
+    """What a model uses, why it made a prediction, how it uses time, and how it is wired; returned by `lt.explain`.
 
-        explanation                           shows itself in a notebook, prints as words
-        explanation.importances.plot()        one picture; so do the other parts
+        explanation                           displayed in a notebook, printed as text
+        explanation.importances.plot()        one figure; the other parts have `plot` too
         explanation.save("explain.html")      everything on one page
-        explanation.pictures("folder")        everything as pictures
+        explanation.pictures("folder")        everything as images
 
     Args:
-        importances: which channels matter; None where there are too few series.
-        effects: for each explained series what its observations did.
-        units: how fast the networks' units are; None, as are the next, where the networks take no steps.
-        response: to one observation by the gap.
-        states: along the first explained series.
-        circuit: of the first network, active along the first explained series.
-        similar: training series like each explained one; none where the model folder did not keep any.
+        importances: which channels matter; None if there are too few series.
+        effects: effects of observations, per explained series.
+        units: time constants of the networks' units; None, like the next three, if networks do not step through time.
+        response: response to one observation, by the gap before it.
+        states: states over the first explained series.
+        circuit: circuit of the first network, with its activity over the first explained series.
+        similar: training series similar to each explained one; empty if the model folder stores none.
     """
 
     importances: Importances | None
@@ -71,23 +71,23 @@ class Explanation:
     similar: Sequence[SimilarSeries] = field(default_factory=list)
 
     def figures(self) -> dict[str, Shown]:
-        """Return everything that can be drawn, by name."""
+        """Return all figures, by name."""
         named: dict[str, Shown | None] = {"importance": self.importances}
         named |= {f"series-{place}": effect for place, effect in enumerate(self.effects)}
         named |= {"units": self.units, "response": self.response, "states": self.states, "circuit": self.circuit}
         return {name: shown for name, shown in named.items() if shown is not None}
 
     def words(self) -> str:
-        """Return the gist, in sentences."""
+        """Return a summary as text."""
         said = [] if self.importances is None else [self.importances.words()]
         said += [effect.words() for effect in self.effects]
         return " ".join(said)
 
     def sections(self, *, moving: bool = False) -> list[Section]:
-        """Return what a page shows.
+        """Return the sections of the page.
 
         Args:
-            moving: whether to add the circuit's activity as an animated picture.
+            moving: whether to add the circuit's activity as an animated image.
         """
 
         def drawn(*parts: tuple[str, Shown | None]) -> list[tuple[str, str]]:
@@ -102,12 +102,12 @@ class Explanation:
             sections.append(Section("why", "Why this prediction, and when", "", figures, wide=True))
         figures = drawn(("units", self.units), ("response", self.response), ("states", self.states))
         if figures:
-            sections.append(Section("time", "How the network keeps time", "", figures))
+            sections.append(Section("time", "How the network uses time", "", figures))
         if self.circuit is not None:
             gif = None
             if moving and self.circuit.activity is not None:
                 raw = base64.b64encode(self.circuit.gif(frames=30, dpi=60)).decode()
-                gif = (raw, f"Activity along series {self.circuit.activity.id}: red above 0, blue below.")
+                gif = (raw, f"Activity over series {self.circuit.activity.id}: red above 0, blue below.")
             sections.append(Section("circuit", "The circuit", "", drawn(("circuit", self.circuit)), moving=gif))
         if self.similar:
             words = (
@@ -118,7 +118,7 @@ class Explanation:
         return sections
 
     def page(self, title: str = "Inside the model") -> str:
-        """Return everything as one HTML page that needs no other file.
+        """Return everything as one self-contained HTML page.
 
         Raises:
             ImportError: matplotlib, jinja2, networkx or pillow is not installed.
@@ -130,8 +130,8 @@ class Explanation:
         """Write the page.
 
         Args:
-            path: of the file, .html; one that is there is replaced.
-            title: of the page.
+            path: path of the HTML file, which is replaced if it exists.
+            title: title of the page.
 
         """
         from liquidtime.files.whole_files import write_file
@@ -141,11 +141,11 @@ class Explanation:
         return file
 
     def pictures(self, folder: str | Path, ending: str = ".png") -> list[Path]:
-        """Write every figure as a picture, and the circuit's activity as a GIF.
+        """Write every figure as an image, and the circuit's activity as a GIF.
 
         Args:
-            folder: where to; it is made if it is not there.
-            ending: such as ".png", ".svg" or ".pdf".
+            folder: folder to write to, which is created if it does not exist.
+            ending: extension, such as ".png", ".svg" or ".pdf".
 
         """
         home = Path(folder)

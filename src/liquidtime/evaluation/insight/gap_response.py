@@ -1,4 +1,4 @@
-"""What one observation does to a prediction, by the gap since the sample before: the time constant made visible."""
+"""The effect of one observation on a prediction, by the gap since the previous sample."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _SERIES, _GAPS, _CHANNELS = 24, 9, 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GapResponse(Shown):
-    """What one observation does to the prediction, by how long after the sample before it comes.
+    """The effect of one observation on the prediction, by the gap since the previous sample.
 
     Args:
-        gaps: (G,) in the unit of the data.
-        channels: K names.
-        responses: (K, G) how far apart the predictions after a low and after a high value are, the mean over series.
-        low: (K,) the low values.
-        high: (K,) the high ones.
-        time_unit: of the data.
+        gaps: (G,) gaps in the unit of the data.
+        channels: names of K channels.
+        responses: (K, G) distance between the predictions after a low and after a high value, averaged over series.
+        low: (K,) low values.
+        high: (K,) high values.
+        time_unit: unit of the times of the data.
     """
 
     gaps: Floats
@@ -41,7 +41,7 @@ class GapResponse(Shown):
     time_unit: str | None
 
     def caption(self) -> str:
-        """Return what the figure shows."""
+        """Return the caption of the figure."""
         ends = "; ".join(
             f"{name} {low:.4g} or {high:.4g}"
             for name, low, high in zip(self.channels, self.low, self.high, strict=True)
@@ -78,15 +78,15 @@ class GapResponse(Shown):
 
 
 def gap_response(model: Any, data: SeriesSet, channels: Sequence[str] | None = None) -> GapResponse | None:
-    """Return what one more observation does to the networks' prediction, by the gap since the sample before.
+    """Return the effect of one more observation on the networks' prediction, by the gap since the previous sample.
 
     Args:
-        model: fitted; an estimator of any task.
-        data: some series, which the observation is appended to.
+        model: fitted estimator of any task.
+        data: series to which the observation is appended.
         channels: numeric channels; None for those observed most often.
 
     Returns:
-        None where no series has a sample, or no numeric channel a spread.
+        The responses; None if no series has a sample, or no numeric channel varies.
 
     """
     networks = networks_of(model)
@@ -118,7 +118,7 @@ def gap_response(model: Any, data: SeriesSet, channels: Sequence[str] | None = N
 
 
 def _extended(data: SeriesSet, gaps: Floats, channel: int, value: float) -> SeriesSet:
-    """Return series, none of them empty, with one more sample that has one value, after gaps (S,)."""
+    """Return nonempty series with one more sample with one value, after gaps (S,)."""
     row = np.full((1, len(data.channels)), np.nan, dtype=np.float32)
     row[0, channel] = value
     ends = data.offsets[1:]

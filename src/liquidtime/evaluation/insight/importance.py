@@ -1,4 +1,4 @@
-"""Which channels matter: how much worse a model gets when something of its series comes from other series."""
+"""Which channels matter: how much worse a model gets if one thing is taken from other series."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ KINDS: dict[Kind, str] = {
     "static": "a static feature",
     "timing": "the times of the samples",
 }
-"""What is taken from another series, in words."""
+"""Descriptions of what is taken from another series."""
 TIMING = "timing of the samples"
 _DRAWN, _WIDE = 15, 36
-"""Bars that are drawn, and letters of their axis' label that a line has room for."""
+"""Number of bars, and of characters per line of the axis label."""
 
 
 @dataclass(frozen=True)
 class Importance:
-    """What one thing is worth to a model.
+    """The importance of one thing for a model.
 
     Args:
-        name: of the channel or static feature, or "timing of the samples".
+        name: name of the channel or static feature, or "timing of the samples".
         kind: what is taken from another series, one of `KINDS`.
-        loss: by how much the loss grows, the mean over the series; over 0 = the model uses it.
+        loss: mean growth of the loss over the series; above 0 if the model uses it.
     """
 
     name: str
@@ -60,20 +60,20 @@ class Importance:
 
     @property
     def label(self) -> str:
-        """The name, with what was taken where that is not all of it."""
+        """The name, and what was taken, if only a part was."""
         return f"{self.name}: when observed" if self.kind == "presence" else self.name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importances(Shown):
-    """What matters to a model, most important first; `print` it, or show it in a notebook.
+    """What matters to a model, most important first; it can be printed and displayed in a notebook.
 
     Args:
-        rows: one for each thing that was tried.
-        measure: the loss, in words; or "change of the prediction" where the truth was not given.
-        base: mean loss of the series as they are; None where the truth was not given.
-        series: how many series were tried.
-        repeats: how often each thing was exchanged.
+        rows: one entry per thing.
+        measure: name of the loss; or "change of the prediction" without the truth.
+        base: mean loss of the unchanged series; None without the truth.
+        series: number of series.
+        repeats: number of exchanges of each thing.
         in_groups: channels and static features that were exchanged in groups alone, which mattered less than others.
     """
 
@@ -91,7 +91,7 @@ class Importances(Shown):
         return len(self.rows)
 
     def __getitem__(self, name: str) -> Importance:
-        """Return a channel, a static feature, or with ": when observed" after it a channel's presence."""
+        """Return a channel, a static feature or, with ": when observed" after its name, the presence of a channel."""
         for row in self.rows:
             if name in (row.label, row.name):
                 return row
@@ -111,14 +111,14 @@ class Importances(Shown):
         ]
 
     def words(self, most: int = 3) -> str:
-        """Return what matters most, in a sentence."""
+        """Return a sentence about what matters most."""
         named = [row.label for row in self.rows if row.matters][:most]
         if not named:
             return f"On these {self.series:,} series no single channel has a measurable effect when it is shuffled."
         return f"The model relies most on {_listed(named)}."
 
     def caption(self) -> str:
-        """Return what the figure shows."""
+        """Return the caption of the figure."""
         hidden = max(0, len(self.rows) - _DRAWN)
         what = "How much the prediction changes"
         if self.base is not None:
@@ -131,7 +131,7 @@ class Importances(Shown):
         )
 
     def sketch(self) -> Sketch:
-        """Return bars with intervals, the most important on top."""
+        """Return bars with confidence intervals, the most important at the top."""
         drawn = list(self.rows[:_DRAWN])
         alt = f"Importance, {self.measure}: " + "; ".join(f"{row.label} {row.loss.value:.3g}" for row in drawn) + "."
 
@@ -171,26 +171,26 @@ def importances(
 ) -> Importances:
     """Measure what a model uses: permutation importance by channel, by presence and by timing, with intervals.
 
-    One thing at a time comes from another series, drawn at random, and everything else stays: the values and mask of a
-    channel; its mask alone; a static feature; the times of the samples. The loss of each series (log loss, absolute
-    error) is compared with that of the series as it is. Channels that say the same can each look unimportant, since
-    the model has the other one.
+    One thing at a time is taken from another series, drawn at random, and everything else is unchanged: the values and
+    mask of a channel; its mask alone; a static feature; the times of the samples. The loss of each series (log loss,
+    absolute error) is compared with that of the unchanged series. Channels with the same information can each look
+    unimportant, because the model still has the other one.
 
     Args:
-        model: fitted; an estimator of any task.
+        model: fitted estimator of any task.
         data: series that the model was not fitted to.
-        target: (S,) or (S, K) their truth, or one class per sample; None for forecasts, or where it is not known: then
-            the change of the prediction is measured.
-        repeats: how often each thing is exchanged, with other partners.
-        most_series: at most this many series are used, drawn at random.
-        seed: random seed of partners and resamples.
-        most_presence: ask for the presence of this many channels, those that matter most; None for all.
+        target: (S,) or (S, K) their truth, or one class per sample; None for forecasts, or if it is not known: the
+            change of the prediction is then measured.
+        repeats: number of exchanges of each thing, with different partners.
+        most_series: largest number of series to use, drawn at random.
+        seed: random seed of the partners and the bootstrap.
+        most_presence: number of channels, the most important ones, whose presence is measured; None for all.
         most_channels: of more channels and static features than this, neighbouring ones are first exchanged together,
             in half as many groups, and those of the groups that matter most one by one, half as many; None to exchange
             all of them one by one.
 
     Raises:
-        ValueError: fewer than two series, or a target that does not suit.
+        ValueError: there are fewer than two series, or the target does not match them.
 
     """
     check_size("repeats", repeats)
@@ -223,7 +223,7 @@ class _Bounds(NamedTuple):
 
 
 def _changes(question: Question, data: SeriesSet, bounds: _Bounds, rng: np.random.Generator, seed: int) -> Importances:
-    """Return by how much predictions move, without the truth."""
+    """Return the change of the predictions, which needs no truth."""
     said = question.answers(data)
 
     def moved(changed: SeriesSet) -> Floats:
@@ -242,7 +242,7 @@ def _tried(
     rng: np.random.Generator,
     grown: Callable[[SeriesSet], Floats],
 ) -> tuple[list[tuple[str, Kind, Floats]], int]:
-    """Return (S,) the mean growth of each series' loss for what is exchanged, and how many things were not alone."""
+    """Return (S,) the mean growth of each series' loss per exchanged thing, and the number of things left out."""
     partners = [_partners(len(data), rng) for _ in range(bounds.repeats)]
 
     def mean(make: Callable[[Rows], SeriesSet]) -> Floats:
@@ -283,7 +283,7 @@ def _worth_trying(things: list[_Thing], most: int | None, growth: Callable[[Sequ
 
 
 def _partners(S: int, rng: np.random.Generator) -> Rows:
-    """Return (S,) another series for each, every one of them once."""
+    """Return (S,) another series for each series, each of them once."""
     order = rng.permutation(S)
     partners = np.empty(S, dtype=np.int64)
     partners[order] = np.roll(order, 1)

@@ -1,4 +1,4 @@
-"""Similar series: the training series whose end a model's networks describe most alike, with what became of them."""
+"""Similar series: training series whose final states in a model's networks are nearest, with their outcomes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors
 from liquidtime.files.sealed import SealedFolder
 
 NAMES, STATES = "neighbours.json", "neighbours.safetensors"
-"""Files of a model folder that was asked to keep training series."""
+"""Files of a model folder that stores training series."""
 MOST_KEPT = 20_000
 _FORMAT, _LARGEST = 1, 1 << 26
 Floats = npt.NDArray[np.float32]
@@ -33,10 +33,10 @@ class Neighbour:
     """A training series that is similar to another series.
 
     Args:
-        id: of the training series.
-        outcome: its class or value; None where nothing is predicted but the series themselves.
-        distance: between the two in the space of the networks' units, 1 = as far apart as two training series usually
-            are.
+        id: id of the training series.
+        outcome: its class or value; None for forecasts.
+        distance: distance between the two in the space of the networks' units, where 1 is the usual distance between
+            two training series.
     """
 
     id: str
@@ -46,18 +46,18 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimilarSeries:
-    """The training series most similar to one series, nearest first; in a notebook a table.
+    """The training series most similar to one series, nearest first; displayed as a table in a notebook.
 
     Args:
-        id: of the series.
-        neighbours: the training series.
+        id: id of the series.
+        neighbours: training series.
     """
 
     id: str
     neighbours: Sequence[Neighbour]
 
     def words(self) -> str:
-        """Return what became of them, in a sentence."""
+        """Return a sentence about their outcomes."""
         outcomes = [one.outcome for one in self.neighbours if one.outcome is not None]
         if not outcomes:
             return f"Most similar to series {self.id}: {', '.join(one.id for one in self.neighbours)}."
@@ -91,21 +91,21 @@ class SimilarSeries:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighbours:
-    """Training series as points, kept to find similar ones.
+    """Training series as points, stored to find similar ones.
 
         model.save("folder", files=lt.insight.Neighbours.of(model, data, y).files())
         lt.insight.Neighbours.read("folder").similar(model, new)
 
-    The ids and outcomes of training series are then in the folder for whoever gets it: they are kept only where that is
-    asked for.
+    The folder then contains the ids and outcomes of training series, for anyone who receives it. They are stored only
+    on request.
 
     Args:
-        ids: (S,) texts.
+        ids: (S,) ids as texts.
         outcomes: (S,) classes as texts, or values; None for forecasts.
-        states: (S, E) where each series ends in the space of the networks' units, scaled.
-        centre: (E,) subtracted before scaling.
-        scale: (E,) divided by.
-        spread: the median distance of two training series.
+        states: (S, E) scaled final state of each series in the space of the networks' units.
+        centre: (E,) vector that is subtracted before scaling.
+        scale: (E,) divisor.
+        spread: median distance between two training series.
     """
 
     ids: Sequence[str]
@@ -120,14 +120,14 @@ class Neighbours:
         """Return training series as points of a fitted model.
 
         Args:
-            model: fitted; an estimator of any task.
-            data: the series, usually those that it was fitted to.
+            model: fitted estimator of any task.
+            data: series, usually those that it was fitted to.
             outcomes: (S,) their classes or values; None for forecasts.
-            most: keep at most this many, drawn at random.
-            seed: of the draw.
+            most: largest number of series to store, drawn at random.
+            seed: random seed of the draw.
 
         Raises:
-            ValueError: no series, or another number of outcomes.
+            ValueError: there are no series, or the number of outcomes is not that of the series.
 
         """
         check_size("most", most)
@@ -154,15 +154,15 @@ class Neighbours:
         return Neighbours([str(id) for id in data.ids.tolist()], kept, states, centre, scale, spread or 1.0)
 
     def similar(self, model: Any, data: SeriesSet, k: int = 5) -> list[SimilarSeries]:
-        """Return the k training series most similar to each series; a series of the same id is left out.
+        """Return the k training series most similar to each series; a series with the same id is left out.
 
         Args:
-            model: the one that the points are of.
-            data: the series.
-            k: how many.
+            model: model of the points.
+            data: series.
+            k: number of similar series.
 
         Raises:
-            ValueError: points of another model.
+            ValueError: the points are of another model.
 
         """
         check_size("k", k)
@@ -182,7 +182,7 @@ class Neighbours:
         return found
 
     def files(self) -> dict[str, bytes]:
-        """Return the files that a model folder keeps them in."""
+        """Return their files for a model folder."""
         named = {"format": _FORMAT, "ids": list(self.ids), "outcomes": self.outcomes, "spread": self.spread}
         tensors = {"states": self.states, "centre": self.centre, "scale": self.scale}
         return {
@@ -192,11 +192,11 @@ class Neighbours:
 
     @staticmethod
     def read(folder: str | Path) -> Neighbours | None:
-        """Return what a model folder keeps; None where it was not asked to.
+        """Return the series that a model folder stores; None if there are none.
 
         Raises:
             FileNotFoundError: there is no such folder.
-            DamagedFolder: a file of it is not as it was written.
+            DamagedFolder: a file in it was changed.
 
         """
         sealed = SealedFolder(Path(folder))

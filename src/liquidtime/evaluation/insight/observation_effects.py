@@ -1,4 +1,4 @@
-"""Why this prediction, and when: what each observation of one series did, by predicting with and without it."""
+"""Why and when a prediction was made: the effect of each observation of one series, predicted with and without it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _WORK, _FEWEST = 400_000, 24
 
 @dataclass(frozen=True)
 class ObservationEffect:
-    """What one observation, or a run of neighbouring ones of a channel, did to the prediction.
+    """The effect of one observation, or of a run of neighbouring observations of a channel, on the prediction.
 
     Args:
-        channel: its name.
+        channel: name of the channel.
         first: time of the first observation of the run.
         time: time of the last one, at which `on_arrival` is measured; equal to `first` for a single observation.
-        value: the last value; a category by its name.
-        count: observations in the run.
+        value: last value; a category by its name.
+        count: number of observations in the run.
         on_arrival: prediction from everything up to `time`, minus that without the run.
         at_the_end: prediction from the whole series, minus that without the run.
     """
@@ -49,20 +49,20 @@ class ObservationEffect:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObservationEffects(Shown):
-    """What every observation of one series did to its prediction.
+    """The effects of all observations of one series on its prediction.
 
     Args:
-        id: of the series.
-        output: what is predicted.
-        effects: in order of time.
-        times: (T,) of the samples.
-        values: (T, C) what was observed, NaN = nothing.
-        channels: the C names.
-        categories: of the categorical channels.
-        seen: (P,) times of the samples at which the prediction is given: all, or of a long series some.
-        prediction: (P,) from everything up to each of them.
-        empty: the prediction before the first sample; NaN where the model makes none.
-        time_unit: of the times.
+        id: id of the series.
+        output: name of the predicted output.
+        effects: effects, in order of time.
+        times: (T,) times of the samples.
+        values: (T, C) observed values, NaN if not observed.
+        channels: names of the C channels.
+        categories: categories of the categorical channels.
+        seen: (P,) times of the samples at which there is a prediction: all, or some of a long series.
+        prediction: (P,) prediction from all samples up to each of them.
+        empty: prediction before the first sample; NaN if the model makes none.
+        time_unit: unit of the times.
     """
 
     id: str
@@ -78,11 +78,11 @@ class ObservationEffects(Shown):
     time_unit: str | None
 
     def strongest(self, most: int = 5) -> list[ObservationEffect]:
-        """Return the observations that moved the prediction most when they came."""
+        """Return the observations that changed the prediction most on arrival."""
         return sorted(self.effects, key=lambda effect: -abs(effect.on_arrival))[:most]
 
     def words(self, most: int = 3) -> str:
-        """Return why, in a sentence."""
+        """Return a sentence about the reasons for the prediction."""
         last = f"{self.prediction[-1]:.3g}" if len(self.prediction) else "none"
         unit = f" {self.time_unit}" if self.time_unit else ""
         moved = [
@@ -95,7 +95,7 @@ class ObservationEffects(Shown):
         return f"Series {self.id}: {self.output} is {last} at the end.{why}"
 
     def caption(self) -> str:
-        """Return what the figure shows."""
+        """Return the caption of the figure."""
         grouped = any(effect.count > 1 for effect in self.effects)
         runs = " In long series, neighbouring observations of a channel are left out together." if grouped else ""
         return (
@@ -111,7 +111,7 @@ class ObservationEffects(Shown):
         return [{"id": self.id, "output": self.output, **vars(effect)} for effect in self.effects]
 
     def sketch(self) -> Sketch:
-        """Return the channels that moved the prediction most, on the true time axis, and the prediction below."""
+        """Return the channels that changed the prediction most, on the true time axis, and the prediction below."""
         weight = dict.fromkeys(self.channels, 0.0)
         for effect in self.effects:
             weight[effect.channel] += abs(effect.on_arrival)
@@ -162,23 +162,23 @@ class ObservationEffects(Shown):
 def observation_effects(
     model: Any, data: SeriesSet, id: Any = None, *, output: str | None = None, most: int = 200
 ) -> ObservationEffects:
-    """Say what each observation of one series did to the prediction, exactly: by predicting with and without it.
+    """Return the exact effect of each observation of one series on the prediction, by predicting with and without it.
 
-    A sample without any other observation is left out as a whole. For forecasts the question stays the same: the
-    channel at the usual horizon after the observation came.
+    A sample without any other observation is left out completely. For forecasts, the prediction is that of the channel
+    at the usual horizon after the observation.
 
     Args:
-        model: fitted; an estimator of any task.
-        data: series, of which one is explained.
-        id: which one; None for the first.
-        output: what is explained: a class, or a channel that is forecast; None for the second of two classes, the class
-            that is most probable in the end, or the first of several values.
-        most: at most about this many runs are left out one at a time; in a longer series neighbouring observations of a
-            channel are one run. The longer a series is, the fewer runs it has, down to 24 and one per channel, so that
-            the work grows no faster than its length.
+        model: fitted estimator of any task.
+        data: series, one of which is explained.
+        id: id of this series; None for the first.
+        output: output to explain: a class, or a channel to forecast; None for the second of two classes, the class that
+            is most probable at the end, or the first of several values.
+        most: approximate largest number of runs that are left out one at a time; in longer series, neighbouring
+            observations of a channel form one run. Longer series have fewer runs, down to 24 and one per channel, so
+            that the work grows no faster than the length.
 
     Raises:
-        ValueError: no series of this id, or one without a sample; an output that the model does not have.
+        ValueError: no series has this id, the series has no sample, or the model does not have the output.
 
     """
     check_size("most", most)
@@ -243,7 +243,7 @@ def observation_effects(
 
 
 def _runs(observed: npt.NDArray[np.bool_], most: int) -> list[tuple[int, npt.NDArray[np.int64]]]:
-    """Return what is left out together, (channel, rows): single observations, or runs where there are too many."""
+    """Return what is left out together, as (channel, rows): single observations, or runs if there are too many."""
     total = int(observed.sum())
     runs: list[tuple[int, npt.NDArray[np.int64]]] = []
     for channel in range(observed.shape[1]):
@@ -265,7 +265,7 @@ def _moments(T: int, runs: Sequence[tuple[int, npt.NDArray[np.int64]]], parts: i
 def _variants(one: SeriesSet, keeps: Sequence[npt.NDArray[np.bool_]]) -> tuple[SeriesSet, npt.NDArray[np.bool_]]:
     """Return a series with only some of its observations, once for each (T, C) mask; and which have any sample left."""
     observed = ~np.isnan(one.values)
-    bare = ~observed.any(axis=1)  # samples without any observation tell the time alone, and stay while they are seen
+    bare = ~observed.any(axis=1)  # samples without observations are kept
     times, values, lengths = [], [], []
     for keep in keeps:
         seen = keep.any(axis=1)
@@ -288,10 +288,10 @@ def _variants(one: SeriesSet, keeps: Sequence[npt.NDArray[np.bool_]]) -> tuple[S
 
 
 def row_of(data: SeriesSet, id: Any) -> int:
-    """Return the position of a series, the first where `id` is None.
+    """Return the position of a series; the first if `id` is None.
 
     Raises:
-        ValueError: there is none of this id.
+        ValueError: no series has this id.
 
     """
     if id is None:

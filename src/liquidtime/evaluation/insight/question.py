@@ -1,4 +1,4 @@
-"""What a model is asked while it is explained: one row of numbers per series, and how wrong they are."""
+"""Questions to a model that is explained: one row of numbers per series, and their losses."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _TINY = 1e-15
 
 
 class Question(ABC):
-    """One kind of model with what it is asked.
+    """The question to one kind of model.
 
     Args:
-        model: fitted.
+        model: fitted model.
     """
 
     measure: str
-    """The loss of a series, in words."""
+    """Name of the loss of a series."""
     has_target = True
-    """Whether the truth is something besides the series themselves."""
+    """Whether the truth is separate from the series."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -40,28 +40,28 @@ class Question(ABC):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """What the W numbers of an answer are."""
+        """Names of the W numbers of an answer."""
 
     @abstractmethod
     def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
-        """Return (S, W) what the model says of each series.
+        """Return (S, W) the predictions of the model for each series.
 
         Args:
             data: S series.
-            at: (S,) the time up to which each has been watched, not before its last sample; forecasts start there.
-                None for the time of its last sample.
+            at: (S,) the present time of each series, at or after its last sample, where forecasts start. None for the
+                time of its last sample.
         """
 
     @abstractmethod
     def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
-        """Return the series that the model is to read, and the truth about them as `losses` takes it."""
+        """Return the series for the model to read, and their truth in the form for `losses`."""
 
     @abstractmethod
     def losses(self, data: SeriesSet, truth: Any) -> Floats:
-        """Return (S,) how wrong the model is about each series."""
+        """Return (S,) the loss of the model for each series."""
 
     def focus(self, answers: Floats) -> int:
-        """Return which of the W numbers of one answer (W,) is explained where nobody chose: the largest."""
+        """Return which of the W numbers of one answer (W,) is explained by default: the largest."""
         return int(answers.argmax())
 
 
@@ -85,18 +85,18 @@ class ClassQuestion(Question):
         return data, codes_of(target, self.model.classes_)
 
     def losses(self, data: SeriesSet, truth: Any) -> Floats:
-        """Return the negative logarithm of the probability of what was true."""
+        """Return the negative logarithm of the probability of the true class."""
         chances = self.answers(data)[np.arange(len(truth)), truth]
         surprise: Floats = -np.log(np.clip(chances, _TINY, 1.0))
         return surprise
 
     def focus(self, answers: Floats) -> int:
-        """Return the second of two classes, the most probable one of more."""
+        """Return the second of two classes, or the most probable of more."""
         return 1 if len(answers) == 2 else int(answers.argmax())
 
 
 class LabelQuestion(Question):
-    """Asks for the probability of each label of several that a series may have."""
+    """Asks for the probability of each of several labels."""
 
     measure = "log loss"
 
@@ -111,11 +111,11 @@ class LabelQuestion(Question):
         return chances
 
     def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
-        """Return the series, and (S, K) which labels they have, NaN where not known."""
+        """Return the series, and (S, K) whether they have each label, NaN if not known."""
         return data, task_of(self.model).check_target(target, len(data))
 
     def losses(self, data: SeriesSet, truth: Any) -> Floats:
-        """Return the mean over the labels that are known of the negative logarithm of what was true."""
+        """Return the mean of the negative logarithm of the probability of the truth, over the known labels."""
         chances = self.answers(data)
         known = ~np.isnan(truth)
         surprise = -np.log(np.clip(np.where(truth == 1, chances, 1.0 - chances), _TINY, 1.0))
@@ -129,18 +129,18 @@ class SampleQuestion(ClassQuestion):
     measure = "log loss of the samples"
 
     def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
-        """Return (S, C) the probabilities of the last sample; NaN for a series without any."""
+        """Return (S, C) the probabilities of the last sample; NaN for a series without samples."""
         return _last_rows(data, self.model.predict_proba(data), len(self.model.classes_))
 
     def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
-        """Return the series, and (N,) the position of each sample's class, -1 where it is not known."""
+        """Return the series, and (N,) the position of each sample's class, -1 if it is not known."""
         labels, known = sample_labels(by_series(target, data), data)
         codes = np.full(len(known), -1, dtype=np.int64)
         codes[known] = codes_of(labels[known], self.model.classes_)
         return data, codes
 
     def losses(self, data: SeriesSet, truth: Any) -> Floats:
-        """Return the mean over the samples of each series; 0 where no class is known."""
+        """Return the mean over the samples of each series; 0 if no class is known."""
         known = truth >= 0
         chances = self.model.predict_proba(data)[known, truth[known]]
         return _means(data, known, -np.log(np.clip(chances, _TINY, 1.0)))
@@ -153,7 +153,7 @@ class ValueQuestion(Question):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The outputs, by number where there are several."""
+        """The outputs, by number if there are several."""
         K = getattr(self.model, "n_outputs_", 0)
         return ("prediction",) if K == 0 else tuple(f"output {place}" for place in range(K))
 
@@ -184,11 +184,11 @@ class SampleValueQuestion(ValueQuestion):
     measure = "absolute error of the samples"
 
     def answers(self, data: SeriesSet, at: Floats | None = None) -> Floats:
-        """Return (S, K) the values of the last sample; NaN for a series without any."""
+        """Return (S, K) the values of the last sample; NaN for a series without samples."""
         return _last_rows(data, self._samples(data), len(self.names))
 
     def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
-        """Return the series, and (N, K) the values of every sample, NaN where not known."""
+        """Return the series, and (N, K) the values of every sample, NaN if not known."""
         parts = by_series(target, data)
         flat = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts]) if of_samples(parts) else target
         truth = np.asarray(flat, dtype=np.float64).reshape(-1, len(self.names))
@@ -197,7 +197,7 @@ class SampleValueQuestion(ValueQuestion):
         return data, truth
 
     def losses(self, data: SeriesSet, truth: Any) -> Floats:
-        """Return the mean over the samples of each series; 0 where no value is known."""
+        """Return the mean over the samples of each series; 0 if no value is known."""
         away = np.abs(self._samples(data) - truth)
         known = ~np.isnan(away).all(axis=1)
         return _means(data, known, np.nanmean(away[known], axis=1))
@@ -208,7 +208,7 @@ class SampleValueQuestion(ValueQuestion):
 
 
 class ForecastQuestion(Question):
-    """Asks for the channels as far ahead as the model was trained to look."""
+    """Asks for the channels at the longest horizon of training."""
 
     measure = "absolute error in standard deviations"
     has_target = False
@@ -226,7 +226,7 @@ class ForecastQuestion(Question):
         return values
 
     def prepare(self, data: SeriesSet, target: Any) -> tuple[SeriesSet, Any]:
-        """Return the series up to a cut, and what was measured after it."""
+        """Return the series up to a cut, and the measurements after it."""
         test = forecast_test(self.model, data)
         truth = [self.model._standardised(values) for values in test.truth]
         return test.past.data, (test.times, truth)
@@ -248,7 +248,7 @@ class ForecastQuestion(Question):
 
 
 def _last_rows(data: SeriesSet, rows: Floats, width: int) -> Floats:
-    """Return (S, W) the row of each series' last sample, of (N, W); NaN for a series without any."""
+    """Return (S, W) the rows of (N, W) of each series' last sample; NaN for a series without samples."""
     said = np.full((len(data), width), np.nan)
     some = data.lengths > 0
     said[some] = rows[data.offsets[1:][some] - 1]
@@ -256,19 +256,19 @@ def _last_rows(data: SeriesSet, rows: Floats, width: int) -> Floats:
 
 
 def _means(data: SeriesSet, known: npt.NDArray[np.bool_], losses: Floats) -> Floats:
-    """Return (S,) the mean loss of each series over its samples that are known (N,); 0 where none is."""
+    """Return (S,) the mean loss of each series over its known samples (N,); 0 if there are none."""
     owners = np.repeat(np.arange(len(data)), data.lengths)[known]
     means: Floats = np.bincount(owners, losses, len(data)) / np.maximum(np.bincount(owners, minlength=len(data)), 1)
     return means
 
 
 def question_of(model: Any) -> Question:
-    """Return what a fitted model is asked.
+    """Return the question to a fitted model.
 
     Raises:
         NotFittedError: it is not fitted.
-        TypeError: an estimator of no task.
-        ValueError: a model of a task whose models are not explained.
+        TypeError: it is not an estimator of a task.
+        ValueError: models of its task are not explained.
 
     """
     task = task_of(model)
@@ -287,6 +287,6 @@ def question_of(model: Any) -> Question:
 
 
 def networks_of(model: Any) -> SeriesEstimator:
-    """Return the estimator that has the networks: of a stacked model that of its networks, else the model itself."""
+    """Return the estimator that has the networks: that inside a stacked model, otherwise the model itself."""
     networks: SeriesEstimator = getattr(model, "cfc_", model)
     return networks

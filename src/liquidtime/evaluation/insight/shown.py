@@ -1,4 +1,4 @@
-"""What an insight can do besides holding numbers: be drawn on a page, in a notebook, and as a picture."""
+"""Base class of results that can be drawn on a page, in a notebook, and as an image."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _VARIABLES = ("ink", "faint", "grid")
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """How one figure is drawn.
+    """The definition of a figure.
 
     Args:
-        alt: what there is to see, for those who do not see it.
+        alt: description of the figure for screen readers.
         size: width and height in inches.
-        draw: draws it into the axes of a drawing, with the colours of its palette.
-        ratios: heights of axes one above the other.
+        draw: function that draws it into the axes of a drawing, with the colours of its palette.
+        ratios: relative heights of axes in one column.
     """
 
     alt: str
@@ -33,21 +33,21 @@ class Sketch:
 
 
 class Shown(ABC):
-    """Numbers that can be drawn; in a notebook they show themselves."""
+    """Numbers that can be drawn; displayed as a figure in a notebook."""
 
     @abstractmethod
     def caption(self) -> str:
-        """Return what the figure shows, in words."""
+        """Return the caption of the figure."""
 
     @abstractmethod
     def sketch(self) -> Sketch:
-        """Return how it is drawn."""
+        """Return the definition of the figure."""
 
     def svg(self, name: str) -> str:
         """Return the figure as SVG for a page that has the report's colours.
 
         Args:
-            name: distinct within a page.
+            name: name that is unique within a page.
 
         Raises:
             ImportError: matplotlib is not installed.
@@ -65,7 +65,7 @@ class Shown(ABC):
         """Return the figure as a `matplotlib.figure.Figure`.
 
         Args:
-            path: file to write it to as well, such as .png, .svg or .pdf; one that is there is replaced.
+            path: file to also write it to, such as .png, .svg or .pdf, which is replaced if it exists.
 
         Raises:
             ImportError: matplotlib is not installed.
@@ -87,10 +87,10 @@ class Shown(ABC):
 
 
 def needs_matplotlib() -> None:
-    """Refuse where matplotlib is not installed, with what to do.
+    """Raise an error that says what to do if matplotlib is not installed.
 
     Raises:
-        ImportError: it is not.
+        ImportError: it is not installed.
 
     """
     try:
@@ -100,11 +100,11 @@ def needs_matplotlib() -> None:
 
 
 def card(svg: str, caption: str) -> str:
-    """Return a figure as HTML for a notebook, with its colours by day and by night.
+    """Return a figure as HTML for a notebook, with its light and dark colours.
 
     Args:
-        svg: as `Shown.svg` returns it.
-        caption: what stands below it.
+        svg: SVG from `Shown.svg`.
+        caption: text below the figure.
     """
     from liquidtime.evaluation.drawing import DARK, PRINT
 

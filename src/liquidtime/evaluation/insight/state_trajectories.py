@@ -1,4 +1,4 @@
-"""The states of a network along one series."""
+"""The states of a network over one series."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _LINES = 6
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StateTrajectories(Shown):
-    """The states of a network along one series.
+    """The states of a network over one series.
 
     Args:
-        id: of the series.
-        times: (T,) of the steps.
-        states: (T, U) the outputs of the last layer of the first network.
+        id: id of the series.
+        times: (T,) times of the steps.
+        states: (T, U) outputs of the last layer of the first network.
         units: the U units.
-        time_unit: of the data.
+        time_unit: unit of the times.
     """
 
     id: str
@@ -42,14 +42,14 @@ class StateTrajectories(Shown):
     time_unit: str | None
 
     def caption(self) -> str:
-        """Return what the figure shows."""
+        """Return the caption of the figure."""
         return (
-            f"States of the network along series {self.id}: the {min(_LINES, len(self.units))} of {len(self.units)} "
+            f"States of the network over series {self.id}: the {min(_LINES, len(self.units))} of {len(self.units)} "
             "units that change most, with their time constants and what they follow."
         )
 
     def sketch(self) -> Sketch:
-        """Return the units that move most, as lines."""
+        """Return the units that change most, as lines."""
         order = np.argsort(-np.ptp(self.states, axis=0), kind="stable")[:_LINES]
 
         def draw(figure: Drawing) -> None:
@@ -74,16 +74,16 @@ class StateTrajectories(Shown):
 def state_trajectories(
     model: Any, data: SeriesSet, row: int = 0, known: Units | None = None
 ) -> StateTrajectories | None:
-    """Return the states of the first network along one series.
+    """Return the states of the first network over one series.
 
     Args:
-        model: fitted; an estimator of any task.
-        data: the series.
-        row: position of the one to follow.
-        known: what `units` returned; None computes it from `data`.
+        model: fitted estimator of any task.
+        data: series.
+        row: position of the series to follow.
+        known: result of `units`; None computes it from `data`.
 
     Returns:
-        None where the network takes no steps, or the series has none.
+        The states; None if the network does not step through time, or the series has no samples.
 
     """
     networks = networks_of(model)

@@ -1,4 +1,4 @@
-"""The time constants that a trained network's units have learned."""
+"""The time constants of the units of a trained network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from liquidtime.layers import Recurrent
 
 
 def time_constants(layer: Recurrent, x: Tensor, dt: Tensor, lengths: Tensor) -> npt.NDArray[np.float64] | None:
-    """Return the time constant of each unit, over the samples of some series.
+    """Return the time constant of each unit, as the median over the samples of some series.
 
         CfC:  s = σ(a·dt + c),   a = A·backbone([x ; h]),   time constant = median of 1/|a|
         LTC:  dv/dt = push - rate·v,                         time constant = median of 1/rate
@@ -21,10 +21,10 @@ def time_constants(layer: Recurrent, x: Tensor, dt: Tensor, lengths: Tensor) -> 
         layer: L recurrent layers, forward in time only.
         x: (B, T, D) encoded samples.
         dt: (B, T) time since the previous sample.
-        lengths: (B,) samples in each series.
+        lengths: (B,) number of samples in each series.
 
     Returns:
-        (L·H,) in the unit of `dt`; None where a cell has no such constant, or there is no sample.
+        (L·H,) in the unit of `dt`; None if a cell has no such constant, or there is no sample.
 
     """
     inside = torch.arange(x.shape[1]) < lengths.unsqueeze(1)  # (B, T)
@@ -43,7 +43,7 @@ def time_constants(layer: Recurrent, x: Tensor, dt: Tensor, lengths: Tensor) -> 
 
 
 def _rates(cell: CfCCell | LTCCell, x: Tensor, h: Tensor) -> Tensor:
-    """Return (N, H) how fast each unit moves at inputs (N, D) and states (N, H), at least 0."""
+    """Return (N, H) the rate of each unit at inputs (N, D) and states (N, H), at least 0."""
     if isinstance(cell, CfCCell):
         return cell.head_values(x, h)[2].abs()
     rate: Tensor = cell.drive(x)(h)[0]

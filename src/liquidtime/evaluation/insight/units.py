@@ -1,4 +1,4 @@
-"""The units of a network: how fast each is, and what it follows."""
+"""The units of a network: their time constants, and what they follow."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 CLOCK = "time since the start"
-"""What a unit can follow besides the channels."""
+"""Name of the time, which units can follow too."""
 _SERIES = 64
-"""Series that suffice for medians and correlations over their samples."""
+"""Number of series for medians and correlations over their samples."""
 _OFTEN = 0.2
-"""Share of the steps at which a channel must be known, or units would follow it by chance."""
+"""Share of steps at which a channel must be known, because units would otherwise follow it by chance."""
 _COLOURED = 5
 
 
@@ -36,11 +36,11 @@ class Unit:
     """One unit of a network.
 
     Args:
-        network: which of the model's networks.
-        unit: its number, over all layers of the network.
-        time_constant: in the unit of the data; None where the cell has none.
+        network: number of the network in the model.
+        unit: number of the unit, over all layers of the network.
+        time_constant: time constant in the unit of the data; None if the cell has none.
         follows: the channel with which its output correlates most, or "time since the start".
-        correlation: that correlation, over the samples of some series; 0 where the unit never changes.
+        correlation: that correlation, over the samples of some series; 0 if the unit never changes.
     """
 
     network: int
@@ -52,12 +52,12 @@ class Unit:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Units(Shown):
-    """The units of a model's recurrent networks: how fast each is, and what it follows.
+    """The units of a model's recurrent networks: their time constants, and what they follow.
 
     Args:
-        units: the units of the last layer of each network.
-        interval: median interval between samples; None where there is none.
-        time_unit: of the data.
+        units: units of the last layer of each network.
+        interval: median interval between samples; None if there is none.
+        time_unit: unit of the times.
     """
 
     units: Sequence[Unit]
@@ -66,16 +66,16 @@ class Units(Shown):
 
     @property
     def time_constants(self) -> Floats:
-        """Those of all units that have one."""
+        """Time constants of all units that have one."""
         return np.array([unit.time_constant for unit in self.units if unit.time_constant is not None])
 
     def followed(self) -> dict[str, int]:
-        """Return how many units follow each channel, most first."""
+        """Return the number of units that follow each channel, in descending order."""
         names = [unit.follows for unit in self.units]
         return {name: names.count(name) for name in sorted(set(names), key=lambda name: -names.count(name))}
 
     def words(self) -> str:
-        """Return how fast the units are and what they follow, in a sentence or two."""
+        """Return a sentence or two about the time constants of the units and what they follow."""
         unit = f" {self.time_unit}" if self.time_unit else ""
         followed = ", ".join(f"{name} ({count})" for name, count in list(self.followed().items())[:4])
         constants = self.time_constants
@@ -89,7 +89,7 @@ class Units(Shown):
         )
 
     def caption(self) -> str:
-        """Return what the figure shows."""
+        """Return the caption of the figure."""
         place = "its time constant" if len(self.time_constants) else "its number"
         return (
             f"{self.words()} Each dot is a unit: the horizontal axis is {place}, the vertical axis how closely its "
@@ -138,14 +138,14 @@ class Units(Shown):
 
 
 def units(model: Any, data: SeriesSet) -> Units | None:
-    """Return how fast the units of a model's networks are, and what they follow.
+    """Return the time constants of the units of a model's networks, and what they follow.
 
     Args:
-        model: fitted; an estimator of any task.
-        data: some series.
+        model: fitted estimator of any task.
+        data: series.
 
     Returns:
-        None where no network takes one step after another, or no series has a sample.
+        The units; None if no network steps through time, or no series has a sample.
 
     """
     networks = networks_of(model)
@@ -166,7 +166,7 @@ def units(model: Any, data: SeriesSet) -> Units | None:
 def _units(
     networks: SeriesEstimator, series: EncodedSeries, place: int, member: int, names: Sequence[str], followed: Floats
 ) -> list[Unit]:
-    """Return the units of the last layer of one network; none where it reads whole series."""
+    """Return the units of the last layer of one network; none if it reads whole series."""
     layer = networks.networks_[member].recurrent
     if not isinstance(layer, Recurrent):
         return []
@@ -187,7 +187,7 @@ def _units(
 
 
 def _followed(steps: SeriesSet) -> tuple[list[str], Floats]:
-    """Return what a unit can follow at each step: the last value of each channel that is a number, and the time."""
+    """Return what a unit can follow at each step: the last value of each numeric channel, and the time."""
     columns, names = [], []
     for place, name in enumerate(steps.channels):
         if name in steps.categories:
@@ -204,7 +204,7 @@ def _followed(steps: SeriesSet) -> tuple[list[str], Floats]:
 
 
 def _correlations(states: Floats, followed: Floats) -> Floats:
-    """Return (H, C) correlations over the rows where a column is known; 0 where one of the two never changes."""
+    """Return (H, C) correlations over the rows in which a column is known; 0 if one of the two never changes."""
     links = np.zeros((states.shape[1], followed.shape[1]))
     for place in range(followed.shape[1]):
         known = ~np.isnan(followed[:, place])
@@ -218,7 +218,7 @@ def _correlations(states: Floats, followed: Floats) -> Floats:
 
 
 def _axis(constants: Floats, interval: float | None) -> tuple[float, float]:
-    """Return the ends of the axis of time constants: nearly all of them, and the median interval."""
+    """Return the limits of the axis of time constants, which includes nearly all of them and the median interval."""
     low, high = np.quantile(constants, [0.01, 0.99])
     ends = [low, high] if not interval else [min(low, interval), max(high, interval)]
     return float(ends[0]) / 1.1, min(float(ends[1]) * 1.1, float(ends[0]) * 1e6)

@@ -1,4 +1,4 @@
-"""Where a convolutional network looks: VisualBackprop."""
+"""Attention maps of convolutional networks: VisualBackprop."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from torch import Tensor, nn
 
 
 def visual_backprop(network: nn.Module, images: Tensor, activation: Callable[[Tensor], Tensor] = torch.relu) -> Tensor:
-    """Return the attention maps (N, h, w) of images (N, C, h, w), each stretched to 0…1.
+    """Return the attention maps (N, h, w) of images (N, C, h, w), each scaled to 0…1.
 
-    The maps behind each convolution are averaged over their channels, a_l ≥ 0. From the last layer to the first,
+    The maps after each convolution are averaged over their channels, a_l ≥ 0. From the last layer to the first,
 
         m_L = a_L,   m_(l-1) = a_(l-1) · up_l(m_l),   map = up_1(m_1)
 
-    where up_l spreads every value evenly over the inputs that it was computed from: a transposed convolution with the
-    kernel size, stride, padding and dilation of layer l and all weights 1. Where something between two convolutions
-    changes the size, such as pooling, the nearest value is taken. What is left is where all layers were active. An
-    even map is 0. (Bojarski et al. 2018)
+    where up_l distributes every value evenly over the inputs that it was computed from: a transposed convolution with
+    the kernel size, stride, padding and dilation of layer l and all weights 1. If something between two convolutions,
+    such as pooling, changes the size, the nearest value is used. The result is large where all layers were active. A
+    constant map becomes 0. (Bojarski et al. 2018)
 
     Args:
-        network: any network whose convolutions (`nn.Conv2d`) follow each other; it is run once, in the mode it is in.
-        images: as the network is given them.
-        activation: what follows each convolution.
+        network: any network whose convolutions (`nn.Conv2d`) follow each other; it is run once, in its current mode.
+        images: images in the form that the network reads.
+        activation: function after each convolution.
 
     Raises:
-        ValueError: images of another shape, or a network without convolutions.
+        ValueError: the images have another shape, or the network has no convolutions.
 
     """
     if images.dim() != 4:
@@ -52,7 +52,7 @@ def visual_backprop(network: nn.Module, images: Tensor, activation: Callable[[Te
 
 
 def _convolutions_of(network: nn.Module, images: Tensor) -> list[tuple[nn.Conv2d, tuple[int, int], Tensor]]:
-    """Return the convolutions in the order in which they run, with the sizes of their inputs and their outputs."""
+    """Return the convolutions in the order in which they run, with the sizes of their inputs, and their outputs."""
     seen: list[tuple[nn.Conv2d, tuple[int, int], Tensor]] = []
 
     def note(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -70,7 +70,7 @@ def _convolutions_of(network: nn.Module, images: Tensor) -> list[tuple[nn.Conv2d
 
 
 def _spread(mask: Tensor, layer: nn.Conv2d, size: tuple[int, int]) -> Tensor:
-    """Return mask (N, 1, ·, ·) behind a layer spread over that layer's inputs, (N, 1, *size)."""
+    """Return a mask (N, 1, ·, ·) after a layer, distributed over that layer's inputs, (N, 1, *size)."""
     padding = layer.padding if isinstance(layer.padding, tuple) else (0, 0)
     if layer.padding == "same":
         reach = [d * (k - 1) for d, k in zip(layer.dilation, layer.kernel_size, strict=True)]

@@ -1,4 +1,4 @@
-"""One HTML page about one trained model: what it was given, how it learned, how good it is."""
+"""One HTML page about a trained model: its data, its training, and its test."""
 
 from liquidtime.evaluation.report.contents import Curve, ReportData
 from liquidtime.evaluation.report.page import render

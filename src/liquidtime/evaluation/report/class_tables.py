@@ -1,4 +1,4 @@
-"""Tables of classes: how many there are, which are taken for which, and what a threshold would do."""
+"""Tables of classes: counts, confusion between classes, and the effect of thresholds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 @dataclass(frozen=True)
 class Confusion:
-    """Which classes are taken for which.
+    """The confusion between classes.
 
     Args:
         classes: classes that are shown, the most frequent ones of the test part.
@@ -32,7 +32,7 @@ class Confusion:
 
 
 def confusion(data: ReportData) -> Confusion | None:
-    """Return which classes the model takes for which, by the more probable one; None for values."""
+    """Return the confusion between classes, where the most probable class is predicted; None for values."""
     if not data.classes:
         return None
     comparison, C = data.comparison, len(data.classes)
@@ -53,10 +53,10 @@ def confusion(data: ReportData) -> Confusion | None:
 
 
 def thresholds(data: ReportData) -> list[tuple[float, int, float, float | None, float]]:
-    """Return for two classes what each threshold would do; nothing for more.
+    """Return the effect of each threshold for two classes; nothing for more classes.
 
-    Each is the threshold, how many series of the test part it names, the share of the second class that it finds, the
-    share of those named that are right (None of none), and the share of the first class that is named wrongly.
+    Each entry has the threshold, the number of test series above it, the share of the second class that it recognises,
+    the share of those above it that are right (None if there are none), and the share of the first class above it.
     """
     target = data.comparison.target
     if len(data.classes) != 2 or len(np.unique(target)) < 2:

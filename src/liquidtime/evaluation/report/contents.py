@@ -1,4 +1,4 @@
-"""What a report is made from: plain numbers and texts, no model."""
+"""The contents of a report: plain numbers and texts, without a model."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """How one network learned.
+    """The learning curve of one network.
 
     Args:
-        history: one record per epoch with `loss` and, where there is validation, `val_…`.
-        best_epoch: the epoch (from 0) whose weights were kept, if they were chosen.
+        history: one record per epoch with `loss` and, with validation, `val_…`.
+        best_epoch: epoch, from 0, whose weights were kept, if one was chosen.
     """
 
     history: Sequence[Mapping[str, Any]]
@@ -34,28 +34,28 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """Everything that a report shows.
+    """The complete contents of a report.
 
     Args:
-        title: of the page.
-        task: what is predicted; says what is drawn of the predictions.
-        description: of the data, as `SeriesSet.describe` returns it.
-        lengths: (S,) samples of each series.
+        title: title of the page.
+        task: task, which also determines the figures of the predictions.
+        description: description of the data, from `SeriesSet.describe`.
+        lengths: (S,) number of samples of each series.
         intervals: (N,) times between neighbouring samples.
-        parts: how many series each part has, by name, e.g. {"training": 560, "validation": 140, "test": 300}.
-        comparison: the model and its rivals on the test part.
-        target_name: what is predicted.
-        curves: one per trained network.
-        monitor: the validation metric that chose the epoch; "" if none did.
-        series: the best and the worst of the test part.
-        counts: for each class how many series each part has, by the name of the part; empty for values.
-        errors: of forecasts, by channel and gap in own units.
-        insight: what the model looks like inside; None leaves it out.
-        settings: of the model and its training, by name.
-        versions: of what it was made with, by name.
-        seed: of the run.
-        command: what was typed to make it, if it was.
-        attribution: whose data it is, if that must be said.
+        parts: number of series per part, by name, such as {"training": 560, "validation": 140, "test": 300}.
+        comparison: comparison of the model and the baselines on the test part.
+        target_name: name of the target.
+        curves: one entry per trained network.
+        monitor: validation metric that chose the epoch; "" if there was none.
+        series: the best and the worst series of the test part.
+        counts: number of series of each class, by part; empty for values.
+        errors: errors of forecasts by channel and gap, in the units of the channels.
+        insight: explanation of the model; None for none.
+        settings: settings of the model and its training, by name.
+        versions: versions of the software, by name.
+        seed: random seed of the run.
+        command: command that made the model, if any.
+        attribution: source of the data, if it must be named.
     """
 
     title: str
@@ -85,7 +85,7 @@ class ReportData:
 
     @property
     def verdict(self) -> str:
-        """Which model to take, in plain words; "" where there is nothing to compare with."""
+        """A sentence that says which model to use; "" without a baseline."""
         return verdict(self.comparison, paired=self.task.has_target)
 
     def __post_init__(self) -> None:

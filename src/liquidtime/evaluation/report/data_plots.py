@@ -1,4 +1,4 @@
-"""Figures of the data and of the learning."""
+"""Figures of the data and of the training."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from liquidtime.evaluation.report.contents import Array, Curve
 
 
 def histogram(name: str, numbers: Array, label: str, counted: str, log: bool | None = None, mark: Any = None) -> str:
-    """Draw how often numbers occur; over more than two decades on a logarithmic axis.
+    """Draw a histogram, with a logarithmic axis if the numbers span more than two decades.
 
     Args:
-        name: of the figure.
-        numbers: (n,) finite.
-        label: of the x axis.
-        counted: what is counted, for the y axis.
-        log: take the logarithmic axis or not; None: as the numbers need.
-        mark: (place, words) of a dashed line.
+        name: name of the figure.
+        numbers: (n,) finite numbers.
+        label: label of the x axis.
+        counted: name of what is counted, for the y axis.
+        log: whether the axis is logarithmic; None to decide by the numbers.
+        mark: (position, label) of a dashed line.
     """
     positive = numbers[numbers > 0]
     if log is None:
@@ -51,7 +51,7 @@ def histogram(name: str, numbers: Array, label: str, counted: str, log: bool | N
 
 
 def learning_curves(curves: Sequence[Curve], monitor: str) -> list[str]:
-    """Draw the loss of each epoch, and the validation metric that chose among them."""
+    """Draw the loss of each epoch, and the validation metric that chose the best one."""
     figures = [_curves("loss", curves, "loss", "val_loss", "loss")]
     if monitor and monitor != "loss":
         figures.append(_curves("monitor", curves, None, f"val_{monitor}", monitor.replace("_", " ")))

@@ -1,4 +1,4 @@
-"""The page: figures and tables put into the template."""
+"""Render the page: insert figures and tables into the template."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def render(data: ReportData) -> str:
 
 
 def _errors(data: ReportData) -> list[tuple[str, str, int, list[tuple[str, str]], str]]:
-    """Return channel, span of gaps, values, (mean absolute, root mean squared) error by model, and coverage."""
+    """Return channel, range of gaps, number of values, both errors (mean absolute, RMS) by model, and coverage."""
     whole, rows = set(), []
     for skill in data.errors:
         span = "all" if skill.channel not in whole else f"{number(skill.low)} … {number(skill.high)}"
@@ -78,7 +78,7 @@ def _errors(data: ReportData) -> list[tuple[str, str, int, list[tuple[str, str]]
 
 
 def _skewed(lengths: Any) -> bool:
-    """Return whether a few numbers are so large that the others would be one bar on a plain axis."""
+    """Return whether a few numbers are so large that all others would share one bar on a linear axis."""
     return bool(len(lengths) and lengths.min() > 0 and lengths.max() > 20 * max(1.0, float(np.median(lengths))))
 
 
@@ -97,14 +97,14 @@ def _facts(data: ReportData) -> list[tuple[str, str]]:
 
 
 def spread(numbers: Spread) -> str:
-    """Write the smallest, the median and the largest."""
+    """Return the smallest, median and largest number as text."""
     if numbers.least is None:
         return "none"
     return f"{number(numbers.least)} … {number(numbers.median)} … {number(numbers.largest)} (min, median, max)"
 
 
 def cell(figure: ConfidenceInterval) -> str:
-    """Write a figure of merit with three decimals, or as `number` where it is large."""
+    """Return a figure as text with three decimals, or as `number` does if it is large."""
     return f"{figure.value:.3f}" if abs(figure.value) < 100 else number(figure.value)
 
 

@@ -1,4 +1,4 @@
-"""Drawings of how good the predictions are, those of the rivals beside them; `PLOTS` is what tasks choose from."""
+"""Figures of the quality of predictions, next to those of the baselines; tasks choose theirs from `PLOTS`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHANNELS_DRAWN = 6
 
 
 def roc(data: ReportData) -> str:
-    """Draw sensitivity against false alarms: of two classes one curve per model, of more one per class, of ours."""
+    """Draw sensitivity against false alarms: one curve per model for two classes, and one per class for more."""
     lines = []
     for name, truth, score in _one_against_rest(data):
         false, true, _ = metrics.roc_curve(truth, score)
@@ -35,7 +35,7 @@ def roc(data: ReportData) -> str:
 
 
 def _square(lines: int) -> tuple[float, float]:
-    """Return the size of a figure whose axes stay square with this many lines in the legend below."""
+    """Return the size of a figure with square axes and this many lines in the legend below."""
     return SQUARE[0], SQUARE[1] + 0.19 * max(0, lines - 3)
 
 
@@ -62,7 +62,7 @@ def precision_recall(data: ReportData) -> str:
 
 
 def calibration(data: ReportData) -> str:
-    """Draw how often it happened against the probability given, in ten groups of equal size, with 95 % intervals."""
+    """Draw the frequency of the event against its predicted probability, in ten equal groups with intervals."""
     target, classes, name = data.comparison.target, data.classes, data.target_name
     multiple = len(classes) > 2
     event = "the predicted class" if multiple else f"{name} = {classes[1]}" if name else classes[1]
@@ -90,12 +90,12 @@ def calibration(data: ReportData) -> str:
 
 
 def reliability(right: Array, score: Array, groups: int = 10) -> tuple[Array, Array, Array, Array]:
-    """Return mean score, share right and its Wilson 95 % interval in groups of equal size.
+    """Return the mean score, the share of true values and its Wilson 95 % interval, in groups of equal size.
 
     Args:
         right: (n,) truth values.
         score: (n,) probabilities.
-        groups: the largest number of groups.
+        groups: largest number of groups.
     """
     parts = [part for part in np.array_split(np.argsort(score, kind="stable"), groups) if len(part)]
     n = np.array([len(part) for part in parts], dtype=float)
@@ -108,7 +108,7 @@ def reliability(right: Array, score: Array, groups: int = 10) -> tuple[Array, Ar
 
 
 def residuals(data: ReportData) -> str:
-    """Draw what was missed, truth minus prediction, against the prediction."""
+    """Draw the residuals, truth minus prediction, against the prediction."""
     ours, name = data.comparison.predictions[data.comparison.name], _quantity(data)
     predicted, missed = ours.ravel(), (data.comparison.target - ours).ravel()
     keep = np.sort(np.random.default_rng(0).permutation(len(missed))[:1500])
@@ -143,14 +143,14 @@ def value_calibration(data: ReportData) -> str:
 
 
 def _quantity(data: ReportData) -> str:
-    """Return what is predicted."""
+    """Return the name of the predicted quantity."""
     return data.target_name or "value"
 
 
 def _one_against_rest(data: ReportData) -> list[tuple[str, Array, Array]]:
     target, predictions = data.comparison.target, data.comparison.predictions
     if len(data.classes) == 2:
-        # a guess says the same of all: it is the dotted line
+        # a guess predicts the same for all series: it is the dotted line
         telling = {name: p[:, 1] for name, p in predictions.items() if np.ptp(p[:, 1]) > 0}
         return [(name, target == 1, score) for name, score in telling.items()]
     scores = predictions[data.comparison.name]
@@ -158,7 +158,7 @@ def _one_against_rest(data: ReportData) -> list[tuple[str, Array, Array]]:
 
 
 def _drawn(data: ReportData) -> tuple[list[int], list[int]]:
-    """Return which of more than two classes have a curve: the most frequent ones of the test part; and which do not."""
+    """Return the classes that have a curve, the most frequent ones of the test part, and those that have none."""
     counts = np.bincount(data.comparison.target, minlength=len(data.classes))
     able = [place for place in range(len(counts)) if 0 < counts[place] < counts.sum()]
     chosen = sorted(sorted(able, key=lambda place: -counts[place])[:_CLASSES_DRAWN])
@@ -166,7 +166,7 @@ def _drawn(data: ReportData) -> tuple[list[int], list[int]]:
 
 
 def _means(data: ReportData, figure: Callable[[Array, Array], float]) -> list[str]:
-    """Return the mean over the classes of a figure of one class against the rest, of every model that tells them."""
+    """Return a figure of one class against the rest, averaged over the classes, for each model with probabilities."""
     target = data.comparison.target
     able = [place for place in range(len(data.classes)) if 0 < np.sum(target == place) < len(target)]
     return [
@@ -177,7 +177,7 @@ def _means(data: ReportData, figure: Callable[[Array, Array], float]) -> list[st
 
 
 def _classes_said(data: ReportData, figure: Callable[[Array, Array], float]) -> str:
-    """Return what a caption says of more than two classes: the means of all models, and the classes without a curve."""
+    """Return the caption for more than two classes: the means of all models, and the classes without a curve."""
     if len(data.classes) == 2:
         return " Dotted: guessing."
     hidden = [data.classes[place] for place in _drawn(data)[1]]
@@ -188,7 +188,7 @@ def _classes_said(data: ReportData, figure: Callable[[Array, Array], float]) -> 
 
 
 def errors_by_gap(data: ReportData) -> str:
-    """Draw the mean absolute error of each channel in its own unit by how far ahead it was forecast."""
+    """Draw the mean absolute error of each channel, in its own unit, by forecast horizon."""
     channels = list(dict.fromkeys(skill.channel for skill in data.errors))
     drawn = channels[:_CHANNELS_DRAWN]
     unit = f" in {data.description.time_unit}" if data.description.time_unit else ""
@@ -236,11 +236,11 @@ def _errors_caption(data: ReportData) -> str:
 
 @dataclass(frozen=True)
 class Plot:
-    """One drawing of a report.
+    """One figure of a report.
 
     Args:
-        draw: returns it as SVG.
-        caption: returns what stands below it.
+        draw: function that returns it as SVG.
+        caption: function that returns the text below it.
     """
 
     draw: Callable[[ReportData], str]
@@ -267,4 +267,4 @@ PLOTS: Mapping[str, Plot] = {
         lambda data: "Calibration: ten groups of equal size. On the dotted line, predictions are right on average.",
     ),
 }
-"""The drawings that a task can choose for its report, by name."""
+"""The figures that a task can choose for its report, by name."""

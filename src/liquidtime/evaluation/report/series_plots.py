@@ -1,4 +1,4 @@
-"""Single series on their true time axes, with the prediction as it evolves."""
+"""Single series on their true time axes, with the prediction over time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _LINES = 5
 
 
 def series_view(name: str, view: SeriesView, target: str, unit: str | None) -> str:
-    """Draw the channels that were observed most often, and below them the prediction.
+    """Draw the channels that were observed most often, and the prediction below them.
 
     Args:
-        name: of the figure.
-        view: the series.
-        target: what is predicted, in words.
-        unit: of time.
+        name: name of the figure.
+        view: series.
+        target: name of the target.
+        unit: unit of time.
     """
     counts = (~np.isnan(view.values)).sum(axis=0)
     chosen = [place for place in np.argsort(-counts, kind="stable")[:_CHANNELS_DRAWN] if counts[place] > 0]
     named = ", ".join(f"{view.channels[place]} ({counts[place]} values)" for place in chosen) or "no observation"
-    alt = f"Series {view.id}, {view.outcome}. From top to bottom: {named}; the prediction as it evolves."
+    alt = f"Series {view.id}, {view.outcome}. From top to bottom: {named}; the prediction over time."
     rows = len(chosen) + 1
     with drawing(name, alt, (WIDTH, 1.35 + 0.72 * rows), [1.0] * len(chosen) + [1.6]) as figure:
         for axes, place in zip(figure.axes, chosen, strict=False):
@@ -53,7 +53,7 @@ def _prediction(axes: Axes, view: SeriesView) -> None:
     lines = view.evolving.reshape(len(view.seen), -1)[keep]
     last = lines[-1] if len(lines) else np.zeros(lines.shape[1])
     for place in sorted(np.argsort(-last, kind="stable")[:_LINES]):
-        colour = SERIES[place % len(SERIES)]  # by its position: a class has one colour in all drawings
+        colour = SERIES[place % len(SERIES)]  # by position, so that a class has one colour in all figures
         label = _short(view.labels[place]) if len(view.labels) > 1 else None
         if view.joined:
             axes.plot(view.seen[keep], lines[:, place], marker="o", markersize=3, color=colour, label=label)

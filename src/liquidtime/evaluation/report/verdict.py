@@ -1,4 +1,4 @@
-"""The result in plain words: which model to take."""
+"""The result as a sentence: which model to use."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from liquidtime.training import METRICS, ConfidenceInterval, mean_interval
 from liquidtime.training.bootstrap import difference_interval
 
 _FEW = 10
-"""Tested series below which an interval says little: resamples of a handful are too much alike."""
+"""Number of test series below which an interval means little, because resamples of so few are too similar."""
 
 
 _NOTHING = 1e-6
-"""Errors, as a share of the targets, that are of rounding."""
+"""Size of rounding errors, relative to the targets."""
 _POWERS = {"mse": 2, "rmse": 1, "mae": 1}
 
 
 def verdict(comparison: Comparison, paired: bool = True) -> str:
-    """Return in a sentence whether the model is better than its strongest rival, and than a guess.
+    """Return a sentence that says whether the model is better than the strongest baseline, and than a guess.
 
     Args:
-        comparison: of the test part.
-        paired: whether its rows are what the figures are means of; not so for forecasts, whose figures are of series.
+        comparison: comparison on the test part.
+        paired: whether the figures are means over its rows; for forecasts they are means over series.
     """
     figures, ours = comparison.figures, comparison.name
     metric = next(iter(figures[ours]), None)
@@ -42,7 +42,7 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
     shown = f"{label} {mine} against {theirs}, a difference of {apart:.2g} ± {half:.2g}"
     rival, units = _capital(best), _units(comparison, metric, paired)
     if _is_rounding(comparison, metric, [figures[name][metric].value for name in (ours, best)]):
-        return f"{_capital(ours)} and {best} are both right here but for rounding: {label} {mine} against {theirs}."
+        return f"{_capital(ours)} and {best} are both exact here up to rounding: {label} {mine} against {theirs}."
     if units is not None and units < _FEW:
         return (
             f"The test part has only {units} independent series or groups, too few to compare {ours} with {best}: "
@@ -65,7 +65,7 @@ def verdict(comparison: Comparison, paired: bool = True) -> str:
 
 
 def _is_rounding(comparison: Comparison, metric: str, values: Sequence[float]) -> bool:
-    """Return whether errors are so small, beside the targets, that they are of rounding."""
+    """Return whether the errors are so small, relative to the targets, that they are rounding errors."""
     if metric not in _POWERS:
         return False
     size = float(np.sqrt(np.mean(np.square(comparison.target.astype(np.float64)))))
@@ -73,7 +73,7 @@ def _is_rounding(comparison: Comparison, metric: str, values: Sequence[float]) -
 
 
 def _units(comparison: Comparison, metric: str, paired: bool) -> int | None:
-    """Return how many independent things were tested: series, or groups of them; None where that is not known."""
+    """Return the number of independent test series or groups; None if it is not known."""
     if metric in comparison.errors:
         groups = comparison.error_groups
         return len(comparison.errors[metric][comparison.name] if groups is None else np.unique(groups))
@@ -84,7 +84,7 @@ def _units(comparison: Comparison, metric: str, paired: bool) -> int | None:
 
 
 def _difference(comparison: Comparison, metric: str, rival: str, paired: bool) -> ConfidenceInterval:
-    """Return ours minus the rival's, on the same resamples where rows can be drawn, else from the two intervals."""
+    """Return our figure minus the baseline's, on the same resamples if rows can be drawn, else from both intervals."""
     ours = comparison.name
     first, second = comparison.figures[ours][metric], comparison.figures[rival][metric]
     predictions = comparison.predictions

@@ -1,4 +1,4 @@
-"""The pages, as templates: what they look like, and how numbers stand in them."""
+"""Templates of the pages, and how numbers are formatted in them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def fill(name: str, **values: Any) -> str:
     """Return a page.
 
     Args:
-        name: of the template.
-        **values: what it shows.
+        name: name of the template.
+        **values: its contents.
 
     Raises:
         ImportError: jinja2 is not installed.
@@ -34,7 +34,7 @@ def fill(name: str, **values: Any) -> str:
 
 
 def number(value: float | None) -> str:
-    """Write a number in at most four significant digits, and to the whole where it is whole or 1,000 and more."""
+    """Return a number as text with at most four significant digits, or as a whole number if it is one or large."""
     if value is None or not math.isfinite(value):
         return "–"
     if (float(value).is_integer() or abs(value) >= 1000) and abs(value) < 1e7:
@@ -43,7 +43,7 @@ def number(value: float | None) -> str:
 
 
 def share(value: float) -> str:
-    """Write a share as a percentage that is 0 or 100 only where it is exactly that."""
+    """Return a share as a percentage, which is 0 or 100 only if it is exactly that."""
     if 0 < value < 0.001:
         return "< 0.1 %"
     if 0.999 < value < 1:
