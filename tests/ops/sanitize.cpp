@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
@@ -93,8 +94,8 @@ template <class Problem> bool refuses_faults(Problem& p, int (*forward)(const Pr
 bool rounded_as_in_pairs(CfcProblem p) {
   std::vector<int64_t> order(p.B);
   for (int64_t b = 0; b < p.B; ++b) order[b] = b;
-  const liquidtime::Group group{p.B, 0};
-  const liquidtime::Rows rows{&group, 1, order.data(), nullptr, nullptr, nullptr};
+  const liquidtime::Group group{p.B, 0, 0, nullptr};
+  const liquidtime::Rows rows{&group, 1, order.data(), nullptr, p.B * p.T, 1};
   const auto *hn = static_cast<const float*>(p.hn), *dh0 = static_cast<const float*>(p.dh0);
   const std::vector<float> state(hn, hn + p.B * p.H), gradient(dh0, dh0 + p.B * p.H);
   p.threads = 1;
@@ -141,6 +142,7 @@ bool run(const Shape& shape, int64_t kind, int64_t heads, int64_t memory, int64_
     p.z[l] = heap.make(passes * N * Up), p.pre[l] = heap.make(passes * N * Up);
   }
   p.gates = heap.make(N * saved * Hp);
+  p.division = heap.make(8 / sizeof(T));
   p.lstm_gates = heap.make(N * 4 * Hp), p.lstm_o = heap.make(N * Hp), p.lstm_m = heap.make(N * Hp);
   T* packed = static_cast<T*>(std::aligned_alloc(64, (lt_cfc_packed_size(&p, wide) + 63) / 64 * 64));
   p.packed = packed;
@@ -153,7 +155,16 @@ bool run(const Shape& shape, int64_t kind, int64_t heads, int64_t memory, int64_
   p.dx = heap.make(B * p.T * p.D), p.dh0 = heap.make(B * H), p.dm0 = heap.make(B * H), p.ddt = heap.make(B * p.T);
   p.dA = heap.make(H), p.drate = heap.make(H), p.dB = heap.make(H);
   if (shape.B != 7) p.dhn = heap.make(B * H), p.dmn = heap.make(B * H);
+  p.threads = 1 + shape.B % 3;  // whatever it was in the forward run
   good = good && lt_cfc_backward(&p, wide) == 0;
+  if (B && p.T)
+    for (const int64_t groups : {int64_t(0), int64_t(-1), B + 1, INT64_MAX}) {
+      int64_t before;
+      std::memcpy(&before, p.division, sizeof before);
+      std::memcpy(p.division, &groups, sizeof groups);
+      good = good && lt_cfc_backward(&p, wide) == liquidtime::bad_problem;
+      std::memcpy(p.division, &before, sizeof before);
+    }
   for (int64_t k = 0; k < B * H; ++k)
     good = good && std::isfinite(static_cast<T*>(p.hn)[k]) && std::isfinite(static_cast<T*>(p.dh0)[k]);
   for (int64_t k = 0; k < heads * H; ++k) good = good && std::isfinite(static_cast<T*>(p.dbias[L])[k]);

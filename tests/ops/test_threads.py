@@ -49,6 +49,24 @@ def test_several_callers_at_once_get_what_one_gets(make):
                 torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("ragged", [False, True])
+def test_a_number_of_threads_that_changes_before_the_backward_run_changes_nothing(ragged):
+    layer, x, dt = lt.CfC(8, 32), torch.randn(96, 20, 8), torch.rand(96, 20)
+    lengths = torch.arange(96) % 21 if ragged else None
+    before, results = torch.get_num_threads(), []
+    try:
+        for forward, backward in ((1, 1), (2, 1), (1, 3), (7, 2)):
+            torch.set_num_threads(forward)
+            y, _ = layer(x, dt=dt, lengths=lengths)
+            torch.set_num_threads(backward)
+            results.append([y.detach(), *torch.autograd.grad(y.square().sum(), list(layer.parameters()))])
+    finally:
+        torch.set_num_threads(before)
+    for result in results[1:]:
+        for mine, first in zip(result, results[0], strict=True):
+            torch.testing.assert_close(mine, first, rtol=1e-4, atol=1e-4)  # another order of sums, no other sample
+
+
 FORK = """
 import os, sys, torch
 torch.set_num_threads(2)

@@ -8,7 +8,7 @@
 #endif
 
 // Increased by one with every change of a structure or function that Python calls; `library.py` has the same number.
-#define LT_ABI 4
+#define LT_ABI 5
 
 namespace liquidtime {
 

@@ -22,7 +22,7 @@ from liquidtime._version import __version__
 from liquidtime.ops.storage import check_stored
 
 FILE_NAME = "libliquidtime_native" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
-ABI = 4  # the LT_ABI of boundary.h
+ABI = 5  # the LT_ABI of boundary.h
 LARGE = 1 << 22  # bytes
 NO_MEMORY, BAD_INTERVAL, BAD_LENGTH, STALE, UNFIT = 1, 2, 3, 5, 6  # of boundary.h
 _TRUSTED, _WRONG = 1, 2  # of `lt_bf16_unit`

@@ -6,16 +6,20 @@
 namespace liquidtime {
 
 // Rows of the batch that one thread processes through all steps, longest first: `rows` of `order`, from `first` on.
+// Their samples are together, so that threads do not write to neighbouring lines of memory: row i at step t is sample
+// `sample` + starts[t] + i, where starts[t] is t·rows if `starts` is null.
 struct Group {
-  int64_t rows, first;
+  int64_t rows, first, sample;
+  const int64_t* starts;
 };
 
-// Division of the batch, and positions of its samples: sample (b, t) is starts[t] + rank[b].
+// Division of the batch.
 struct Rows {
   const Group* groups;
   int64_t count;
-  const int64_t *order, *lengths, *starts, *rank;  // the last three are null if every row has T steps
-  int64_t team;                                    // how many threads are worth waking, independently of the division
+  const int64_t *order, *lengths;  // `lengths` is null where every row has T steps
+  int64_t samples;                 // how many there are
+  int64_t team;                    // how many threads are worth waking, whatever the division
 };
 
 }  // namespace liquidtime

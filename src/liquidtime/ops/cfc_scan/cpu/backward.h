@@ -14,7 +14,7 @@ template <class Op> struct BackwardRun {
   static constexpr int64_t least_samples = 64;  // added at once, so that sums are rarely read and written
 
   Sizes<T> s;
-  Places places;
+  const Rows& all;
   int64_t N;
   Packed<T> layer[max_layers], heads, lstm;
   T *A, *rate, *B;
@@ -22,7 +22,7 @@ template <class Op> struct BackwardRun {
   T* memory = nullptr;      // (workers, worker_size)
   int64_t worker_size = 0;
 
-  BackwardRun(const CfcProblem& p, const Rows& rows) : s(p), places{rows, p.B, p.T}, N(places.start(p.T)) {
+  BackwardRun(const CfcProblem& p, const Rows& rows) : s(p), all(rows), N(rows.samples) {
     whole_lstm = p.need_dx;
     whole0 = p.need_dx || p.memory == input;
   }
@@ -104,10 +104,9 @@ template <class Op> struct BackwardRun {
     Parts<T> parts{own};
     const Worker first = worker_on(parts, 0);
     zero(own, first.of[0].upper - own);
-    for (int64_t g = index; g < places.r.count; g += s.p.threads) {
-      const Group& group = places.r.groups[g];
+    for (int64_t g = index; g < all.count; g += s.p.threads) {
       Parts<T> again{own};
-      run(group.rows, places.r.order + group.first, worker_on(again, group.rows));
+      run({all, g, s.p.T}, worker_on(again, all.groups[g].rows));
     }
   }
 
@@ -159,31 +158,31 @@ template <class Op> struct BackwardRun {
     w.samples = 0;
   }
 
-  void run(int64_t R, const int64_t* rows, Worker w) {
+  void run(const Places& places, Worker w) {
     const CfcProblem& p = s.p;
-    const int64_t Hp = s.Hp, L = p.layers;
+    const int64_t Hp = s.Hp, L = p.layers, R = places.group.rows, *rows = places.rows;
     const int64_t stride0 = padded<T>(whole0 ? s.F0 : p.H), stride1 = padded<T>(whole_lstm ? p.D + p.H : p.H);
     const bool simple = p.memory == none && s.passes == 1 && !whole0;  // the gradient of the state needs no more work
     zero(w.dh, R * Hp);
     zero(w.direct, R * Hp);
     if (p.memory != none) zero(w.dm, R * Hp);
     int64_t n = 0;
-    const int64_t longest = R ? places.length(rows[0]) : 0;
+    const int64_t longest = R ? places.length(0) : 0;
     for (int64_t t = longest - 1; t >= 0; --t) {
-      for (; n < R && places.length(rows[n]) > t; ++n) {
+      for (; n < R && places.length(n) > t; ++n) {
         if (p.dhn) copy(w.dh + n * Hp, s.in(p.dhn) + rows[n] * p.H, p.H);
         if (p.memory != none && p.dmn) copy(w.dm + n * Hp, s.in(p.dmn) + rows[n] * p.H, p.H);
       }
       if (w.samples + n * s.passes > w.of[0].capacity) add_waiting(w);
       const int64_t at = w.samples;  // for the passes; the memory has one and stores its samples from at / passes on
-      combine(n, rows, t, w);
+      combine(n, places, t, w);
       const Packed<T>* W = &heads;
       for (int64_t l = L - 1; l >= 0; --l) {
-        dense(*W, l, n, rows, t, w);
+        dense(*W, l, n, places, t, w);
         W = &layer[l];
       }
       into(*W, n * s.passes, w.of[0].rows(at), simple ? w.dh : w.g0, stride0, w.bench);
-      inputs(n, rows, t, w);
+      inputs(n, places, t, w);
       w.samples += n * s.passes;
       if (simple) continue;
       if (s.passes == 2)
@@ -202,7 +201,7 @@ template <class Op> struct BackwardRun {
       if (as_state)
         for (int64_t i = 0; i < n; ++i)
           for (int64_t j = 0; j < p.H; ++j) w.g0[i * stride0 + o_at + j] += w.direct[i * Hp + j];
-      remember(n, rows, t, w, at / s.passes, stride0, o_at);
+      remember(n, places, t, w, at / s.passes, stride0, o_at);
       const int64_t from_lstm = whole_lstm ? p.D : 0;
       into(lstm, n, w.of[L + 1].rows(at / s.passes), w.g1, stride1, w.bench);
       for (int64_t i = 0; i < n; ++i) {
@@ -245,14 +244,14 @@ template <class Op> struct BackwardRun {
   }
 
   // The inputs of the layers and the memory, next to the gradients of their outputs.
-  void inputs(int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
+  void inputs(int64_t n, const Places& places, int64_t t, Worker& w) const {
     const CfcProblem& p = s.p;
     const int64_t L = p.layers;
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t b = rows[i], sample = places.sample(b, t), at = w.samples + i;
+      const int64_t b = places.rows[i], sample = places.sample(i, t), at = w.samples + i;
       const T *x = s.x(b, t), *h = s.before(b, t);
       if (i + 2 < n)
-        for (const T *soon = s.before(rows[i + 2], t), *end = soon + p.H; soon < end; soon += 64 / sizeof(T))
+        for (const T *soon = s.before(places.rows[i + 2], t), *end = soon + p.H; soon < end; soon += 64 / sizeof(T))
           prefetch(soon);
       const T* o = p.memory == none ? nullptr : s.out(p.lstm_o) + sample * s.Hp;
       w.of[0].put(at, 0, p.memory == input ? o : x, s.D0);
@@ -274,14 +273,14 @@ template <class Op> struct BackwardRun {
   }
 
   // From the gradient of the new state to that of the heads.
-  void combine(int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
+  void combine(int64_t n, const Places& places, int64_t t, Worker& w) const {
     with_kind(s.p, [&](auto kind, auto heads, auto act) {
-      combine_as<kind.is, heads.is, Activation(act.is)>(n, rows, t, w);
+      combine_as<kind.is, heads.is, Activation(act.is)>(n, places, t, w);
     });
   }
 
   template <int64_t kind, int64_t heads, Activation act>
-  void combine_as(int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
+  void combine_as(int64_t n, const Places& places, int64_t t, Worker& w) const {
     // Local copies of everything that the loop needs, as any store could change members.
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp, H = p.H, values = s.saved, ahead = 8;
@@ -297,9 +296,9 @@ template <class Op> struct BackwardRun {
       const int64_t across = gates.width(first);
       const int64_t later = first + 2 * V < Hp ? first + 2 * V : -dy_step;  // the part of dy that is needed next
       for (int64_t i = 0; i < n; ++i) {
-        const int64_t b = rows[i];
+        const int64_t b = places.rows[i];
         const T dt = s.dt(b, t);
-        const T* g = gates.at(places.rank(b), first);
+        const T* g = gates.at(i, first);
         for (int64_t k = 0; k < values; ++k) prefetch(g + (ahead * values + k) * across);
         const T* const dy_b = dy ? dy + b * dy_row : nullptr;
         if (dy) prefetch(dy_b + later);
@@ -320,7 +319,7 @@ template <class Op> struct BackwardRun {
             const Vec<T> a = load<T>(A + u);
             Vec<T> amplitude = load<T>(B + u);
             if (state_amplitude) {
-              const T* h = p.memory == hidden ? s.out(p.lstm_o) + places.sample(b, t) * Hp : s.before(b, t);
+              const T* h = p.memory == hidden ? s.out(p.lstm_o) + places.sample(i, t) * Hp : s.before(b, t);
               amplitude = load_first<T>(h + u, H - u) - a;
             }
             const Vec<T> d_amplitude = d * e * negated, d_exponent = d * amplitude * negated * e;
@@ -360,12 +359,12 @@ template <class Op> struct BackwardRun {
   }
 
   // Backward through the product above a layer and the activation of the layer.
-  void dense(const Packed<T>& W, int64_t l, int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
-    with_activation(s.p.activation, [&](auto kind) { dense_as<Activation(kind.is)>(W, l, n, rows, t, w); });
+  void dense(const Packed<T>& W, int64_t l, int64_t n, const Places& places, int64_t t, Worker& w) const {
+    with_activation(s.p.activation, [&](auto kind) { dense_as<Activation(kind.is)>(W, l, n, places, t, w); });
   }
 
   template <Activation act>
-  void dense_as(const Packed<T>& W, int64_t l, int64_t n, const int64_t* rows, int64_t t, Worker& w) const {
+  void dense_as(const Packed<T>& W, int64_t l, int64_t n, const Places& places, int64_t t, Worker& w) const {
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Up = s.Up, count = n * s.passes, plane = w.of[l].plane(), steps = p.T;
     T* const upper = w.of[l].upper + w.samples * V;
@@ -375,8 +374,8 @@ template <class Op> struct BackwardRun {
       const int64_t width = block.width * V;
       for (int64_t k = 0; k < block.panels; ++k)
         for (int64_t i = 0; i < count; ++i) {
-          const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + places.sample(row, t);
-          const T* const mask = masks[pass] ? masks[pass] + (row * steps + t) * Up : nullptr;
+          const int64_t pass = i >= n, at = i - pass * n, sample = pass * N + places.sample(at, t);
+          const T* const mask = masks[pass] ? masks[pass] + (places.rows[at] * steps + t) * Up : nullptr;
           for (int64_t v = 0; v < width; v += V) {
             const int64_t u = block.unit + k * width + v;
             Vec<T> d = load<T>(C + (k * count + i) * width + v);
@@ -394,15 +393,15 @@ template <class Op> struct BackwardRun {
   }
 
   // From the gradient of the LSTM's output, in g0 from column `o_at` on, and of its memory, to that of its gates.
-  void remember(int64_t n, const int64_t* rows, int64_t t, Worker& w, int64_t at, int64_t stride0, int64_t o_at) const {
+  void remember(int64_t n, const Places& places, int64_t t, Worker& w, int64_t at, int64_t stride0, int64_t o_at) const {
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp;
     const Outer<T>& of = w.of[p.layers + 1];
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t b = rows[i], sample = places.sample(b, t);
+      const int64_t b = places.rows[i], sample = places.sample(i, t);
       const T* g = s.in(p.lstm_gates) + sample * 4 * Hp;
       const T* m = s.in(p.lstm_m) + sample * Hp;
-      const T* m_before = t ? s.in(p.lstm_m) + places.sample(b, t - 1) * Hp : s.in(p.m0) + b * p.H;
+      const T* m_before = t ? s.in(p.lstm_m) + places.sample(i, t - 1) * Hp : s.in(p.m0) + b * p.H;
       for (int64_t u = 0; u < Hp; u += V) {
         auto give = [&](int64_t gate, Vec<T> d) {
           store<T>(of.upper + (gate * Hp + u) / V * of.plane() + (at + i) * V, d);

@@ -1,5 +1,6 @@
 // The C boundary of the scan: refuses invalid problems, divides the batch and calls the kernel of the build target.
 #include <algorithm>
+#include <cstring>
 
 #include "../../native/boundary.h"
 #include "../../native/division.h"
@@ -66,7 +67,14 @@ bool good_room(const CfcProblem& p) {
   const bool with_input = p.activation == silu || p.activation == gelu;
   for (int64_t k = 0; k < p.layers; ++k)
     if (!p.z[k] || (with_input && !p.pre[k])) return false;
-  return p.gates && (p.memory == none || (p.lstm_gates && p.lstm_o && p.lstm_m));
+  return p.gates && p.division && (p.memory == none || (p.lstm_gates && p.lstm_o && p.lstm_m));
+}
+
+// The number of groups that a forward run left; 0 where it left none.
+int64_t division_of(const CfcProblem& p) {
+  int64_t count = 0;
+  if (p.B && p.T) std::memcpy(&count, p.division, sizeof count);
+  return count;
 }
 
 Code check_forward(const CfcProblem& p, int64_t wide) {
@@ -79,7 +87,7 @@ Code check_forward(const CfcProblem& p, int64_t wide) {
 
 Code check_backward(const CfcProblem& p, int64_t wide) {
   if (!good_form(p, wide) || !good_rows(p) || !good_room(p)) return bad_problem;
-  if (p.B && p.T && ((p.need_dx && !p.dx) || (p.need_ddt && !p.ddt))) return bad_problem;
+  if (p.B && p.T && ((p.need_dx && !p.dx) || (p.need_ddt && !p.ddt) || !among(division_of(p), 1, p.B))) return bad_problem;
   for (int64_t k = 0; k <= p.layers + (p.memory != none); ++k)
     if (!p.dweight[k] || !p.dbias[k]) return bad_problem;
   if (p.kind >= cf_s && (!p.dA || !p.drate || (p.kind == cf_s_paper && !p.state_amplitude && !p.dB))) return bad_problem;
@@ -94,16 +102,22 @@ double work_of(const CfcProblem& p) {
   return work;
 }
 
-int run(const CfcProblem* p, int (*kernel)(const CfcProblem*, const Rows*)) try {
+// Run a kernel on the batch in groups, as many as `given`, or as are best if that is 0.
+int run(const CfcProblem* p, int64_t given, int (*kernel)(const CfcProblem*, const Rows*)) try {
+  const auto leave = [&](int64_t count) {
+    if (!given && p->save && p->B && p->T) std::memcpy(p->division, &count, sizeof count);
+  };
   if (p->B == 1 && !p->lengths) {  // for single samples, without the heap
     const int64_t order[1] = {0};
-    const Group group{1, 0};
-    const Rows rows{&group, 1, order, nullptr, nullptr, nullptr, 1};
+    const Group group{1, 0, 0, nullptr};
+    const Rows rows{&group, 1, order, nullptr, p->T, 1};
     CfcProblem local = *p;
     local.threads = 1;
+    leave(1);
     return kernel(&local, &rows);
   }
-  Division division(p->B, p->T, p->lengths, p->threads, work_of(*p));
+  Division division(p->B, p->T, p->lengths, p->threads, work_of(*p), given);
+  leave(division.rows.count);
   CfcProblem local = *p;
   local.threads = std::max<int64_t>(1, std::min<int64_t>(division.threads, division.rows.count));
   return kernel(&local, &division.rows);
@@ -130,12 +144,12 @@ LT_EXPORT int lt_cfc_pack(const CfcProblem* p, int64_t wide) {
 LT_EXPORT int lt_cfc_forward(const CfcProblem* p, int64_t wide) {
   if (!p) return bad_problem;
   if (const Code code = check_forward(*p, wide)) return code;
-  return run(p, target_of(*p).forward[place_of(*p, wide)]);
+  return run(p, 0, target_of(*p).forward[place_of(*p, wide)]);
 }
 LT_EXPORT int lt_cfc_backward(const CfcProblem* p, int64_t wide) {
   if (!p) return bad_problem;
   if (const Code code = check_backward(*p, wide)) return code;
-  return run(p, target_of(*p).backward[place_of(*p, wide)]);
+  return run(p, division_of(*p), target_of(*p).backward[place_of(*p, wide)]);
 }
 
 // 0 if bf16 operands are rounded numbers, 1 if there is an instruction for them, 2 if that cannot be trusted.

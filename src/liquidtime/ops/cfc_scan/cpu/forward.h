@@ -54,7 +54,7 @@ template <class Op> struct ForwardRun {
   static constexpr int64_t far = int64_t(24) << 20;  // saved data of more bytes would not be in a cache when needed
 
   Sizes<T> s;
-  Places places;
+  const Rows& all;
   ForwardWeights<T> w;
   int64_t N;
   bool past_caches;
@@ -68,7 +68,7 @@ template <class Op> struct ForwardRun {
     T* m;
   };
 
-  ForwardRun(const CfcProblem& p, const Rows& rows) : s(p), places{rows, p.B, p.T}, N(places.start(p.T)) {
+  ForwardRun(const CfcProblem& p, const Rows& rows) : s(p), all(rows), N(rows.samples) {
     const auto address = reinterpret_cast<uintptr_t>(p.gates);
     past_caches = N * s.saved * s.Hp * int64_t(sizeof(T)) > far && address % LT_BYTES == 0;
   }
@@ -83,17 +83,16 @@ template <class Op> struct ForwardRun {
   }
 
   void worker(int64_t index) {
-    for (int64_t g = index; g < places.r.count; g += s.p.threads) {
+    for (int64_t g = index; g < all.count; g += s.p.threads) {
       Parts<T> parts{memory + index * worker_size};
-      const Group& group = places.r.groups[g];
-      run(group.rows, places.r.order + group.first, scratch(parts, group.rows));
+      run({all, g, s.p.T}, scratch(parts, all.groups[g].rows));
     }
     streamed();
   }
 
-  void run(int64_t R, const int64_t* rows, Scratch c) {
+  void run(const Places& places, Scratch c) {
     const CfcProblem& p = s.p;
-    const int64_t Hp = s.Hp, stride = s.width_lstm;
+    const int64_t Hp = s.Hp, stride = s.width_lstm, R = places.group.rows, *rows = places.rows;
     for (int64_t i = 0; i < R; ++i) {
       T* h = c.rows[0] + i * stride + p.D;
       zero(h + Hp - s.V, s.V);
@@ -104,10 +103,10 @@ template <class Op> struct ForwardRun {
       }
     }
     int64_t n = R;
-    const int64_t steps = R ? places.length(rows[0]) : 0;
+    const int64_t steps = R ? places.length(0) : 0;
     for (int64_t t = 0; t <= steps; ++t) {
       T *here = c.rows[t % 2], *next = c.rows[(t + 1) % 2], *first = here;
-      while (n > 0 && places.length(rows[n - 1]) <= t) {
+      while (n > 0 && places.length(n - 1) <= t) {
         --n;
         copy(s.out(p.hn) + rows[n] * p.H, here + n * stride + p.D, p.H);
         if (p.memory != none) copy(s.out(p.mn) + rows[n] * p.H, c.m + n * Hp, p.H);
@@ -115,7 +114,7 @@ template <class Op> struct ForwardRun {
       if (n == 0) break;
       for (int64_t i = 0; i < n; ++i) copy(here + i * stride, s.x(rows[i], t), p.D);
       if (p.memory != none) {
-        remember(n, rows, t, here, c.cell, c.m, c.bench);
+        remember(n, places, t, here, c.cell, c.m, c.bench);
         first = c.cell;
       }
       if (s.passes == 2)
@@ -124,16 +123,16 @@ template <class Op> struct ForwardRun {
       int64_t lda = s.width0;
       for (int64_t l = 0; l < p.layers; ++l) {
         T* z = c.z[l % 2];
-        dense(l, n, rows, t, {below, lda}, z, c.bench);
+        dense(l, n, places, t, {below, lda}, z, c.bench);
         below = z;
         lda = s.Up;
       }
-      combine(n, rows, t, {below, lda}, first, next + p.D, c.bench);
+      combine(n, places, t, {below, lda}, first, next + p.D, c.bench);
     }
   }
 
   // The LSTM: a (n, [x ; h]) to the cell's input, [x ; o] or [o ; h], and the memory m.
-  void remember(int64_t n, const int64_t* rows, int64_t t, const T* a, T* to, T* m, Bench<T> bench) {
+  void remember(int64_t n, const Places& places, int64_t t, const T* a, T* to, T* m, Bench<T> bench) {
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp;
     const T forget = static_cast<T>(p.forget_bias);
@@ -149,7 +148,7 @@ template <class Op> struct ForwardRun {
     product<Op>(w.lstm, n, ByRow<T>{a, s.width_lstm}, bench, [&](const Block& block, const T* C) {
       const int64_t plane = n * block.width * V;
       for (int64_t i = 0; i < n; ++i) {
-        const int64_t sample = places.sample(rows[i], t);
+        const int64_t sample = places.sample(i, t);
         for (int64_t v = 0; v < block.width; ++v) {
           const int64_t u = block.unit + v * V;
           const T* c = C + (i * block.width + v) * V;
@@ -179,13 +178,13 @@ template <class Op> struct ForwardRun {
   }
 
   // One layer of the backbone, both passes.
-  void dense(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, Bench<T> bench) const {
+  void dense(int64_t l, int64_t n, const Places& places, int64_t t, ByRow<T> below, T* z, Bench<T> bench) const {
     with_activation(s.p.activation,
-                    [&](auto kind) { dense_as<Activation(kind.is)>(l, n, rows, t, below, z, bench); });
+                    [&](auto kind) { dense_as<Activation(kind.is)>(l, n, places, t, below, z, bench); });
   }
 
   template <Activation act>
-  void dense_as(int64_t l, int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, T* z, Bench<T> bench) const {
+  void dense_as(int64_t l, int64_t n, const Places& places, int64_t t, ByRow<T> below, T* z, Bench<T> bench) const {
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Up = s.Up, M = n * s.passes, steps = p.T;
     const T* const b = w.biases[l];
@@ -198,8 +197,8 @@ template <class Op> struct ForwardRun {
         const int64_t first = block.unit + k * width;
         const T* c = C + k * M * width;
         for (int64_t i = 0; i < M; ++i) {
-          const int64_t pass = i >= n, row = rows[i - pass * n], sample = pass * N + places.sample(row, t);
-          const T* const mask = masks[pass] ? masks[pass] + (row * steps + t) * Up : nullptr;
+          const int64_t pass = i >= n, at = i - pass * n, sample = pass * N + places.sample(at, t);
+          const T* const mask = masks[pass] ? masks[pass] + (places.rows[at] * steps + t) * Up : nullptr;
           for (int64_t u = first; u < first + width; u += V, c += V) {
             const Vec<T> pre = load<T>(c) + load<T>(b + u);
             Vec<T> out = activate<act, T>(pre);
@@ -214,14 +213,14 @@ template <class Op> struct ForwardRun {
   }
 
   // The heads, and the new state computed from them.
-  void combine(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, Bench<T> bench) const {
+  void combine(int64_t n, const Places& places, int64_t t, ByRow<T> below, const T* first, T* next, Bench<T> bench) const {
     with_kind(s.p, [&](auto kind, auto heads, auto act) {
-      combine_as<kind.is, heads.is, Activation(act.is)>(n, rows, t, below, first, next, bench);
+      combine_as<kind.is, heads.is, Activation(act.is)>(n, places, t, below, first, next, bench);
     });
   }
 
   template <int64_t kind, int64_t heads, Activation act>
-  void combine_as(int64_t n, const int64_t* rows, int64_t t, ByRow<T> below, const T* first, T* next, Bench<T> bench) const {
+  void combine_as(int64_t n, const Places& places, int64_t t, ByRow<T> below, const T* first, T* next, Bench<T> bench) const {
     // Local copies of everything that the loop needs, as any store could change members.
     const CfcProblem& p = s.p;
     const int64_t V = s.V, Hp = s.Hp, H = p.H, M = n * s.passes, stride = s.width_lstm, width0 = s.width0, D0 = s.D0;
@@ -237,9 +236,9 @@ template <class Op> struct ForwardRun {
       for (int64_t k = 0; k < (heads == 1 ? block.panels : 1); ++k) {
         const int64_t first_unit = block.unit + k * width * V, across = gates.width(first_unit);
         for (int64_t i = 0; i < n; ++i) {
-          const int64_t row = rows[i];
+          const int64_t row = places.rows[i];
           const T dt = s.dt(row, t);
-          T* const saved = save ? gates.at(places.rank(row), first_unit) : nullptr;
+          T* const saved = save ? gates.at(i, first_unit) : nullptr;
           T *const out = y + row * y_row + first_unit, *const state = next + i * stride + first_unit;
           const T* c = C + k * plane + i * width * V;
           for (int64_t v = 0; v < width * V; v += V, c += V) {

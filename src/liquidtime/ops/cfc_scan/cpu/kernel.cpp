@@ -22,6 +22,9 @@ template <class Op> void pack(const CfcProblem* p) {
   w.template fill<Op>(s);
 }
 
+// Numbers between what two threads work with: a processor that reads ahead of one must not take lines that the other writes.
+template <class T> constexpr int64_t apart = 4096 / sizeof(T);
+
 int64_t most_rows(const Rows& rows) {
   int64_t most = 0;
   for (int64_t g = 0; g < rows.count; ++g) most = rows.groups[g].rows > most ? rows.groups[g].rows : most;
@@ -36,9 +39,9 @@ template <class Op> int forward(const CfcProblem* p, const Rows* rows) {
   Parts<T> packed{nullptr}, own{nullptr};
   run.w.lay_out(run.s, packed);
   run.scratch(own, most_rows(*rows));
-  run.worker_size = own.used;
+  run.worker_size = own.used + apart<T>;
   const int64_t shared = p->packed ? 0 : packed.used;
-  const Room room((shared + p->threads * own.used) * sizeof(T));
+  const Room room((shared + p->threads * run.worker_size) * sizeof(T));
   if (!room.as<T>()) return 1;
   Parts<T> place{p->packed ? static_cast<T*>(p->packed) : room.as<T>()};
   run.w.lay_out(run.s, place);
@@ -54,8 +57,8 @@ template <class Op> int backward(const CfcProblem* p, const Rows* rows) {
   Parts<T> packed{nullptr}, own{nullptr};
   run.lay_out(packed);
   run.worker_on(own, most_rows(*rows));
-  run.worker_size = own.used;
-  const Room room((packed.used + p->threads * own.used) * sizeof(T));
+  run.worker_size = own.used + apart<T>;
+  const Room room((packed.used + p->threads * run.worker_size) * sizeof(T));
   if (!room.as<T>()) return 1;
   Parts<T> place{room.as<T>()};
   run.lay_out(place);

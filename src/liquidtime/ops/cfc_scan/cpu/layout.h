@@ -44,18 +44,22 @@ template <class T> struct Sizes {
   const T* bias(int64_t index) const { return in(p.bias[index]); }
 };
 
-// Positions of the samples of the batch.
+// The rows of a group, and the positions of their samples.
 struct Places {
-  const Rows& r;
-  int64_t B, T;
+  const Group& group;
+  const int64_t *rows, *lengths;
+  int64_t T;
 
-  int64_t length(int64_t b) const { return r.lengths ? r.lengths[b] : T; }
-  int64_t start(int64_t t) const { return r.starts ? r.starts[t] : t * B; }
-  int64_t rank(int64_t b) const { return r.rank ? r.rank[b] : b; }
-  int64_t sample(int64_t b, int64_t t) const { return start(t) + rank(b); }
+  Places(const Rows& all, int64_t index, int64_t steps)
+      : group(all.groups[index]), rows(all.order + group.first), lengths(all.lengths), T(steps) {}
+
+  // The steps of the group's row i, its sample at a step, and the first sample of all rows at a step.
+  int64_t length(int64_t i) const { return lengths ? lengths[rows[i]] : T; }
+  int64_t start(int64_t t) const { return group.sample + (group.starts ? group.starts[t] : t * group.rows); }
+  int64_t sample(int64_t i, int64_t t) const { return start(t) + i; }
 };
 
-// The results of the heads in one step: for each two vectors of units the rows of the batch, and in each row the values
+// The results of the heads in one step: for each two vectors of units the rows of the group, and in each row the values
 // side by side, so that both runs read them from front to end.
 template <class T> struct Gates {
   T* data;
@@ -69,7 +73,7 @@ template <class T> struct Gates {
 
   // The first of a row's values of the units from u on, which begin a pair of vectors; values are `width` apart.
   int64_t width(int64_t u) const { return Hp - u < 2 * lanes<T> ? Hp - u : 2 * lanes<T>; }
-  T* at(int64_t rank, int64_t u) const { return data + (u * rows + rank * width(u)) * values; }
+  T* at(int64_t row, int64_t u) const { return data + (u * rows + row * width(u)) * values; }
 };
 
 // Working memory that a thread keeps for its next run, since new memory costs as much as the work on it.

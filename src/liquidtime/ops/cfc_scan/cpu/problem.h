@@ -38,6 +38,7 @@ struct CfcProblem {
   void* pre[max_layers];                 // (N,Up) what its activation was given, where the slope needs it
   void* gates;                           // (N,S·Hp) what the heads give, g1 g2 s [a] | u e | f f- e; layout.h says where
   void *lstm_gates, *lstm_o, *lstm_m;    // (N,4Hp) (N,Hp) (N,Hp)
+  void* division;                        // an int64, in how many groups the forward run divided the batch
 
   const void* dy;                        // (B,T,H) the gradient that comes in, or null
   const void *dhn, *dmn;                 // (B,H) of the state after the steps, or null

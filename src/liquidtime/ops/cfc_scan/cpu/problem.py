@@ -35,7 +35,7 @@ class Problem(ctypes.Structure):
         *((name, c_void_p) for name in ("packed", "y", "hn", "mn")),
         ("z", c_void_p * MAX_LAYERS),
         ("pre", c_void_p * MAX_LAYERS),
-        *((name, c_void_p) for name in ("gates", "lstm_gates", "lstm_o", "lstm_m", "dy")),
+        *((name, c_void_p) for name in ("gates", "lstm_gates", "lstm_o", "lstm_m", "division", "dy")),
         *((name, c_void_p) for name in ("dhn", "dmn", "dh0", "dm0", "dx", "ddt")),
         ("dweight", c_void_p * _MATRICES),
         ("dbias", c_void_p * _MATRICES),
@@ -70,10 +70,11 @@ class Kept(NamedTuple):
     pre: int  # the same for activations whose derivative needs it, otherwise 0
     gates: int  # B·T·S·Hp in the kernel's own order, S values per unit
     lstm: int  # of the memory: a sixth of four gates side by side, o and m
+    division: int  # the eight bytes that say how the batch was divided
 
     def total(self, layers: int) -> int:
         """Return how many numbers there are together."""
-        return layers * (self.z + self.pre) + self.gates + 6 * self.lstm
+        return layers * (self.z + self.pre) + self.gates + 6 * self.lstm + self.division
 
 
 def kept_by(form: Form, B: int, T: int, H: int, U: int, itemsize: int, need_ddt: bool) -> Kept:
@@ -81,7 +82,8 @@ def kept_by(form: Form, B: int, T: int, H: int, U: int, itemsize: int, need_ddt:
     N, Hp = B * T, library.padded(H, itemsize)
     z = form.passes * N * library.padded(U, itemsize) if form.layers else 0
     values = {"cf_s": 2, "cf_s_paper": 3}.get(form.kind, 4 if need_ddt else 3)
-    return Kept(z, z if form.activation in ("silu", "gelu") else 0, N * values * Hp, N * Hp if form.remembers else 0)
+    pre, lstm = z if form.activation in ("silu", "gelu") else 0, N * Hp if form.remembers else 0
+    return Kept(z, pre, N * values * Hp, lstm, 8 // itemsize)
 
 
 def point_to_kept(p: Problem, form: Form, kept: Kept, at: int, item: int) -> None:
@@ -96,6 +98,7 @@ def point_to_kept(p: Problem, form: Form, kept: Kept, at: int, item: int) -> Non
     at += kept.gates * item
     if kept.lstm:
         p.lstm_gates, p.lstm_o, p.lstm_m = at, at + 4 * kept.lstm * item, at + 5 * kept.lstm * item
+    p.division = at + 6 * kept.lstm * item
 
 
 @functools.lru_cache(maxsize=100)

@@ -1,6 +1,5 @@
 // The C boundary of the scan: refuses invalid problems, divides the batch and calls the kernel of the build target.
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "../../native/boundary.h"
@@ -76,12 +75,9 @@ double work_of(const LtcProblem& p) {
 }
 
 int run(const LtcProblem* p, int (*kernel)(const LtcProblem*, const int64_t*)) try {
-  std::vector<int64_t> order(p->B);  // independent of the number of threads, so that sums do not depend on it
-  std::iota(order.begin(), order.end(), int64_t(0));
-  if (p->lengths)
-    std::stable_sort(order.begin(), order.end(), [p](int64_t a, int64_t b) { return p->lengths[a] > p->lengths[b]; });
+  const auto order = by_length(p->B, p->lengths);  // independent of the number of threads, so that sums do not depend on it
   LtcProblem local = *p;
-  local.threads = Division(p->B, p->T, p->lengths, p->threads, work_of(*p)).rows.team;
+  local.threads = team_of(p->threads, static_cast<double>(samples_of(p->B, p->T, p->lengths)) * work_of(*p));
   return kernel(&local, order.data());
 } catch (...) {
   return no_memory;
