@@ -83,6 +83,10 @@ class _Scan(torch.autograd.Function):
         return (None, None, None, dx, dh0, dm0, ddt, None, None, *dweights)
 
 
+# `apply` without its search for tensors that a transform of `torch.func` has left: a backend that has looked has seen none.
+_apply_seen: Callable[..., Any] = super(torch.autograd.Function, _Scan).apply
+
+
 @torch.library.custom_op("liquidtime::cfc_scan", mutates_args=())
 def cfc_scan_op(
     x: Tensor,
@@ -257,7 +261,7 @@ def _run_seen(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Run a scan that its backend has already inspected."""
     if training:
-        y, hn, mn = _Scan.apply(backend, form, seen, *inputs[:5], None, *inputs.weights)  # type: ignore[no-untyped-call]
+        y, hn, mn = _apply_seen(backend, form, seen, *inputs[:5], None, *inputs.weights)
     else:
         y, hn, mn, _ = seen.forward(False, False)
     return y, (hn,) if mn is None else (hn, mn)
