@@ -17,9 +17,9 @@ struct Group {
 struct Rows {
   const Group* groups;
   int64_t count;
-  const int64_t *order, *lengths;  // `lengths` is null where every row has T steps
+  const int64_t *order, *lengths;  // `lengths` is null if every row has T steps
   int64_t samples;                 // how many there are
-  int64_t team;                    // how many threads are worth waking, whatever the division
+  int64_t team;                    // how many threads are worth waking, independently of the division
 };
 
 }  // namespace liquidtime

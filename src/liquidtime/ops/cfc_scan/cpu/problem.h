@@ -14,8 +14,8 @@ enum Memory : int64_t { none = 0, hidden = 1, input = 2 };
 constexpr int64_t max_layers = 16;
 
 // Axes: B rows, T steps, D inputs, H hidden units, U backbone units. "Samples" are the N = sum of lengths steps that
-// are inside a series, step by step, within a step the longest series first. Hp and Up are H and U padded to whole
-// vectors. A cell with two passes (cf_s_paper) has 2·N samples in z and pre.
+// are inside a series: group of rows by group (rows.h), step by step, within a step the longest series first. Hp and Up
+// are H and U padded to whole vectors. A cell with two passes (cf_s_paper) has 2·N samples in z and pre.
 struct CfcProblem {
   int64_t B, T, D, H, U, layers, heads;
   int64_t kind, activation, head_activation, memory, state_amplitude;
