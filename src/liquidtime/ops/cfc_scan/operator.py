@@ -83,7 +83,7 @@ class _Scan(torch.autograd.Function):
         return (None, None, None, dx, dh0, dm0, ddt, None, None, *dweights)
 
 
-# `apply` without its search for tensors that a transform of `torch.func` has left: a backend that has looked has seen none.
+# `apply` without its search for tensors left by transforms of `torch.func`: no backend that has looked takes those.
 _apply_seen: Callable[..., Any] = super(torch.autograd.Function, _Scan).apply
 
 
