@@ -1,4 +1,4 @@
-"""Estimators with scikit-learn's face: fit, predict, score, save."""
+"""Estimators with the interface of scikit-learn: fit, predict, score, save."""
 
 from liquidtime.estimators.faces import (
     CfCClassifier,

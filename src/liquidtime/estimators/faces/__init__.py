@@ -1,4 +1,4 @@
-"""The estimators that users see, with the conventions of scikit-learn."""
+"""The public estimators, with the conventions of scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from liquidtime.estimators.faces.regressor import CfCRegressor
 
 _FACES = (CfCClassifier, CfCRegressor, CfCForecaster, CfCImputer, CfCMultiLabelClassifier)
 ESTIMATORS: dict[str, Any] = {face._kind: face for face in _FACES}
-"""Every estimator by the name that model folders store it under."""
+"""Every estimator by its name in model folders."""
 
 __all__ = ["ESTIMATORS", "CfCClassifier", "CfCForecaster", "CfCImputer", "CfCMultiLabelClassifier", "CfCRegressor"]

@@ -51,17 +51,17 @@ from liquidtime.training import TrainResult
 from liquidtime.training.devices import device_of, on_device
 
 _STEPS = 2**20
-"""Of series whose outputs over time are computed together."""
+"""Number of steps of series whose outputs over time are computed together."""
 
 
 @dataclass(frozen=True)
 class Evolution:
-    """Predictions as they evolve; series i has the rows offsets[i] to offsets[i + 1].
+    """Predictions over time; series i has the rows offsets[i] to offsets[i + 1].
 
     Args:
         times: (N,) times of the steps, in the time unit of training.
         offsets: (S + 1,) first row of each series, and N.
-        outputs: (N, K) the prediction from the samples up to each step: probabilities, or values.
+        outputs: (N, K) predictions from the samples up to each step: probabilities, or values.
     """
 
     times: npt.NDArray[np.float64]
@@ -70,7 +70,7 @@ class Evolution:
 
 
 class SeriesEstimator(SeriesModel):
-    """Networks on encoded series, with scikit-learn's conventions: arguments are stored as they are given.
+    """Networks on encoded series, with scikit-learn's conventions: arguments are stored unchanged.
 
     Args:
         network: name of the network, such as "cfc", "ltc" or "gru" (docs/models.md lists all), or a function from the
@@ -117,12 +117,12 @@ class SeriesEstimator(SeriesModel):
     """
 
     _kind: ClassVar[str]
-    """The name that model folders store the estimator under."""
+    """Name of the estimator in model folders."""
     _purpose: ClassVar[str]
-    """What a model does, for its card: "This model <purpose>."."""
+    """Purpose of the model, for its card: "This model <purpose>."."""
     _deviation: ClassVar[float] = 1.0
     _learning_rate: ClassVar[float] = 1e-3
-    """Where `learning_rate` is None and none was searched for."""
+    """Learning rate if `learning_rate` is None and there is no search."""
     _tried: list[Trial] | None = None
     """Trials that an estimator made by itself before `Fitting`; None lets that search."""
     choice_: Choice
@@ -259,8 +259,8 @@ class SeriesEstimator(SeriesModel):
     def refit(self, X: Any, y: Any = None, **fit: Any) -> Self:
         """Fit again to other series, usually more of them, with the choices of the last fit.
 
-        Epochs, learning rate, front end, summary, temperature and threshold stay as they were chosen; nothing is held
-        out to choose them again.
+        Epochs, learning rate, front end, summary, temperature and threshold remain as chosen; nothing is held out to
+        choose them again.
 
         Args:
             X: series like those of `fit`.

@@ -79,7 +79,7 @@ def flat_labels(y: Any, data: SeriesSet) -> Labels:
 
 
 def codes_of_samples(labels: Labels, known: npt.NDArray[np.bool_]) -> tuple[Labels, Codes]:
-    """Return (C,) the sorted classes and (N,) the place of each label among them, -1 where it is not known.
+    """Return (C,) the sorted classes and (N,) the place of each label among them, -1 if it is not known.
 
     Raises:
         ValueError: fewer than two classes.

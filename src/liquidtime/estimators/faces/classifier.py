@@ -202,17 +202,17 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) one class per series, at least two different ones; with `per_step` one per sample.
-            sample_weight: (S,) how much each series counts; None for all alike.
-            auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
+            sample_weight: (S,) weight of each series in training; None for equal weights.
+            auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN if not known, used in training only;
                 see `liquidtime.estimators.network.auxiliary`.
-            groups: (S,) of which group each series is, such as of one patient: held-out folds never split a group.
-            order: (S,) when each series was taken, where held-out series are to be later ones than those trained on.
-            validation: series and classes to choose the best epoch by, in place of `validation_fraction`.
-            folder: where to keep checkpoints and the log of the run, and those of each trial of a search.
+            groups: (S,) group of each series, such as its patient, which held-out folds never split; None for none.
+            order: (S,) date or order of each series, so that later ones are held out; None for no order.
+            validation: series and classes to choose the best epoch with, instead of `validation_fraction`.
+            folder: folder for checkpoints and the log of the run, and of each trial of a search.
             resume: resume the run in `folder`.
 
         Raises:
-            ValueError: series and classes that do not belong together, a class of validation that training has not.
+            ValueError: series and classes do not match, or `validation` has a class that training does not have.
 
         """
         data = as_series(self, X, reset=True)
@@ -347,15 +347,15 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         return chances if flat else chances.reshape(*np.shape(X)[:2], -1)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return (S,), with `per_step` (N,), the classes: the more probable one, or by the threshold."""
+        """Return (S,), with `per_step` (N,), the classes: the most probable ones, or those by the threshold."""
         return self.decide(self.predict_proba(X))
 
     def decide(self, probabilities: npt.NDArray[np.float64], threshold: float | None = None) -> npt.NDArray[Any]:
-        """Return the classes that probabilities (..., C) come to.
+        """Return the classes for probabilities (..., C).
 
         Args:
-            probabilities: as `predict_proba` returns them.
-            threshold: of two classes, from which probability of the second on it is said; None for the model's own.
+            probabilities: result of `predict_proba`.
+            threshold: for two classes, the probability from which the second is predicted; None for the model's own.
         """
         return decided(probabilities, self.classes_, self.threshold_ if threshold is None else threshold)
 
@@ -370,12 +370,12 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         return float(np.mean(right))
 
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
-        """Return the probabilities after every step of every series, from the samples up to it alone.
+        """Return the probabilities after every step of every series, from the samples up to it.
 
         Args:
             X: series like those of `fit`.
-            points: steps per series after which they are given, evenly spread, the last one always; None for all. It
-                bounds the work of networks that read whole series, which read each beginning anew.
+            points: largest number of steps per series with a prediction, evenly spread, including the last; None for
+                all. It bounds the work of networks that read whole series, which read every prefix again.
         """
         return self._evolution_at(X, self._probabilities, points)
 
@@ -387,10 +387,10 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         They equal `predict_proba` of the series up to this sample.
 
         Args:
-            id: of the series; a new one starts.
-            t: the sample's time, a number in the unit of training or a time stamp, not before the one before.
-            values: a mapping from channels to values, or (C,); NaN, None and channels left out are not observed.
-            static: static features by name, with the first sample.
+            id: id of the series; a new id starts a new series.
+            t: time of the sample, a number in the unit of training or a time stamp, not before the previous sample.
+            values: values by channel, or (C,); NaN, None and channels that are left out are not observed.
+            static: static features by name, for the first sample.
         """
         return self._probabilities(self._update(id, t, values, static)).mean(dim=0).double().numpy()
 

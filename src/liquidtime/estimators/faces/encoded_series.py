@@ -1,4 +1,4 @@
-"""Series as the networks of one model read them, so that several questions about them compare and encode them once."""
+"""Series for the networks of one model, which are compared with those of training and encoded only once."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from liquidtime.training.devices import device_of
 
 
 class EncodedSeries:
-    """S series before E encoders, compared with those of training once.
+    """S series for E encoders, compared with those of training only once.
 
-    A first question encodes them batch by batch and keeps nothing; from the second on what fits into memory is kept
-    encoded. Made by an estimator's `encode`; its methods take it in place of the series themselves.
+    The first use encodes them batch by batch and stores nothing; from the second use on, encoded series are stored if
+    they fit into memory. Returned by `encode` of an estimator, whose methods accept it instead of the series.
 
     Args:
         encoders: E fitted encoders of one model.
         data: the S series.
-        summary: features of whole series that the read-out sees, or None.
+        summary: features of whole series for the read-out, or None.
     """
 
     def __init__(self, encoders: Sequence[SeriesEncoder], data: SeriesSet, summary: Summary | None = None) -> None:
@@ -38,7 +38,7 @@ class EncodedSeries:
         return len(self.data)
 
     def __getitem__(self, rows: Any) -> EncodedSeries:
-        """Return the series at some positions."""
+        """Return the series at these positions."""
         chosen = np.asarray(rows, dtype=np.int64)
         part = EncodedSeries.__new__(EncodedSeries)
         part.encoders, part.summary, part.data, part._prepared = self.encoders, self.summary, self.data[chosen], {}
@@ -46,12 +46,12 @@ class EncodedSeries:
         return part
 
     def prepared(self, place: int = 0, *, every_step: bool = False, device: str = "cpu") -> Prepared:
-        """Return the series as a network takes them.
+        """Return the series in the form for a network.
 
         Args:
-            place: which encoder.
-            every_step: with the history after every step, not only after the last one of each series.
-            device: where batches are wanted, as `device_of` takes it.
+            place: position of the encoder.
+            every_step: whether to include the history after every step, not only after the last one of each series.
+            device: device of the batches; see `device_of`.
         """
         if self._aligned is None:
             self._aligned = self.encoders[0].aligned(self.data)

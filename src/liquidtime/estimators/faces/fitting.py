@@ -1,4 +1,4 @@
-"""The training of an estimator's networks: choose how, then train every member so."""
+"""Train the networks of an estimator: choose the budget, then train every member with it."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """What the networks of an estimator are trained on.
+    """The training problem of an estimator's networks.
 
     Args:
         parts: maps an encoder to the training series and those that choose the best epoch, or None.
-        outputs: K of the networks.
-        loss_of: the loss.
+        outputs: K, number of outputs.
+        loss_of: loss.
         strata: (S,) classes for the folds, or None.
-        groups: (S,) series of one group are never split between folds; None if there are none.
+        groups: (S,) group of each series, which folds never split; None for no groups.
         run: `folder` and `resume`.
         outcomes: (S, K) auxiliary targets, standardised, or None.
-        order: (S,) when each series was taken, where later ones judge what earlier ones taught; None for none.
+        order: (S,) date or order of each series, so that networks are scored on later ones; None for no order.
     """
 
     parts: PartsOf
@@ -77,11 +77,11 @@ class Problem:
 
 
 class Reading(NamedTuple):
-    """What networks learn from.
+    """Inputs of the networks in training.
 
     Args:
-        parts: the training series and those that choose the best epoch, or None.
-        pieces: what the read-out sees of them besides the states.
+        parts: training series, and series that choose the best epoch or None.
+        pieces: inputs of the read-out besides the states.
     """
 
     parts: tuple[Part, Part | None]
@@ -92,8 +92,8 @@ class Fitting:
     """One call of `fit`.
 
     Args:
-        model: the estimator, its seed drawn and its encoders fitted.
-        problem: what to train on.
+        model: estimator with its seed and fitted encoders.
+        problem: training problem.
     """
 
     def __init__(self, model: SeriesEstimator, problem: Problem) -> None:
@@ -104,7 +104,7 @@ class Fitting:
         self._read_by(self.encoder)
 
     def _read_by(self, encoder: SeriesEncoder, summary: str | None = None) -> None:
-        """Take what networks learn from: the series as this encoder makes them, with or without a summary."""
+        """Set the inputs of the networks: the series from this encoder, with or without a summary."""
         if self.encoder is not encoder:
             self._readings = {}
         self.encoder = encoder
@@ -124,13 +124,13 @@ class Fitting:
         return Reading(parts, pieces)
 
     def _summary_of(self, name: str, data: SeriesSet) -> tuple[Summary, npt.NDArray[np.float32]]:
-        """Return what read-outs see of whole series, fitted once to the training series, and theirs."""
+        """Return the summary of whole series, fitted once to the training series, and its values for them."""
         if name not in self._summaries:
             self._summaries[name] = Summary.fitted(data)
         return self._summaries[name]
 
     def run(self) -> None:
-        """Choose how to train, and train every member."""
+        """Choose the budget, and train every member."""
         model, problem = self.model, self.problem
         model.trials_ = self._trials()
         S, members = len(self.part.prepared), model.n_estimators
@@ -155,7 +155,7 @@ class Fitting:
         model.results_ = [result for _, result in trained]
 
     def _member(self, member: int, again: bool) -> tuple[SeriesNetwork, TrainResult]:
-        """Train one member; `again` where a process died over it, perhaps after a checkpoint."""
+        """Train one member; `again` if a process died while training it, perhaps after a checkpoint."""
         model, members = self.model, self.model.n_estimators
         self._read_by(model._encoder_of(member), model.choice_.summary)
         judged = None
@@ -165,7 +165,7 @@ class Fitting:
         return self._trained(member, np.arange(len(self.part.prepared)), judged, model.choice_, folder, again)
 
     def _quick(self, rows: Rows) -> Choice:
-        """Return how to train by the estimator's own settings."""
+        """Return the budget from the estimator's own settings."""
         model = self.model
         batch_size = model.batch_size or batch_size_of(len(rows))
         rate = model._learning_rate if model.learning_rate is None else model.learning_rate
@@ -173,7 +173,7 @@ class Fitting:
         return Choice(model.epochs or quick_epochs(len(rows), batch_size), rate, front_end, summary)
 
     def _front_ends(self) -> tuple[str | None, ...]:
-        """Return the front ends to choose from, the first to be tried first."""
+        """Return the front ends to choose from, in the order of the trials."""
         model = self.model
         if model.front_end != AUTO:
             return (model.front_end,)
@@ -189,7 +189,7 @@ class Fitting:
         return (None, *SUMMARIES) if offered else (None,)
 
     def _trials(self) -> list[Trial]:
-        """Try what the budget allows on a held-out fold; none where there is nothing to choose or to choose by."""
+        """Run the trials of the budget on a held-out fold; none if there is nothing to choose, or no fold."""
         model, problem = self.model, self.problem
         if model._tried is not None:
             return model._tried
@@ -266,7 +266,7 @@ class Fitting:
         return cast(SeriesNetwork, network), result
 
     def _learner(self, choice: Choice) -> SeriesNetwork | WithAuxiliary:
-        """Return a network as it is trained: with auxiliary targets it also predicts those."""
+        """Return the network to train, which also predicts the auxiliary targets, if any."""
         self.model.front_end_ = choice.front_end
         network = self.model._make_network(self.problem.outputs, self.encoder, self.pieces)
         return network if self.problem.outcomes is None else WithAuxiliary(network, self.problem.outcomes)

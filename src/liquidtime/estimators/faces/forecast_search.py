@@ -1,4 +1,4 @@
-"""How long to train a forecaster: tried on what a fold holds out, the shorter first."""
+"""Choose the epochs of a forecaster by trials on held-out folds, starting with the shortest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from liquidtime.estimators.faces.forecaster import CfCForecaster
 
 _LONGER = (1, 4, 10)
-"""Times the epochs of the quick budget that are tried, one after the other."""
+"""Multiples of the epochs of the quick budget to try, one after the other."""
 _MOST_EPOCHS, _MOST_SAMPLES = 100, 1_500_000
 """Epochs, and weighed samples that all of them may read, of trials after the first."""
 _SHARED = (

@@ -1,4 +1,4 @@
-"""Series as forecasters read them: what was observed, and what is known of the future."""
+"""Series for forecasters: observations, and what is known about the future."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Values = npt.NDArray[np.float64]
 
 
 class ForecastSeries(EncodedSeries):
-    """S series up to their last samples, with the known channels of what comes after.
+    """S series up to their last samples, with the known channels of their future.
 
     Args:
         encoders: fitted encoders of one model.
-        data: the S series; samples at their ends that hold known channels alone are their future.
+        data: S series; samples at their ends that have values only in known channels are their future.
         known: positions of the channels whose future is known, among those of training.
     """
 
@@ -33,9 +33,9 @@ class ForecastSeries(EncodedSeries):
         self._whole, self._known = data, tuple(known)
 
     def __getitem__(self, rows: Any) -> ForecastSeries:
-        """Return the series at some positions."""
+        """Return the series at these positions."""
         return ForecastSeries(self.encoders, self._whole[np.asarray(rows, dtype=np.int64)], self._known)
 
     def known_at(self, times: Values) -> Values:
-        """Return (S, Q, K) the newest values of the known channels by times (S, Q), NaN = none."""
+        """Return (S, Q, K) the newest values of the known channels at times (S, Q), NaN if there are none."""
         return known_in(self._whole, self._known)(times)

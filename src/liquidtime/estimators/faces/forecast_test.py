@@ -1,4 +1,4 @@
-"""The test of forecasts: series are cut, the rest is forecast, and the errors are those of each series."""
+"""The test of forecasts: series are cut, the rest is forecast, and errors are computed per series."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 Values = npt.NDArray[np.float64]
 SHARE = 0.75
-"""Share of its samples that each series is cut after."""
+"""Share of the samples of each series before the cut."""
 NAIVE = {"last_value": LastValue, "straight_line": StraightLine, "mean_so_far": MeanSoFar}
-"""What every forecast is compared with; beside them the seasonal naive where the series show a period."""
+"""Naive forecasts to compare with, and the seasonal naive forecast if the series show a period."""
 INTERVAL = 0.9
-"""Share of the values that the tested prediction intervals are to hold."""
+"""Share of values that tested prediction intervals should contain."""
 _BUCKETS = 4
 
 
 @dataclass(frozen=True)
 class Skill:
-    """How far forecasts were off, in standard deviations of the channels: means over the series.
+    """Errors of forecasts in standard deviations of the channels, as means over the series.
 
     Args:
         mse: mean squared error.
         mae: mean absolute error.
-        count: values compared.
+        count: number of compared values.
     """
 
     mse: float
@@ -44,18 +44,18 @@ class Skill:
 
 @dataclass(frozen=True)
 class ChannelSkill:
-    """How far forecasts of one channel were off within a span of gaps, in the channel's own unit.
+    """Errors of forecasts of one channel for a range of gaps, in the unit of the channel.
 
-    `to_dict` gives all as JSON can hold it.
+    `to_dict` returns all attributes, ready for JSON.
 
     Args:
-        channel: its name.
-        low: the gaps are larger than this, in the set's time unit; of the first span also equal.
-        high: and at most this.
-        count: values compared.
+        channel: name of the channel.
+        low: lower end of the gaps, exclusive except in the first range, in the set's time unit.
+        high: upper end of the gaps, inclusive.
+        count: number of compared values.
         mae: mean absolute error by model.
         rmse: root of the mean squared error by model.
-        coverage: share of the values in the prediction intervals; None for a model without any.
+        coverage: share of the values in the prediction intervals; None for a model without intervals.
     """
 
     channel: str
@@ -67,13 +67,13 @@ class ChannelSkill:
     coverage: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all by name."""
+        """Return all attributes by name."""
         return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
 class ForecastTest:
-    """Forecasts of S series behind their cuts, and their errors.
+    """Forecasts of S series after their cuts, and their errors.
 
     `absolute` and `squared` are errors in standard deviations of each channel in training, so that channels can be
     added up; `by_channel` has them in the channels' own units.
@@ -81,18 +81,18 @@ class ForecastTest:
     Args:
         rows: (S,) positions in the data of the series that have at least two samples and a value to compare.
         past: the S series up to the cut, as the networks read them.
-        times: for each of them (Q,) the later times.
-        truth: for each (Q, C) what was measured, NaN = nothing.
-        forecasts: by model, for each series (Q, C) what it said; the tested model is "model".
+        times: (Q,) later times, per series.
+        truth: (Q, C) measured values, NaN if there are none, per series.
+        forecasts: by model, (Q, C) forecasts per series; the tested model is "model".
         scaled_truth: (V,) all values that could be compared, scaled.
-        scaled_forecasts: by model, (V,) what it said of them, scaled.
-        absolute: by model, (S,) the mean absolute error of each series.
-        squared: by model, (S,) the mean squared error of each series.
-        channels: C names.
-        low: for each series (Q, C) the lower ends of prediction intervals; empty for a model without any.
-        high: the upper ends.
-        level: the share of values that the intervals are to hold.
-        covered: (S,) the share of each series' values that they hold; empty for a model without any.
+        scaled_forecasts: by model, (V,) their forecasts, scaled.
+        absolute: by model, (S,) mean absolute error of each series.
+        squared: by model, (S,) mean squared error of each series.
+        channels: names of the C channels.
+        low: (Q, C) lower ends of prediction intervals, per series; empty for a model without intervals.
+        high: (Q, C) upper ends.
+        level: share of values that the intervals should contain.
+        covered: (S,) share of each series' values inside the intervals; empty for a model without intervals.
     """
 
     rows: npt.NDArray[np.int64]
@@ -154,16 +154,16 @@ class ForecastTest:
 def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE, level: float = INTERVAL) -> ForecastTest:
     """Cut each series after a share of its samples, forecast the rest, and compare with the `NAIVE` forecasts.
 
-    Means are taken within each series first, so that a long series counts no more than a short one.
+    Errors are averaged within each series first, so that long and short series have the same weight.
 
     Args:
-        model: fitted.
-        data: the series.
-        share: share of the samples that the forecast starts from, in (0, 1).
-        level: share of the values that prediction intervals are to hold.
+        model: fitted model.
+        data: series.
+        share: share of the samples before the cut, in (0, 1).
+        level: share of values that prediction intervals should contain.
 
     Raises:
-        ValueError: a share that is none, or no series has two samples with a value after the cut.
+        ValueError: the share is not in (0, 1), or no series has two samples with a value after the cut.
 
     """
     if not 0.0 < share < 1.0:
@@ -234,7 +234,7 @@ def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE, level
 
 
 def _with_known(data: SeriesSet, cuts: npt.NDArray[np.int64], known: Sequence[str]) -> SeriesSet:
-    """Return series up to their cuts, and of what follows the known channels alone."""
+    """Return series up to their cuts, with only the known channels of what follows."""
     if not known:
         return data.head(cuts)
     position = np.arange(len(data.times)) - np.repeat(data.offsets[:-1], data.lengths)

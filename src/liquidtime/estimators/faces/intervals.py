@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 _MOST = 1001
-"""Order statistics that are kept of each target's residuals."""
+"""Number of order statistics to store of each target's residuals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Residuals:
 
     Args:
         count: n.
-        sorted: (m, K) truth - prediction of each target in rising order: all n, or as many evenly spread ones.
+        sorted: (m, K) truth - prediction of each target in ascending order: all n, or m evenly spread ones.
     """
 
     count: int
@@ -31,10 +31,10 @@ class Residuals:
 
     @staticmethod
     def of(residuals: Floats) -> Residuals:
-        """Return the residuals of K targets, in rising order.
+        """Return the residuals of K targets in ascending order.
 
         Args:
-            residuals: (n, K), rows that were not held out are NaN.
+            residuals: (n, K) residuals; rows that were not held out are NaN.
         """
         known = residuals[np.isfinite(residuals).all(axis=1)]
         ordered = np.sort(known, axis=0)
@@ -42,13 +42,13 @@ class Residuals:
         return Residuals(len(ordered), ordered[kept])
 
     def ends(self, coverage: float) -> tuple[Floats, Floats]:
-        """Return (K,) what is added to a prediction for the lower and the upper end of its interval.
+        """Return (K,) offsets of the lower and upper ends of intervals from the prediction.
 
         Args:
             coverage: share of true values that the intervals should contain, in (0, 1).
 
         Raises:
-            ValueError: no such share.
+            ValueError: the share is not in (0, 1).
 
         """
         if isinstance(coverage, bool) or not isinstance(coverage, int | float) or not 0.0 < coverage < 1.0:
@@ -70,10 +70,10 @@ class Residuals:
 
     @staticmethod
     def restored(stored: Any, K: int) -> Residuals:
-        """Read what `stored` returned, from a file that anyone may have written.
+        """Read the result of `stored`, from a file of unknown origin.
 
         Raises:
-            ValueError: not the residuals of K targets.
+            ValueError: these are not the residuals of K targets.
 
         """
         try:

@@ -27,16 +27,16 @@ Values = npt.NDArray[np.float64]
 
 
 class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
-    """Say of each irregular series which of K labels it has; one network learns all of them.
+    """Predict which of K labels each irregular series has, with one network for all of them.
 
-        model = CfCMultiLabelClassifier().fit(data, y)       y (S, K) of 0, 1 and NaN where not known
+        model = CfCMultiLabelClassifier().fit(data, y)       y (S, K) of 0, 1 and NaN if not known
         model.predict_proba(new)                             (S, K), the probability of each label
 
-    The settings are those of `CfCClassifier`, without those of single classes; the budget is the quick one unless
+    The settings are those of `CfCClassifier`, without those for single classes. The budget is "quick" unless you set
     `budget="search"`.
 
     Args:
-        labels: names of the K labels; None: those of the columns of `y` where it is a data frame, else 0…K - 1.
+        labels: names of the K labels; None for those of the columns of `y` if it is a data frame, otherwise 0…K - 1.
 
     Attributes:
         n_labels_: K.
@@ -113,15 +113,15 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
 
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
-            y: (S, K) 1 where a series has a label, 0 where it has not, NaN where that is not known.
-            sample_weight: (S,) how much each series counts; None for all alike.
-            groups: (S,) of which group each series is: held-out folds never split a group.
-            order: (S,) when each series was taken, where held-out series are to be later ones than those trained on.
+            y: (S, K) 1 if a series has a label, 0 if it does not, NaN if not known.
+            sample_weight: (S,) weight of each series in training; None for equal weights.
+            groups: (S,) group of each series, which held-out folds never split; None for no groups.
+            order: (S,) date or order of each series, so that later ones are held out; None for no order.
             folder: folder for checkpoints and the log of the run.
             resume: resume the run in `folder`.
 
         Raises:
-            ValueError: labels that are other than 0, 1 and NaN, or that all series have or none.
+            ValueError: labels are not 0, 1 or NaN, or a label has only one of 0 and 1.
 
         """
         data = as_series(self, X, reset=True)
@@ -174,21 +174,21 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         return self._outputs(self.encode(X), torch.sigmoid)
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
-        """Return (S, K) 1 where a label is more probable than not."""
+        """Return (S, K) 1 if a label is more probable than not, otherwise 0."""
         return (self.predict_proba(X) >= 0.5).astype(np.int64)
 
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
-        """Return the probabilities after every step of every series, from the samples up to it alone.
+        """Return the probabilities after every step of every series, from the samples up to it.
 
         Args:
             X: series like those of `fit`.
-            points: steps per series after which they are given, evenly spread, the last one always; None for all. It
-                bounds the work of networks that read whole series, which read each beginning anew.
+            points: largest number of steps per series with a prediction, evenly spread, including the last; None for
+                all. It bounds the work of networks that read whole series, which read every prefix again.
         """
         return self._evolution_at(X, torch.sigmoid, points)
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Values:
-        """Take one sample of the live series `id` and return (K,) its probabilities; as `CfCClassifier.update`."""
+        """Take one sample of the live series `id` and return (K,) its probabilities; see `CfCClassifier.update`."""
         chances: Values = torch.sigmoid(self._update(id, t, values, static)).mean(dim=0).double().numpy()
         return chances
 

@@ -1,4 +1,4 @@
-"""The beginnings of series, as sets of their own: what features over time are computed from."""
+"""Prefixes of series as sets, from which features over time are computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from liquidtime.data import SeriesSet
 
 _SAMPLES = 1 << 20
-"""Samples of all beginnings that are looked at together."""
+"""Largest number of samples of all prefixes that are processed together."""
 
 
 class Prefixes(NamedTuple):
@@ -44,13 +44,13 @@ class Prefixes(NamedTuple):
 def prefixes(
     data: SeriesSet, times: npt.NDArray[np.float64], offsets: npt.NDArray[np.int64], points: int | None
 ) -> Prefixes:
-    """Return the steps at which predictions are given, and how far the series go up to each.
+    """Return the steps that have a prediction, and the prefixes of the series up to them.
 
     Args:
         data: S series.
         times: (N,) of all their steps, each the time of its last sample.
         offsets: (S + 1,) of each series among them.
-        points: steps per series at most, evenly spread, the last one always; None for all.
+        points: largest number of steps per series, evenly spread, including the last; None for all.
     """
     rows = [np.empty(0, dtype=np.int64)]
     for begin, end in pairwise(offsets.tolist()):

@@ -189,13 +189,13 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (S,) or (S, K); with `per_step` one row per sample.
-            sample_weight: (S,) how much each series counts; None for all alike.
-            auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN where not known, used in training only;
+            sample_weight: (S,) weight of each series in training; None for equal weights.
+            auxiliary: (S,), (S, K) or a data frame of auxiliary targets, NaN if not known, used in training only;
                 see `liquidtime.estimators.network.auxiliary`.
-            groups: (S,) of which group each series is, such as of one patient: held-out folds never split a group.
-            order: (S,) when each series was taken, where held-out series are to be later ones than those trained on.
-            validation: series and targets to choose the best epoch by, in place of `validation_fraction`.
-            folder: where to keep checkpoints and the log of the run, and those of each trial of a search.
+            groups: (S,) group of each series, such as its patient, which held-out folds never split; None for none.
+            order: (S,) date or order of each series, so that later ones are held out; None for no order.
+            validation: series and targets to choose the best epoch with, instead of `validation_fraction`.
+            folder: folder for checkpoints and the log of the run, and of each trial of a search.
             resume: resume the run in `folder`.
         """
         data = as_series(self, X, reset=True)
@@ -341,12 +341,12 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         return float(r2_score(wanted[known], predicted[known]))
 
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
-        """Return the prediction after every step of every series, from the samples up to it alone.
+        """Return the prediction after every step of every series, from the samples up to it.
 
         Args:
             X: series like those of `fit`.
-            points: steps per series after which they are given, evenly spread, the last one always; None for all. It
-                bounds the work of networks that read whole series, which read each beginning anew.
+            points: largest number of steps per series with a prediction, evenly spread, including the last; None for
+                all. It bounds the work of networks that read whole series, which read every prefix again.
         """
         return self._evolution_at(X, self._unscaled, points)
 

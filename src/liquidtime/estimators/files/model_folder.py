@@ -71,7 +71,7 @@ def save(
     Args:
         model: fitted.
         path: the folder.
-        metrics: figures to store with it, ready for JSON.
+        metrics: figures to store with the model, ready for JSON.
         files: further files for the folder, by name.
         stack: `STACK` and `STACK_ARRAYS` of a stacked model that these are the networks of; None for networks alone.
         parts: of the stacked model, in words.

@@ -47,7 +47,7 @@ def outputs_at_samples(scale: ScaleStep, data: SeriesSet, summary: Summary | Non
     Args:
         scale: the members that read at one scale.
         data: S series, every sample as it is, with the channels of training.
-        summary: features of whole series that the read-out sees, or None.
+        summary: features of whole series for the read-out, or None.
     """
     K = scale.networks[0].read_out.out_features
     out = torch.zeros(len(scale.networks), len(data.times), K)

@@ -68,7 +68,7 @@ class LiveSeries:
 
         Args:
             t: its time, of the kind of the times before and not before the newest of them.
-            values: a mapping from channels to values, or (C,); NaN, None and channels left out are not observed.
+            values: values by channel, or (C,); NaN, None and channels that are left out are not observed.
 
         Raises:
             TypeError: a time or a value that is no number.

@@ -20,7 +20,7 @@ REFUSAL = (
     "again, or fit with summary=None."
 )
 _SAMPLES = 1 << 20
-"""Samples of all beginnings that are looked at together."""
+"""Largest number of samples of all prefixes that are processed together."""
 _LARGEST = np.finfo(np.float32).max / 16
 """Differences of such numbers are still finite."""
 

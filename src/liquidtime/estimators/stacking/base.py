@@ -1,4 +1,4 @@
-"""What stacked estimators share: parts, weights, live series and saving."""
+"""Base class of stacked estimators: parts, weights, live series and saving."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class StackedEstimator(SeriesModel):
 
     @abstractmethod
     def _goal(self, y: Any, data: SeriesSet) -> Goal:
-        """Return the targets, checked, and take what they tell."""
+        """Check the targets, store what they imply, and return them."""
 
     def _fit(self, X: Any, y: Any, each: Mapping[str, Any], folder: str | Path | None, resume: bool) -> None:
         """Fit all parts and weigh them.
@@ -92,8 +92,8 @@ class StackedEstimator(SeriesModel):
         Args:
             X: series.
             y: targets of the series.
-            each: what was given of each series: `sample_weight`, `groups`, `order`, `auxiliary`; None for none.
-            folder: of the networks' run.
+            each: inputs per series by name: `sample_weight`, `groups`, `order`, `auxiliary`; None if not used.
+            folder: folder of the networks' run.
             resume: whether to resume it.
         """
         check_size("n_networks", self.n_networks)
@@ -139,9 +139,9 @@ class StackedEstimator(SeriesModel):
         Args:
             X: series like those of `fit`.
             y: targets of the series.
-            folder: where to keep checkpoints and the log of the networks.
+            folder: folder for checkpoints and the log of the networks.
             resume: resume the run in `folder`.
-            **each: `sample_weight`, `groups`, `order` and `auxiliary`, as of `fit`.
+            **each: `sample_weight`, `groups`, `order` and `auxiliary`, as in `fit`.
         """
         check_is_fitted(self, "cfc_")
         data = as_series(self, X, reset=True)
@@ -215,7 +215,7 @@ class StackedEstimator(SeriesModel):
         ]
 
     def _learn_held_out(self, goal: Goal, answer: Floats | None) -> None:
-        """Learn what else the (S, W) out-of-fold answer tells, NaN for series in no fold; None where there is none."""
+        """Learn what else the (S, W) out-of-fold answer tells, NaN for series in no fold; None if there is none."""
 
     def _learned(self) -> dict[str, Any]:
         """Return what this kind has learned out of fold besides weights and temperature, ready for JSON."""
@@ -237,10 +237,10 @@ class StackedEstimator(SeriesModel):
         """Return (S, W) what the networks say."""
 
     def encode(self, X: Any) -> StackedSeries:
-        """Return series as the parts read them, to be passed to several methods in place of X and read once.
+        """Encode series for all parts, so that several methods can take the result instead of X.
 
         Args:
-            X: series like those of `fit`, or what this method returned.
+            X: series like those of `fit`, or the result of this method.
         """
         check_is_fitted(self, "cfc_")
         if isinstance(X, StackedSeries):
@@ -250,10 +250,10 @@ class StackedEstimator(SeriesModel):
         return StackedSeries(self.cfc_.encode(as_series(self, X, reset=False)), self._features)
 
     def predict_parts(self, X: Any) -> dict[str, Floats]:
-        """Return what each part says of each series: (S, C) probabilities, or (S, W) values, by the name of the part.
+        """Return the prediction of each part for each series, by name: (S, C) probabilities, or (S, W) values.
 
-        Their mean by the weights in `parts_` is the answer, before the temperature, and of values on the scale that
-        they were fitted on. The networks are always there, also with weight 0.
+        Their mean with the weights in `parts_` is the prediction before the temperature; values are averaged on the
+        scale of the fit. The networks are always included, even with weight 0.
 
         Args:
             X: series like those of `fit`.
@@ -265,7 +265,7 @@ class StackedEstimator(SeriesModel):
         }
 
     def networks_alone(self, X: Any) -> Floats:
-        """Return what the CfC networks alone predict, shaped as the answer: probabilities or values.
+        """Return the predictions of the CfC networks alone, shaped like those of the stack: probabilities or values.
 
         Args:
             X: series like those of `fit`.
@@ -298,14 +298,14 @@ class StackedEstimator(SeriesModel):
         return bool(self._feature_parts)
 
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
-        """Return the prediction after the samples of every series, each from the samples up to it alone.
+        """Return the prediction after every sample of every series, from the samples up to it.
 
         Networks continue from sample to sample, but features are computed again for each prefix: the cost grows with
         the square of the lengths. `points` bounds it.
 
         Args:
             X: series like those of `fit`.
-            points: samples per series after which the prediction is given, evenly spread, the last one always; None
+            points: largest number of samples per series with a prediction, evenly spread, including the last; None
                 for all.
         """
         series = self.encode(X)
@@ -371,12 +371,12 @@ class StackedEstimator(SeriesModel):
     def save(
         self, path: str | Path, *, metrics: Mapping[str, Any] | None = None, files: Mapping[str, bytes] | None = None
     ) -> None:
-        """Write the model as a folder that `liquidtime.load` reads; see `liquidtime.estimators.stacking.folder`.
+        """Save the model as a folder, which `liquidtime.load` reads; see `liquidtime.estimators.stacking.folder`.
 
         Args:
-            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
-            metrics: figures to store with it, ready for JSON.
-            files: further files for the folder, by name, such as a report.
+            path: path of the folder. If it holds a model, that model is kept as `<name>.previous`.
+            metrics: figures to store with the model, ready for JSON.
+            files: other files for the folder, by name, such as a report.
         """
         from liquidtime.estimators.stacking.folder import save
 

@@ -131,11 +131,11 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
         return self._outputs(X)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return (S,) the classes: the most probable one, or by the threshold."""
+        """Return (S,) the classes: the most probable ones, or those by the threshold."""
         return self.decide(self.predict_proba(X))
 
     def decide(self, probabilities: Floats, threshold: float | None = None) -> npt.NDArray[Any]:
-        """Return the classes that probabilities come to; as `CfCClassifier.decide`."""
+        """Return the classes for probabilities; see `CfCClassifier.decide`."""
         return decided(probabilities, self.classes_, self.threshold_ if threshold is None else threshold)
 
     def _learned(self) -> dict[str, Any]:
@@ -147,8 +147,8 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Floats:
         """Take one sample of the live series `id` and return (C,) its probabilities from all samples so far.
 
-        They equal `predict_proba` of the series up to this sample. Networks continue from where they were; features are
-        computed anew from all samples so far, so that the cost grows with the length of the series.
+        They equal `predict_proba` of the series up to this sample. Networks continue from their state, but features are
+        computed again from all samples so far, so the cost grows with the length of the series.
 
         Arguments as in `CfCClassifier.update`.
         """

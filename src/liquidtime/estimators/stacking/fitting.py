@@ -1,4 +1,4 @@
-"""The parts of a stack, fitted and judged by series that they were not fitted to."""
+"""Fit the parts of a stack, and score them on series that they were not fitted to."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class StackPart:
     """One part of a stack.
 
     Args:
-        name: what it is.
-        weight: its share of the answer.
-        figures: figures of merit of its out-of-fold predictions, the loss that weights go by first; empty where the
-            first fold showed that it does not help.
+        name: name of the part.
+        weight: weight in the prediction of the stack.
+        figures: figures of its out-of-fold predictions, first the loss that determines the weights; empty if the first
+            fold showed that it does not help.
     """
 
     name: str
@@ -53,7 +53,7 @@ class FeaturePart:
 
     Args:
         table: name of the table.
-        learners: each gives (n, K) probabilities or (n, 1) values, on the scale of the goal.
+        learners: learners, which return (n, K) probabilities or (n, 1) values each, on the scale of the goal.
     """
 
     table: str
@@ -69,8 +69,8 @@ class Table:
     """Features of the training series.
 
     Args:
-        transformer: what makes them, fitted.
-        X: (S, p).
+        transformer: fitted transformer that computes them.
+        X: (S, p) features.
     """
 
     transformer: Any

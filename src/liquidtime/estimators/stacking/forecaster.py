@@ -117,7 +117,7 @@ class StackedForecaster(Forecasts, SeriesModel):
             order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
                 to; None for none: series on one clock are kept in their order by themselves, and series that move
                 together are held out together.
-            folder: where to keep checkpoints and the log of the networks.
+            folder: folder for checkpoints and the log of the networks.
             resume: resume the run in `folder`.
         """
         check_size("n_networks", self.n_networks)
@@ -156,7 +156,7 @@ class StackedForecaster(Forecasts, SeriesModel):
             y: ignored.
             groups: ignored, as nothing is held out.
             order: likewise.
-            folder: where to keep checkpoints and the log of the networks.
+            folder: folder for checkpoints and the log of the networks.
             resume: resume the run in `folder`.
         """
         check_is_fitted(self, "cfc_")
@@ -262,12 +262,12 @@ class StackedForecaster(Forecasts, SeriesModel):
     def save(
         self, path: str | Path, *, metrics: Mapping[str, Any] | None = None, files: Mapping[str, bytes] | None = None
     ) -> None:
-        """Write the model as a folder that `liquidtime.load` reads; see `liquidtime.estimators.stacking.folder`.
+        """Save the model as a folder, which `liquidtime.load` reads; see `liquidtime.estimators.stacking.folder`.
 
         Args:
-            path: the folder; one that is there and holds a model is replaced and kept as `<name>.previous`.
-            metrics: figures to store with it, ready for JSON.
-            files: further files for the folder, by name, such as a report.
+            path: path of the folder. If it holds a model, that model is kept as `<name>.previous`.
+            metrics: figures to store with the model, ready for JSON.
+            files: other files for the folder, by name, such as a report.
         """
         from liquidtime.estimators.stacking.forecast_folder import save
 

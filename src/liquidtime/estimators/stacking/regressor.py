@@ -74,7 +74,7 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
             order: (S,) date or order of each series, so that parts are scored on later series than they were fitted
                 to; None for no order.
             auxiliary: auxiliary targets of the networks, as `CfCRegressor.fit` takes them.
-            folder: where to keep checkpoints and the log of the networks.
+            folder: folder for checkpoints and the log of the networks.
             resume: resume the run in `folder`.
         """
         each = {"sample_weight": sample_weight, "groups": groups, "order": order, "auxiliary": auxiliary}

@@ -37,7 +37,7 @@ _MANY = 400
 
 
 class StackedStepClassifier(StackedClassifier):
-    """Predict the class of every sample of irregular series, each from the samples up to it alone.
+    """Predict the class of every sample of irregular series, each from the samples up to it.
 
         model = StackedStepClassifier().fit(data, y)         y (N,), or a list of S arrays; None where not known
         model.predict_proba(new)                             (N, C), in the order of `new.times`
@@ -99,12 +99,12 @@ class StackedStepClassifier(StackedClassifier):
         Args:
             X: a `SeriesSet`, (S, T), (S, T, C), or a list of (times, values).
             y: (N,) in the order of the samples, or a list of S arrays; a class that is None, NaN or "" is not known.
-            sample_weight: (S,) how much each series counts; None for all alike.
+            sample_weight: (S,) weight of each series in training; None for equal weights.
             groups: (S,) series of one group are never on both sides of a fold; None for none.
             order: (S,) when each series was taken, where parts should be judged by later series than they were fitted
                 to; None for none.
             auxiliary: None; auxiliary targets are of whole series.
-            folder: where to keep checkpoints and the log of the networks.
+            folder: folder for checkpoints and the log of the networks.
             resume: resume the run in `folder`.
         """
         check_size("n_networks", self.n_networks)
@@ -242,7 +242,7 @@ class StackedStepClassifier(StackedClassifier):
         raise NotImplementedError
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return (N, C) the probability of each class after every sample, from the samples up to it alone."""
+        """Return (N, C) the probability of each class after every sample, from the samples up to it."""
         return self._outputs(X)
 
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
