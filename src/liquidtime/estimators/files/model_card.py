@@ -1,4 +1,4 @@
-"""README.md of a model folder: what the model is, in words."""
+"""README.md of a model folder, which describes the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 FRONT_MATTER = "---\nlibrary_name: liquidtime\ntags:\n- time-series\n- irregular-sampling\n---\n\n"
-"""What the Hugging Face hub reads of a card."""
+"""Part of a card that the Hugging Face hub reads."""
 _USE = """import liquidtime as lt
 
 model = lt.load("this folder")
@@ -70,7 +70,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _plain(text: Any) -> str:
-    """Return a text that a renderer of Markdown shows as it is: no HTML, link, table or emphasis comes of it."""
+    """Return a text that Markdown displays unchanged, without HTML, links, tables or emphasis."""
     shown = "".join(character if character.isprintable() else " " for character in str(text)[:200])
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", shown)
 
@@ -80,6 +80,6 @@ def _scales(encoders: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _seed(config: Mapping[str, Any], stacked: int | None) -> int:
-    """Return the seed that was given, or where none was the one that was drawn."""
+    """Return the seed from the settings, or otherwise the one that was drawn."""
     given = config["params"].get("random_state") if stacked is None else stacked
     return given if isinstance(given, int) else int(config["seed"])

@@ -1,4 +1,4 @@
-"""config.json of a model folder: what is written, and what is checked before anything is built from it."""
+"""config.json of a model folder: its contents, and the checks before anything is built from it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FORMAT = 3
 """Format 1 had one encoder, under `encoder`, and one number of pieces; `read_config` returns it as a later one. Formats
 1 and 2 had fewer parameters: see `ADDED`."""
 ADDED: dict[str, Any] = {"budget": "quick", "front_end": None, "targets": None}
-"""Parameters that came with format 3, and what models of earlier formats were made with."""
+"""Parameters that were added with format 3, and their values for models of earlier formats."""
 HERE = ("n_jobs", "device")
-"""Parameters that are of the machine, not of the model, and are not stored."""
+"""Parameters that depend on the machine, not on the model, and are not stored."""
 LATER: dict[str, Any] = {
     "n_jobs": None,
     "device": "cpu",
@@ -56,15 +56,15 @@ _TEXTS = "a list of different texts"
 
 
 class VersionWarning(UserWarning):
-    """A model was made with another major version of what computes its numbers."""
+    """A model was made with another major version of a package that computes its numbers."""
 
 
 class ModelFolderError(DamagedFolder):
-    """A model folder that is not what it says, or says what cannot be."""
+    """A model folder is inconsistent or impossible."""
 
 
 def stored_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an estimator's parameters as JSON can hold them."""
+    """Return an estimator's parameters for JSON."""
     stored = {name: value for name, value in params.items() if name not in HERE}
     if not isinstance(stored.get("network", ""), str):
         stored["network"] = {"callable": getattr(stored["network"], "__qualname__", type(stored["network"]).__name__)}
@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_config(raw: bytes) -> dict[str, Any]:
-    """Return config.json's contents with every field of its type.
+    """Return the contents of config.json, after checking the types of all fields.
 
     Raises:
         ModelFolderError: not JSON, a newer format, a field that is missing, unknown or of another type.
@@ -130,7 +130,7 @@ def read_config(raw: bytes) -> dict[str, Any]:
 
 
 def tell_other_versions(stored: Mapping[str, str]) -> None:
-    """Warn where a model was made with another major version of what computes its numbers than runs now."""
+    """Warn if a model was made with another major version of a package that computes its numbers."""
     now = versions()
     other = [
         f"{name} {stored[name]} (here {now[name]})"
@@ -147,7 +147,7 @@ def tell_other_versions(stored: Mapping[str, str]) -> None:
 
 
 def _check_finite(name: str, value: Any) -> None:
-    """Refuse numbers that are infinite, NaN or too long to compute with, however deep they lie."""
+    """Refuse numbers that are infinite, NaN or too long to compute with, at any depth."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -206,7 +206,7 @@ def check_sizes(
     tensors: int,
     front_end: str | None = None,
 ) -> None:
-    """Refuse a configuration that needs more weights or tensors than its file holds, before anything is made of it.
+    """Refuse a configuration that needs more weights or tensors than its file has, before anything is built from it.
 
     Args:
         params: of the estimator.

@@ -1,7 +1,7 @@
 """A trained model as a folder: config.json, model.safetensors, README.md, and manifest.json with their sha256.
 
-Nothing is ever unpickled, no file outside the folder is read, and what config.json asks for is compared with what
-the weights' file holds before anything is built.
+Nothing is ever unpickled, no file outside the folder is read, and the requirements of config.json are compared with the
+contents of the weights file before anything is built.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 STACK, STACK_ARRAYS = "stack.json", "stack.safetensors"
-"""The further files of a stacked model, whose networks the folder is that of."""
+"""The additional files of a stacked model in the folder of its networks."""
 _MOST_CHANNELS = 100_000
 _SHARED, _SPARE = 16, 1 << 22
 """No network reads its inputs with fewer weights than a sixteenth of inputs times units, small ones aside."""
@@ -66,7 +66,7 @@ def save(
     parts: Sequence[str] = (),
     seed: int | None = None,
 ) -> None:
-    """Write a fitted estimator, whole or not at all; a model that is there already is kept as `<name>.previous`.
+    """Write a fitted estimator, completely or not at all; an existing model is kept as `<name>.previous`.
 
     Args:
         model: fitted.
@@ -119,7 +119,7 @@ def save(
     home = Path(path)
     home.absolute().parent.mkdir(parents=True, exist_ok=True)
     described = json_to_bytes(config)
-    read_config(described)  # what could not be read again is refused here, with the same words
+    read_config(described)  # refuses, with the same message, what could not be read again
     own_files = {
         CONFIG: described,
         WEIGHTS: tensors_to_bytes(tensors),
@@ -189,7 +189,7 @@ def _stack_of(networks: SeriesEstimator, sealed: SealedFolder) -> Any:
 
 
 def _whole_series(model: SeriesEstimator) -> dict[str, Any]:
-    """Return what networks read of whole series, ready for JSON; nothing of those that take single samples."""
+    """Return the features of whole series that networks read, ready for JSON; nothing if they take single samples."""
     facts: dict[str, Any] = {} if model.front_end_ is None else {"front_end": model.front_end_}
     return facts if model.summary_ is None else facts | {"summary": stored_summary(model.summary_)}
 
@@ -231,7 +231,7 @@ def _estimator(
 
 
 def _refuse_misfits(config: Mapping[str, Any], parts: Mapping[str, Mapping[str, TensorEntry]], network: Any) -> None:
-    """Compare what a configuration asks for with what the header of the weights' file lists, before either is made.
+    """Compare the requirements of a configuration with the header of the weights file, before anything is built.
 
     Networks of two layers at most are built for it, since further layers are like the second; their widths have been
     compared with the number of weights before.
@@ -343,7 +343,7 @@ def _parts(tensors: Mapping[str, Entry], config: Mapping[str, Any]) -> dict[str,
 
 
 def _is_pickle(raw: bytes) -> bool:
-    """Return whether bytes start as a pickle or its zip does, and not as a safetensors header that happens to."""
+    """Return whether bytes start like a pickle or its zip file, and not like a safetensors header."""
     return raw.startswith(_PICKLE_STARTS) and raw[8:9] != b"{"
 
 

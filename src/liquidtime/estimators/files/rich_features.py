@@ -1,4 +1,4 @@
-"""Fitted rich features as JSON, and back; what a stranger wrote is bounded before anything is computed by it."""
+"""Convert fitted rich features to JSON and back; contents of unknown origin are bounded before they are used."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stored_rich(features: RichFeatures) -> dict[str, Any]:
 
 
 def restored_rich(stored: Any, encoder: SeriesEncoder) -> RichFeatures:
-    """Return the features of what `stored_rich` returned.
+    """Return the features from the result of `stored_rich`.
 
     Args:
         stored: of JSON.
@@ -90,12 +90,12 @@ def _plan(stored: Any) -> Plan:
 
 
 def stored_summary(summary: Summary) -> dict[str, Any]:
-    """Return what a read-out sees of whole series, ready for JSON."""
+    """Return the summary of whole series, ready for JSON."""
     return {**stored_rich(summary.features), "centre": summary.centre.tolist()}
 
 
 def restored_summary(stored: Any, encoder: SeriesEncoder) -> Summary:
-    """Return what `stored_summary` returned.
+    """Return the summary from the result of `stored_summary`.
 
     Raises:
         ValueError: as `restored_rich`, or another number of medians than of features.
@@ -110,7 +110,7 @@ def restored_summary(stored: Any, encoder: SeriesEncoder) -> Summary:
 
 
 def describe(features: Any, encoder: SeriesEncoder) -> None:
-    """Give features the channels that networks read."""
+    """Set the channels of the features to those that networks read."""
     features.channels_, features.static_names_ = encoder.channels_, encoder.static_names_
     features.categories_, features.time_unit_ = dict(encoder.categories_), encoder.time_unit_
 

@@ -1,4 +1,4 @@
-"""What forecasters have of their own: the network, what it learns from, seasons, the mixture with naive forecasts."""
+"""The parts of forecasters: the network, its training examples, seasons, and the mixture with naive forecasts."""
 
 from liquidtime.estimators.forecast.blend import LEVELS, Blend, fit_blend
 from liquidtime.estimators.forecast.carried import CarriedForecast

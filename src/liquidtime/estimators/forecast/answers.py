@@ -1,4 +1,4 @@
-"""From contexts to answers: what the members say, mixed with the naive forecasts, in the channels' own units."""
+"""Compute forecasts from contexts: those of the members, mixed with naive forecasts, in the units of the channels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Answers:
         self._blend, self._standard, self._sizes = blend, standard, sizes
 
     def mixture(self, intervals: float | None) -> Any:
-        """Return the forecasts, or with a share of values to hold a `Forecast`."""
+        """Return the forecasts; with a share of values for intervals, a `Forecast`."""
         mixed = self._blend.mix(self._parts, self._since)
         if intervals is None:
             return self._own(mixed)
@@ -69,11 +69,11 @@ class Answers:
         return Forecast(self._own(mixed), *ends)
 
     def sizes(self) -> Values:
-        """Return (R, Q, C) how large errors are expected to be, in the channels' own units; over 0."""
+        """Return (R, Q, C) the expected errors in the units of the channels; above 0."""
         return np.maximum(self._blend.size(self._parts, self._since), 1e-9) * self._standard.scale
 
     def parts(self) -> dict[str, tuple[Any, Any]]:
-        """Return by part what it says, and its weight."""
+        """Return the forecast and the weight of each part, by name."""
         shares = self._blend.shares(self._since)
         own = self._parts * self._standard.scale[:, None] + self._standard.centre[:, None]
         return {
@@ -82,7 +82,7 @@ class Answers:
         }
 
     def part(self, name: str) -> Any:
-        """Return what one part says, shaped as the mixture."""
+        """Return the forecast of one part, shaped like that of the mixture."""
         return self._own(self._parts[..., self._names.index(name)])
 
     def _own(self, standard: Values) -> Any:
@@ -90,7 +90,7 @@ class Answers:
 
 
 class AnswersInBlocks:
-    """Answers to questions about many series, some series at a time, so that memory does not grow with their number.
+    """Forecasts for many series, computed block by block, so that memory does not grow with their number.
 
     Args:
         blocks: each makes the answers of some series, in order; one with ragged times says how many each has.
@@ -100,12 +100,12 @@ class AnswersInBlocks:
         self._blocks = blocks
 
     def mixture(self, intervals: float | None) -> Any:
-        """Return the forecasts, or with a share of values to hold a `Forecast`."""
+        """Return the forecasts; with a share of values for intervals, a `Forecast`."""
         found = [block().mixture(intervals) for block in self._blocks]
         return _joined(found) if intervals is None else Forecast(*map(_joined, zip(*found, strict=True)))
 
     def parts(self) -> dict[str, tuple[Any, Any]]:
-        """Return by part what it says, and its weight."""
+        """Return the forecast and the weight of each part, by name."""
         found = [block().parts() for block in self._blocks]
         return {
             name: (_joined([one[name][0] for one in found]), _joined([one[name][1] for one in found]))
@@ -113,7 +113,7 @@ class AnswersInBlocks:
         }
 
     def part(self, name: str) -> Any:
-        """Return what one part says, shaped as the mixture."""
+        """Return the forecast of one part, shaped like that of the mixture."""
         return _joined([block().part(name) for block in self._blocks])
 
 
@@ -122,13 +122,13 @@ def _joined(blocks: Sequence[Any]) -> Any:
 
 
 def network_and_naive(said: Tensor, anchors: Anchors, asked: Questions) -> tuple[Values, Values]:
-    """Return (R, Q, C, J) all `PARTS`, given what networks say (R, Q, C), and (R, Q, C) time since the last values."""
+    """Return (R, Q, C, J) all `PARTS` for network forecasts (R, Q, C), and (R, Q, C) the time since the last values."""
     since = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
     return parts_of(said, anchors, asked).double().numpy(), since.double().numpy()
 
 
 def said_of_series(networks: Sequence[SeriesNetwork], prepared: Prepared, anchors: Anchors, asked: Questions) -> Tensor:
-    """Return (S, Q, C) the mean of what members say of whole series, in standard deviations."""
+    """Return (S, Q, C) the mean forecast of the members for whole series, in standard deviations."""
     said = torch.empty(*asked.gap.shape, anchors.last.shape[1])
     there = on_device(networks, prepared.device)
     with torch.inference_mode():
@@ -146,7 +146,7 @@ def contexts_after(
     series: npt.NDArray[np.int64],
     places: npt.NDArray[np.int64],
 ) -> Tensor:
-    """Return (M, R, K) the contexts of members after some steps of series.
+    """Return (M, R, K) the contexts of the members after the given steps of series.
 
     Args:
         networks: M members.
@@ -174,7 +174,7 @@ def contexts_after(
 
 
 def said_of_contexts(networks: Sequence[SeriesNetwork], contexts: Tensor, anchors: Anchors, asked: Questions) -> Tensor:
-    """Return (R, Q, C) the mean of what members say from their contexts (M, R, K), in standard deviations."""
+    """Return (R, Q, C) the mean forecast of the members from their contexts (M, R, K), in standard deviations."""
     with torch.inference_mode():
         each = [
             cast(ForecastNetwork, network).decode(context, anchors, asked)
@@ -184,6 +184,6 @@ def said_of_contexts(networks: Sequence[SeriesNetwork], contexts: Tensor, anchor
 
 
 def check_level(intervals: float | None) -> None:
-    """Refuse a share of values that prediction intervals cannot hold."""
+    """Refuse a share of values that prediction intervals cannot contain."""
     if intervals is not None and not 0.0 < intervals <= 0.99:
         raise ValueError(f"`intervals` must be a share over 0 and at most 0.99, or None; got {intervals!r}")

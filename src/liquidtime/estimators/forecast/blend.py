@@ -1,4 +1,4 @@
-"""A forecast as a mixture of several, whose weights depend on the channel and on the gap; and how far it may be off."""
+"""A mixture of forecasts whose weights depend on the channel and the gap, and its expected errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _KNOTS = (0.03, 0.15, 0.35, 0.65, 0.95)
 _APART = 0.1
 _PRIOR, _EXACT = 0.01, 1e3
 _USUAL = 0.15
-"""How far the weights of one channel usually lie from those of all."""
+"""Usual distance of the weights of one channel from those of all channels."""
 _ENOUGH = 30.0
 _LEAST, _ROUNDING = 1e-9, 1e-10
 _EXACTLY = 1e-6
-"""Standard deviations that intervals reach to either side at least: forecasts that are right are rounded."""
+"""Smallest half-width of intervals in standard deviations, because exact forecasts are rounded."""
 _CLEAR = 0.5
-"""Times one over the root of the number of series: by how much an error must be smaller to be clearly so."""
+"""Relative margin, times one over the root of the number of series, by which an error is clearly smaller."""
 _LOWER = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 LEVELS = (*_LOWER, 0.5, *(round(1 - level, 3) for level in reversed(_LOWER)))
 """Levels of the stored quantiles of the errors."""
@@ -75,7 +75,7 @@ class Blend:
         return mixture
 
     def size(self, parts: Values, s: Values) -> Values:
-        """Return (..., C) how large the errors of the mixture of parts (..., C, J) are expected to be."""
+        """Return (..., C) the expected size of the errors of the mixture of parts (..., C, J)."""
         size: Values = np.einsum("...cm,cm->...c", _signs(hats(self.knots, s), parts, self.mix(parts, s)), self.sizes)
         return size
 
@@ -89,7 +89,7 @@ class Blend:
 def fit_blend(parts: Values, truth: Values, s: Values, series: int, names: Sequence[str] = PARTS) -> Blend:
     """Choose the weights by least squares on forecasts of series that no part was fitted to.
 
-    Where a channel says little, its weights are those of all channels together. At the gap 0 the mean and the seasonal
+    If a channel has little data, its weights are those of all channels together. At the gap 0 the mean and the seasonal
     naive forecast have no weight, so that the mixture is the last value there. Where a naive forecast alone has the
     smaller error about a knot, it alone is taken there; the last value also where it is not clearly beaten.
 
@@ -143,7 +143,7 @@ def _yield_to_naive(
     free: npt.NDArray[np.bool_],
     clearly: float,
 ) -> None:
-    """Set the weights (K, J) of one channel to a naive part alone about each knot where it is the better choice.
+    """Set the weights (K, J) of one channel to a naive part alone near each knot at which it is better.
 
     Args:
         weights: they are changed.
@@ -167,14 +167,14 @@ def _yield_to_naive(
 
 
 def _signs(near: Values, parts: Values, mixed: Values) -> Values:
-    """Return (..., K + 3) what the size of an error is told by: the gap, how far the parts differ, and the level."""
+    """Return (..., K + 3) the inputs for the size of an error: the gap, the spread of the parts, and the level."""
     apart = parts.std(axis=-1)
     levels = (np.maximum(mixed, 0.0), np.maximum(-mixed, 0.0))
     return np.concatenate([near, np.stack([apart, *levels], axis=-1)], axis=-1)
 
 
 def _with_errors(blend: Blend, parts: Values, truth: Values, s: Values, series: int) -> Blend:
-    """Return the blend with sizes and quantiles of the errors that it made."""
+    """Return the blend with the sizes and quantiles of its errors."""
     known = ~np.isnan(truth)
     C, K = blend.weights.shape[:2]
     mixed = blend.mix(parts, s)
@@ -204,7 +204,7 @@ def _with_errors(blend: Blend, parts: Values, truth: Values, s: Values, series: 
 
 
 def _sizes(signs: Values, errors: Values) -> Values:
-    """Return (K + 3,) how the sizes of errors follow from their signs, no size below a tenth of the mean."""
+    """Return (K + 3,) coefficients of the sizes of errors, where no size is below a tenth of the mean."""
     mean = max(float(errors.mean()), _LEAST)
     found = LinearRegression(fit_intercept=False, positive=True).fit(signs, errors).coef_
     floor = np.zeros(signs.shape[1])
@@ -214,7 +214,7 @@ def _sizes(signs: Values, errors: Values) -> Values:
 
 
 def _spread(gaps: Values) -> Values:
-    """Return 0 and those of increasing gaps that lie well apart, so that weights change smoothly between them."""
+    """Return 0 and those of increasing gaps that are well separated, so that weights change smoothly between them."""
     knots = [0.0]
     for gap in np.maximum(gaps, 1e-3).tolist():
         if np.log1p(gap) - np.log1p(knots[-1]) > _APART or len(knots) == 1:
@@ -223,7 +223,7 @@ def _spread(gaps: Values) -> Values:
 
 
 def _doubt(values: int, knots: int, series: int) -> float:
-    """Return how strongly weights are drawn to those from before.
+    """Return the strength of the pull of weights towards the earlier ones.
 
     With errors of variance v and weights that usually lie u from those from before, the most probable ones make
     n·w'Gw / v + |w - prior|² / u² least; v is the error about all K knots together.
@@ -237,12 +237,12 @@ def _doubt(values: int, knots: int, series: int) -> float:
 
 
 def _simplex(gram: Values, prior: Values, free: npt.NDArray[np.bool_], doubt: float) -> Values:
-    """Return (K, J) weights, at least 0 and of sum 1 at each knot, of least error and, in doubt, near `prior`.
+    """Return (K, J) weights, at least 0 with sum 1 at each knot, with the smallest error and, in doubt, near `prior`.
 
         w'Gw + doubt · e · |w - prior|²
 
-    e is the error of the best single part about one knot. That of all parts would not do: one that is wildly off, as a
-    straight line through noise is, is to have no weight, and no say in how far the others are believed.
+    e is the error of the best single part near one knot, not that of all parts: a part with huge errors, such as a
+    straight line through noise, should have no weight and no influence on the trust in the others.
 
     Args:
         gram: (K·J, K·J) G, the mean products of the errors of parts, each near its knot.
@@ -267,7 +267,7 @@ def _simplex(gram: Values, prior: Values, free: npt.NDArray[np.bool_], doubt: fl
 
 
 def _quantiles(errors: Values, weights: Values, series: int) -> Values:
-    """Return (L,) quantiles of weighted errors, each a little further out: for one series more, yet unknown.
+    """Return (L,) quantiles of weighted errors, slightly widened to allow for one more, unknown series.
 
     Args:
         errors: (n,).

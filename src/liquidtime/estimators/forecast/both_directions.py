@@ -1,4 +1,4 @@
-"""Series in both directions of time, what is hidden of them, and what both sides of a gap say of it as one answer."""
+"""Series in both directions of time, their hidden values, and the combination of both sides of a gap."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from liquidtime.estimators.forecast.network import LAST, LINE, MEAN, SEASONAL
 Values = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 REVERSED = "time reversed"
-"""The static feature that says which way time runs."""
+"""Name of the static feature for the direction of time."""
 BOTH, NEAREST, BETWEEN, WHOLE = "both directions", "nearest value", "linear interpolation", "mean of the series"
 NAMES = (BOTH, LAST, LINE, MEAN, SEASONAL)
-"""What a gap is filled from, under the names that a mixture knows: the nearest value for the last, and so on."""
+"""Parts that fill gaps, in the order of the parts of a forecast: the nearest value for the last value, and so on."""
 _HIDDEN = 0.1
-"""Share of the samples of each series hidden as one run, and share of its values hidden one by one."""
+"""Shares of the samples of each series that are hidden as one run, and of its values that are hidden one by one."""
 _FEWEST, _SHORTEST = 10, 16
-"""Series that a fold is drawn from, and samples of the pieces that fewer ones are cut into."""
+"""Smallest number of series to draw a fold from, and number of samples of the pieces that fewer ones are cut into."""
 
 
 def both_directions(data: SeriesSet) -> SeriesSet:
@@ -71,7 +71,7 @@ def pieces_of(data: SeriesSet) -> tuple[SeriesSet, Rows]:
 
 
 def hidden(data: SeriesSet, places: list[int], seed: int) -> npt.NDArray[np.bool_]:
-    """Return (N, C) which values to hide and ask for: a run of samples of each series, and others one by one.
+    """Return (N, C) the values to hide: a run of samples of each series, and others one by one.
 
     Args:
         data: the series.
@@ -91,7 +91,7 @@ def hidden(data: SeriesSet, places: list[int], seed: int) -> npt.NDArray[np.bool
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """What is said of R times from one side, of C channels in standard deviations.
+    """Forecasts for R times from one side, for C channels, in standard deviations.
 
     Args:
         said: (R, C) forecasts.
@@ -109,7 +109,7 @@ class Side:
 
 
 def filled(before: Side, after: Side, means: Values) -> tuple[Values, Values]:
-    """Return (R, C, J) what the `NAMES` say, and (R, C) how near the nearest value is.
+    """Return (R, C, J) the predictions of the `NAMES`, and (R, C) the distance to the nearest value.
 
     Args:
         before: what the samples before the times say.

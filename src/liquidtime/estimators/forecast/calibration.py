@@ -1,4 +1,4 @@
-"""How far ahead a forecaster is asked, and what networks say of series that they were not trained on."""
+"""The horizon of a forecaster, and forecasts of networks for series that they were not trained on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WINDOW = 512
 
 
 def usual_horizon(data: SeriesSet) -> float:
-    """Return how far ahead the last quarter of most series' samples lies, in the set's unit."""
+    """Return the length of the last quarter of the samples in most series, in the set's unit."""
     spans = []
     for begin, end in zip(data.offsets[:-1].tolist(), data.offsets[1:].tolist(), strict=True):
         if end - begin >= 2:
@@ -32,7 +32,7 @@ def usual_horizon(data: SeriesSet) -> float:
 
 
 def check_reach(data: SeriesSet, horizon: float) -> None:
-    """Refuse a horizon before which no series has a later sample: there would be nothing to learn.
+    """Refuse a horizon that is shorter than all intervals between samples: there would be nothing to learn.
 
     Args:
         data: S series, one of them with two samples.
@@ -79,7 +79,7 @@ def windows(data: SeriesSet) -> SeriesSet:
 
 
 class Judged(NamedTuple):
-    """What was asked of R cuts of held-out series, and what the first parts said.
+    """Questions at R cuts of held-out series, and the forecasts of the first parts.
 
     Args:
         parts: (R, Q, C, J) the `PARTS`, in standard deviations.
@@ -107,7 +107,7 @@ class Judged(NamedTuple):
 def judge(
     network: ForecastNetwork, prepared: Prepared, lesson: Tensor, scene: Scene, reach: float, start: float
 ) -> Judged:
-    """Return what is said of series held out.
+    """Return forecasts for held-out series.
 
     Args:
         network: not trained on them.

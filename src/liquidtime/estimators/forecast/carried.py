@@ -1,4 +1,4 @@
-"""The forecast of model folders of the first form: the state carried over the gap by a step that observes nothing."""
+"""The forecast of model folders of form 1: the state is carried over the gap by a step without observations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Values = npt.NDArray[np.float64]
 
 
 class CarriedAnswers:
-    """What such a model says: no mixture, no parts, no intervals.
+    """Forecasts of such a model: without a mixture, parts or intervals.
 
     Args:
         values: (R, Q, C) in the channels' own units.
@@ -36,7 +36,7 @@ class CarriedAnswers:
         return split_rows(finite(self._values), self._sizes)
 
     def part(self, name: str) -> Any:
-        """Return the forecasts, which are of the networks alone."""
+        """Return the forecasts, which are those of the networks alone."""
         return self.mixture(None)
 
     def parts(self) -> dict[str, tuple[Any, Any]]:

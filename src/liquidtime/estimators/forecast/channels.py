@@ -1,4 +1,4 @@
-"""Which channels are forecast, and whose future is known."""
+"""Choose the channels to forecast, and those whose future is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from liquidtime.errors import unknown_choice
 def find_channels(
     encoder: SeriesEncoder, targets: Sequence[str] | None, known: Sequence[str] | None
 ) -> tuple[list[int], list[int]]:
-    """Return the positions of the channels that are forecast, and of those whose future is known.
+    """Return the positions of the channels to forecast, and of those whose future is known.
 
     Args:
         encoder: fitted; names the channels.

@@ -1,4 +1,4 @@
-"""Which series, or which ends of series, forecasters are judged on, and what they may learn from before."""
+"""Choose the series, or ends of series, to score forecasters on, and those to train on before."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from liquidtime.data.container import common_clock, moving_together
 Rows = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
 _FEWEST = 10
-"""Series of which whole ones are held out; of fewer, each is cut in time."""
+"""Smallest number of series to hold out whole ones; if there are fewer, each is cut in time."""
 _HELD = 5
 """A single fold holds out one series out of this many."""
 _STRETCHES = 50
-"""Stretches of the end of a series that count as having nothing to do with each other."""
+"""Number of pieces of the end of a series that count as independent."""
 _HEAD = 0.7
-"""The share of each series that a single fold in time may learn from; several start at half."""
+"""Share of each series to train on in a single fold in time; several folds start at half."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """What may be learned from, and what is judged by.
+    """The part to train on, and the part to score on.
 
     Args:
         data: S series.
@@ -46,7 +46,7 @@ class Fold:
 
     @property
     def seen(self) -> SeriesSet:
-        """The series to learn from."""
+        """The series to train on."""
         some = np.flatnonzero(self.until > 0)
         return self.data[some].head(self.until[some])
 
@@ -57,7 +57,7 @@ class Fold:
 
 
 def forecast_folds(data: SeriesSet, count: int, seed: int, groups: Any = None, order: Any = None) -> list[Fold]:
-    """Return folds: by group or by time where that is known, in time where series are few or overlap, else at random.
+    """Return folds: by group or time if known, in time if series are few or overlap, otherwise at random.
 
     Series on one clock, as those with time stamps, are held out from earlier ones that had ended by then. Where most of
     them lie beside each other in time, and where there are fewer than ten, the end of each is held out instead. Series
@@ -108,7 +108,7 @@ def beside_each_other(first: Values, last: Values) -> bool:
 
 
 def _whole(data: SeriesSet, train: Rows, held: Rows, codes: npt.NDArray[Any] | None = None) -> Fold:
-    """Return a fold of whole series; those of one code, such as of one group, have something in common."""
+    """Return a fold of whole series; series with the same code, such as one group, stay together."""
     until = np.zeros(len(data), dtype=np.int64)
     until[train] = data.lengths[train]
     units = len(held) if codes is None else len(np.unique(codes[held]))
@@ -132,7 +132,7 @@ def _later(
     count: int,
     owners: Rows | None = None,
 ) -> list[Fold]:
-    """Return folds whose series begin after those to learn from have ended; blocks of the later half, or one fifth."""
+    """Return folds whose series begin after those to train on have ended: blocks of the later half, or one fifth."""
     order = some[np.argsort(first[some], kind="stable")]
     begin = len(order) - max(1, round(len(order) / (_HELD if count == 1 else 2)))
     edges = np.linspace(begin, len(order), count + 1).astype(np.int64)
@@ -149,7 +149,7 @@ def _later(
 
 
 def _ends(data: SeriesSet, count: int) -> list[Fold]:
-    """Return folds in time: the beginning of each series to learn from, what follows to be judged by."""
+    """Return folds in time: the beginning of each series to train on, and the rest to score on."""
     shares = np.linspace(_HEAD if count == 1 else 0.5, 1.0, count + 1)
     folds = []
     for low, high in zip(shares[:-1].tolist(), shares[1:].tolist(), strict=True):
@@ -161,12 +161,12 @@ def _ends(data: SeriesSet, count: int) -> list[Fold]:
             folds.append(Fold(data, until, held, upto[held], min(start, 1.0), _STRETCHES * len(held)))
     if folds:
         return folds
-    some = np.flatnonzero(data.lengths >= 2)  # nothing can be held out: what was learned is all there is
+    some = np.flatnonzero(data.lengths >= 2)  # nothing can be held out, so the training series are used
     return [Fold(data, data.lengths, some, data.lengths[some], 0.0, len(some))]
 
 
 def _codes(name: str, values: Any, data: SeriesSet) -> Rows:
-    """Return (S,) the places of values among the sorted different ones."""
+    """Return (S,) the positions of values among the sorted unique values."""
     array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     if array.shape != (len(data),):
         raise ValueError(f"`{name}` must have one entry per series, ({len(data)},); got shape {array.shape}")

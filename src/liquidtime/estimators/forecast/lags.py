@@ -1,4 +1,4 @@
-"""What trees and linear models forecast from: numbers of the past up to a cut, and of the time asked for."""
+"""Features for forecasts by trees and linear models: of the past up to a cut, and of the requested time."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from liquidtime.estimators.forecast.seen import Seen
 Values = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 _SLOPES = (LINE, TREND, 8.0)
-"""How many median intervals the older values of the slopes lie back at least."""
+"""Smallest age of the older values of slopes, in median intervals."""
 _SPANS = (3.0, 12.0, 48.0)
-"""Median intervals that running statistics look back."""
+"""Lengths of running statistics in median intervals."""
 _TURNS = 7
-"""Periods that the mean of one phase looks back."""
+"""Number of past periods in the mean of a phase."""
 _LINES = 16
-"""Channels up to which every target sees where all of them would be by straight lines: more would drown the rest."""
+"""Largest number of channels with which every target gets the straight-line forecasts of all channels."""
 _DIGITS = 5
-"""To which features are rounded, so that what is equal but for the order of a sum is equal."""
+"""Rounding of features, so that sums in a different order give equal numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class LagFeatures:
-    """Which numbers are taken; those of one target are a table with one row for each pair of a cut and a later time.
+    """The definition of the features; those of one target form a table with one row per pair of a cut and a later time.
 
     Args:
         places: positions of the D channels that are read, all that are numbers.
@@ -61,7 +61,7 @@ class LagFeatures:
         return self.scene.time_scale
 
     def widths(self, static: int) -> tuple[int, int]:
-        """Return how many features a table has with this many static ones, and how many are the target's own."""
+        """Return the number of features of a table with this many static ones, and the number of the target's own."""
         season, phases = 3 if self.seasons.period is not None else 0, self.seasons.size
         own = 3 + len(_SLOPES) + 3 * len(_SPANS) + 2 + len(_SLOPES) + season + phases + len(self.known)
         channels = len(self.places) * (3 if self.lines else 2)
@@ -69,7 +69,7 @@ class LagFeatures:
 
     @property
     def lines(self) -> bool:
-        """Whether targets see where other channels are going."""
+        """Whether targets get the straight-line forecasts of other channels."""
         return len(self.places) <= _LINES
 
     def at_ends(self, seen: Seen) -> Cuts:
@@ -100,7 +100,7 @@ class LagFeatures:
 
     @property
     def reach(self) -> float:
-        """How far back they look; the mean so far looks back to the beginning."""
+        """Length of the past that they use, except for the mean so far, which uses all."""
         spans = [max(_SPANS) * self.time_scale, max(_SLOPES) * self.time_scale]
         if self.seasons.period is not None:
             spans.append((_TURNS + 1) * self.seasons.period + self._near)
@@ -108,14 +108,14 @@ class LagFeatures:
 
     @property
     def _near(self) -> float:
-        """How far from one phase counts as that phase."""
+        """Largest distance from a phase that counts as this phase."""
         assert self.seasons.period is not None
         return min(2 * self.time_scale, self.seasons.period / 8)
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """R cuts of series, as the features see them.
+    """R cuts of series, in the form for the features.
 
     Args:
         features: which.
@@ -154,7 +154,7 @@ class Cuts:
 
     @functools.cached_property
     def _everywhere(self) -> Values:
-        """(R, …) what the rows of all targets share."""
+        """(R, …) the features that all targets share."""
         phases = self.features.seasons.phases(self.now, self.starts)
         return np.concatenate([phases, self.static, self.known, self._last, self._slopes[1]], axis=1)
 

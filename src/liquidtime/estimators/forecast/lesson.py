@@ -1,4 +1,4 @@
-"""What a forecaster learns from: at every step what was seen, what was measured, and what later ones are asked for."""
+"""The training examples of a forecaster: the past at every step, its measurements, and later steps to forecast."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from liquidtime.training.ranks import drawn
 
 Values = npt.NDArray[np.float64]
 TREND = 3.0
-"""How many median intervals the older value of a trend lies back at least."""
+"""Smallest age of the older value of a trend, in median intervals."""
 _TURNS = 4
-"""Periods that the seasonal naive forecast goes back in training; beyond, it is the last value."""
+"""Number of periods that the seasonal naive forecast goes back in training; beyond them it is the last value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """The channels that are forecast, brought to mean 0 and deviation 1.
+    """The scaling of the target channels to mean 0 and standard deviation 1.
 
     Args:
         centre: (C,) training means.
@@ -63,12 +63,12 @@ class Standard:
         return np.where(self.positive, np.maximum(values, 0.0), values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; `from_dict` reads it back."""
+        """Return a dictionary for JSON; `from_dict` reads it."""
         return {"centre": self.centre.tolist(), "scale": self.scale.tolist(), "positive": self.positive.tolist()}
 
     @staticmethod
     def from_dict(stored: Mapping[str, Any], C: int) -> Standard:
-        """Read what `to_dict` returned, of C channels."""
+        """Read the result of `to_dict` for C channels."""
         arrays: list[npt.NDArray[Any]] = [np.asarray(stored[name], dtype=kind) for name, kind in _STANDARD.items()]
         if any(array.shape != (C,) for array in arrays) or not (arrays[1] > 0).all():
             raise ValueError(f"`standard` must have {C} means, deviations over 0 and truth values")
@@ -80,7 +80,7 @@ _STANDARD = {"centre": np.float64, "scale": np.float64, "positive": np.bool_}
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What turns the past of series into numbers for the network.
+    """The conversion of the past of series into inputs of the decoder.
 
     Args:
         standard: of the C channels.
@@ -95,7 +95,7 @@ class Scene:
     known: Standard
 
     def anchors(self, past: Past, now: Values, starts: Values) -> Anchors:
-        """Return what was seen up to R cuts at times `now` (R,); `starts` as `Seasons.phases` takes it."""
+        """Return the past up to R cuts at times `now` (R,); see `Seasons.phases` for `starts`."""
         standard, scale = self.standard, self.time_scale
         last = np.nan_to_num(standard.to(past.last))
         since = np.where(past.known, (now[:, None] - past.last_time) / scale, 0.0)
@@ -105,7 +105,7 @@ class Scene:
         return Anchors(*(torch.from_numpy(np.ascontiguousarray(column, dtype=np.float32)) for column in columns))
 
     def questions(self, past: Past, now: Values, gaps: Values, starts: Values, known: Values) -> Questions:
-        """Return what is asked for scaled gaps (R, Q) after the cuts.
+        """Return the questions for scaled gaps (R, Q) after the cuts.
 
         Args:
             past: as in `anchors`, as is what follows.
@@ -123,7 +123,7 @@ class Scene:
 
 
 class Lesson(NamedTuple):
-    """What is known of R steps: what was seen up to them, and what was measured there.
+    """The past up to R steps, and the measurements at these steps.
 
     Args:
         anchors: up to each step.
@@ -200,7 +200,7 @@ class Draw(NamedTuple):
     def of(
         sample: SeriesBatch, k: int, Q: int, reach: float, random: bool, start: float = 0.0, power: float = 1.0
     ) -> Draw:
-        """Spread cuts over each series and questions over what follows, evenly or at random in even pieces.
+        """Choose cuts in each series and later steps after each cut, evenly, or at random within equal pieces.
 
         Args:
             sample: the series.
@@ -215,7 +215,7 @@ class Draw(NamedTuple):
         k = max(1, min(k, T - 1))
         pieces = drawn(lambda n: torch.rand(n, k), B) if random else torch.full((B, k), 0.5)
         share = start + (1.0 - start) * (torch.arange(k) + pieces) / k
-        last = (sample.counts - 1).clamp(min=0).unsqueeze(1)  # no cut there: nothing follows
+        last = (sample.counts - 1).clamp(min=0).unsqueeze(1)  # no cut at the last step: nothing follows
         cut = torch.minimum((share * last).long(), (last - 1).clamp(min=0))
         clock = sample.intervals.double().cumsum(dim=1)
         now = clock.gather(1, cut)
@@ -232,7 +232,7 @@ class Draw(NamedTuple):
 def answers_of(
     draw: Draw, sample: SeriesBatch, lesson: Tensor, scene: Scene
 ) -> tuple[Anchors, Questions, Tensor, Tensor]:
-    """Return for the R = B·k cuts of a draw what was seen and is asked, (R, Q, C) what was measured, and if it counts.
+    """Return past and questions at the R = B·k cuts of a draw, (R, Q, C) the measurements, and whether they count.
 
     Args:
         draw: the cuts.

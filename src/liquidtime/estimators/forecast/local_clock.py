@@ -1,4 +1,4 @@
-"""The clock on the wall of a named time zone, over its changes."""
+"""The local clock of a named time zone, including its changes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Values = npt.NDArray[np.float64]
 _YEARS = 1970, 2100
 _DAY = 86400
 _MOST = 4096
-"""Changes of the clock that a stored zone may have."""
+"""Largest number of clock changes of a stored zone."""
 _FARTHEST = 26 * 3600.0
 
 
 @dataclass(frozen=True)
 class LocalClock:
-    """How far the clock of a zone is ahead of UTC: it jumps at each moment, and stays as it is before and after them.
+    """The offset of a zone's clock from UTC, which changes at certain moments and is constant in between.
 
     Args:
         zone: its name, such as "Europe/Berlin".
@@ -37,7 +37,7 @@ class LocalClock:
     @staticmethod
     @functools.lru_cache(maxsize=32)
     def of(zone: str) -> LocalClock | None:
-        """Return the clock of a zone, or None for one that this system does not know."""
+        """Return the clock of a zone; None if this system does not know it."""
         try:
             known = ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -66,12 +66,12 @@ class LocalClock:
         return ahead
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; `from_dict` reads it back."""
+        """Return a dictionary for JSON; `from_dict` reads it."""
         return {"zone": self.zone, "moments": list(self.moments), "offsets": list(self.offsets)}
 
     @staticmethod
     def from_dict(stored: Any) -> LocalClock:
-        """Read what `to_dict` returned, which a stranger may have written.
+        """Read the result of `to_dict`, from a source that may not be trusted.
 
         Raises:
             ValueError: what is no such clock.

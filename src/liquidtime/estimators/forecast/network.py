@@ -1,4 +1,4 @@
-"""The network of a forecaster: what it makes of a series so far, and what that says of any later time."""
+"""The network of a forecaster: a context from the series so far, and a decoder for any later time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from liquidtime.estimators.network.pooling import Pool
 from liquidtime.training.devices import moved
 
 STEEPEST = 4.0
-"""How far the straight line may go from the last value, in standard deviations."""
+"""Largest distance of the straight line from the last value, in standard deviations."""
 
 
 class Anchors(NamedTuple):
-    """What R series have shown of C channels up to their cuts, in standard deviations.
+    """The past of C channels of R series up to their cuts, in standard deviations.
 
     Args:
         last: (R, C) the last values, 0 where there is none.
@@ -149,13 +149,13 @@ def said_of_cuts(
 
 
 def rise(slope: Tensor, s: Tensor) -> Tensor:
-    """Return (R, Q, C) how far a straight line of slope (R, C) has come from the last value after s, within bounds."""
+    """Return (R, Q, C) the bounded distance of a straight line of slope (R, C) from the last value after s."""
     return (slope.unsqueeze(1) * s).clamp(-STEEPEST, STEEPEST)
 
 
 LAST, LINE, MEAN, SEASONAL = "last value", "straight line", "mean so far", "seasonal naive"
 PARTS = ("network", LAST, LINE, MEAN, SEASONAL)
-"""What a forecast of networks is mixed from."""
+"""Parts of the mixture."""
 
 
 def parts_of(network: Tensor, anchors: Anchors, asked: Questions) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a live series must remember of its past to be forecast."""
+"""The memory of a live series that forecasts need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Recent:
-    """The newest values of C channels of one series, as far back as forecasts look; adding gives a new one.
+    """The newest values of C channels of one series that forecasts need; adding a sample returns a new memory.
 
     Args:
         places: positions of the channels.
@@ -44,7 +44,7 @@ class Recent:
         return Recent(places, reach, (nothing,) * C, (nothing,) * C, np.zeros(C), np.zeros(C), open=np.full(C, np.nan))
 
     def add(self, samples: StepState) -> Recent:
-        """Return the memory after the sample that `samples` stands at, a series alone."""
+        """Return the memory after the current sample of `samples`, which has one series."""
         step, row = float(samples.step[0]), samples.values[0, list(self.places)].astype(np.float64)
         if step == self.step:
             return replace(self, open=row)
@@ -61,7 +61,7 @@ class Recent:
         return replace(self, times=tuple(times), values=tuple(values), total=total, count=count, step=step, open=row)
 
     def past(self) -> Past:
-        """Return what was observed so far."""
+        """Return the past observations."""
         times, values = self._with_open()
         ends = np.cumsum([len(own) for own in times])
         begin = np.concatenate([[0], ends[:-1]])[None]

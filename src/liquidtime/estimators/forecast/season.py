@@ -1,4 +1,4 @@
-"""What returns in time: the calendar of time stamps, and a period that the series themselves show."""
+"""Cycles in time: the calendar of time stamps, or a period found in the series."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ still where there are few to judge by."""
 
 @dataclass(frozen=True)
 class Seasons:
-    """The cycles that forecasts know of, in the set's time unit.
+    """The cycles that forecasts use, in the set's time unit.
 
     Args:
         period: of the seasonal naive forecast; None if the series show none.
@@ -46,7 +46,7 @@ class Seasons:
 
     @property
     def size(self) -> int:
-        """Numbers that `phases` gives of each time."""
+        """Number of values of `phases` per time."""
         return 2 * HARMONICS * len(self.cycles)
 
     def phases(self, times: Values, starts: Values) -> npt.NDArray[np.float32]:
@@ -68,9 +68,9 @@ class Seasons:
         return np.nan_to_num(stacked).astype(np.float32)
 
     def starts(self, origins: npt.NDArray[Any] | None, S: int, unit: str | None) -> Values:
-        """Return (S, cycles) how far into each cycle the zero of each series' clock lies, NaN where it is not known.
+        """Return (S, cycles) the phase of each cycle at time 0 of each series; NaN if it is not known.
 
-        With the clock of a zone there is one column more: the zero itself, since 1970 UTC.
+        With the clock of a zone, there is one more column: the time 0 itself, since 1970 UTC.
 
         Args:
             origins: of a set, or None.
@@ -122,7 +122,7 @@ def find_seasons(steps: SeriesSet, places: Sequence[int], time_scale: float) -> 
 
 
 def _find_period(steps: SeriesSet, places: Sequence[int], time_scale: float) -> float | None:
-    """Return the lag at which the values of some channel are most alike again, or None if none stands out."""
+    """Return the lag at which the values of a channel are most similar again; None if there is no clear one."""
     spans = [steps.times[end - 1] - steps.times[begin] for begin, end in _runs(steps)]
     if not spans or not time_scale > 0:
         return None
@@ -164,7 +164,7 @@ def _find_period(steps: SeriesSet, places: Sequence[int], time_scale: float) -> 
 
 
 def _middle(column: npt.NDArray[np.float32]) -> tuple[float, float]:
-    """Return between what most of the observed values of a channel lie."""
+    """Return the bounds between which most observed values of a channel lie."""
     known = column[~np.isnan(column)]
     low, high = np.quantile(known, [0.05, 0.95]).tolist() if len(known) else (0.0, 0.0)
     return low, high

@@ -1,4 +1,4 @@
-"""What forecasts start from: the past of series up to their ends, and what is known of their future."""
+"""The inputs of forecasts: the past of series up to their ends, and the known part of their future."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Seen:
     known_at: Callable[[Values], Values]
 
     def asked(self, scene: Scene, gaps: Values) -> tuple[Anchors, Questions]:
-        """Return what the network sees of the past and of scaled gaps (R, Q) after it."""
+        """Return the network's inputs for the past and for scaled gaps (R, Q) after it."""
         own = self.past.select(channels=self.targets)
         known = self.known_at(self.now[:, None] + gaps * scene.time_scale)
         return scene.anchors(own, self.now, self.starts), scene.questions(own, self.now, gaps, self.starts, known)
 
 
 def observed_until(data: SeriesSet, known: Sequence[int]) -> SeriesSet:
-    """Return series without the samples at their ends that hold known channels alone: these are the future.
+    """Return series without the samples at their ends that only have values of known channels, which are the future.
 
     Args:
         data: the series.
@@ -66,7 +66,7 @@ def observed_until(data: SeriesSet, known: Sequence[int]) -> SeriesSet:
 
 
 def known_in(data: SeriesSet, known: Sequence[int]) -> Callable[[Values], Values]:
-    """Return what maps times (S, Q) to the newest values (S, Q, K) of known channels by then."""
+    """Return a function from times (S, Q) to the newest values (S, Q, K) of known channels at these times."""
     past = Observations.of(data, known).at_ends(data)
     return past.at if known else _nothing
 
@@ -74,7 +74,7 @@ def known_in(data: SeriesSet, known: Sequence[int]) -> Callable[[Values], Values
 def known_from(
     given: Mapping[str, Any] | None, names: Sequence[str], Q: int, last: Values
 ) -> Callable[[Values], Values]:
-    """Return what maps Q times of one series to (1, Q, K) the known channels, as a caller gave them.
+    """Return a function from Q times of one series to (1, Q, K) the known channels, from the values of the caller.
 
     Args:
         given: a value, or one for each of the Q times, by channel; those left out, and NaN, stay as they are.

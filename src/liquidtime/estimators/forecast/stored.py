@@ -1,4 +1,4 @@
-"""What a forecaster has learned besides encoder and weights, as JSON can hold it."""
+"""The parts of a fitted forecaster besides encoder and weights, as JSON."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from liquidtime.estimators.forecast.network import PARTS
 from liquidtime.estimators.forecast.season import Seasons
 
 _FORM = 4
-"""Form 1 had no mixture, and no `form`; form 2 had no known channels, and one size of errors for all; networks of form
-3 did not see where straight lines lead."""
+"""Form 1 had no mixture and no `form`; form 2 had no known channels and one size of errors for all; networks of form 3
+did not get straight-line forecasts as inputs."""
 LINES = 4
-"""The form from which on they do."""
+"""First form in which they do."""
 _MOST_CYCLES = 16
 
 
 def stored_learned(channels: Sequence[str], horizon: float, scene: Scene, blend: Blend) -> dict[str, Any]:
-    """Return all as JSON can hold it; `read_learned` reads it back."""
+    """Return everything for JSON; `read_learned` reads it."""
     return {
         "channels": list(channels),
         "form": _FORM,
@@ -42,12 +42,12 @@ def _stored_seasons(seasons: Seasons) -> dict[str, Any]:
 
 
 def stored_blend(blend: Blend) -> dict[str, Any]:
-    """Return a mixture as JSON can hold it; `read_blend` reads it back."""
+    """Return a mixture for JSON; `read_blend` reads it."""
     return {name: getattr(blend, name).tolist() for name in ("knots", "weights", "sizes", "errors")}
 
 
 def read_learned(learned: Mapping[str, Any], time_scale: float, known: int) -> tuple[float, Scene, Blend]:
-    """Return horizon, scene and mixture from what `stored_learned` returned, checked.
+    """Return horizon, scene and mixture from the result of `stored_learned`, after checking it.
 
     Args:
         learned: as stored.
@@ -79,7 +79,7 @@ def read_learned(learned: Mapping[str, Any], time_scale: float, known: int) -> t
 
 
 def read_blend(stored: Mapping[str, Any], C: int, names: Sequence[str]) -> Blend:
-    """Return a mixture from its arrays as lists, checked.
+    """Return a mixture from its arrays as lists, after checking them.
 
     Args:
         stored: by name.

@@ -1,4 +1,4 @@
-"""What is usual of training series, so that networks read and say numbers of about one: slopes, levels, moves."""
+"""Typical slopes, levels and changes of training series, so that inputs and outputs of networks are near one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from liquidtime.estimators.forecast.lesson import Lesson, Scene
 
 Values = npt.NDArray[np.float64]
 _PAIRS = 8
-"""Later steps that each step is compared with."""
+"""Number of later steps to compare each step with."""
 _SPANS = 8
-"""Spans of time that usual moves are measured over."""
+"""Number of time spans over which typical changes are measured."""
 _FEWEST = 40
-"""With fewer moves, they say nothing of how values settle."""
+"""Smallest number of changes to estimate how values settle."""
 _LEAST = 1e-3
 
 
 def usual_of(steps: SeriesSet, rows: Tensor, scene: Scene, horizon: float) -> Tensor:
-    """Return (4, C) what is usual of training series, in standard deviations and scaled times.
+    """Return (4, C) typical values of training series, in standard deviations and scaled times.
 
     Roots of the mean squares of the slopes of straight lines, of the slopes over a longer time, and of the distances of
     the mean so far from the last value; and the time tau with which moves from the last value grow, as

@@ -13,9 +13,9 @@ from liquidtime.estimators.live.step import ScaleStep
 from liquidtime.estimators.network import PREDICT_BATCH, Prepared, SeriesBatches, SeriesNetwork, Summary
 from liquidtime.training.devices import taken
 
-_SERIES = 1024  # taken side by side
+_SERIES = 1024  # processed together
 _PIECES = 1 << 25
-"""Pieces of a read-out that are in memory at once where it sees features of whole series."""
+"""Largest number of read-out pieces in memory at once, if it reads features of whole series."""
 
 
 def outputs_at_steps(prepared: Prepared, networks: Sequence[SeriesNetwork]) -> Tensor:
@@ -42,7 +42,7 @@ def outputs_at_steps(prepared: Prepared, networks: Sequence[SeriesNetwork]) -> T
 def outputs_at_samples(scale: ScaleStep, data: SeriesSet, summary: Summary | None = None) -> Tensor:
     """Return (M, N, K) the outputs after each sample: those of a series that ends there, its last bin as it stands.
 
-    The series are taken side by side, one sample of each at a time; it is the step of a live series.
+    The series are processed together, one sample of each at a time, as in the step of a live series.
 
     Args:
         scale: the members that read at one scale.
@@ -52,7 +52,7 @@ def outputs_at_samples(scale: ScaleStep, data: SeriesSet, summary: Summary | Non
     K = scale.networks[0].read_out.out_features
     out = torch.zeros(len(scale.networks), len(data.times), K)
     static = torch.from_numpy(scale.encoder.encode_static(data.static))
-    order = np.argsort(-data.lengths, kind="stable")  # the longest first: those that still have samples are in front
+    order = np.argsort(-data.lengths, kind="stable")  # longest first: those with samples left come first
     order = order[: int((data.lengths > 0).sum())]
     for low in range(0, len(order), _SERIES):
         rows = order[low : low + _SERIES]

@@ -1,4 +1,4 @@
-"""The read-outs of the members at one scale, for few series at once: by a table, as exported models have them."""
+"""The read-outs of the members at one scale, for few series at once, by tables as in exported models."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from liquidtime.estimators.network import NetworkState, SeriesNetwork
 from liquidtime.estimators.network.table import ReadOutTable
 
 _FEW = 8
-"""Series up to which tables are faster than one product with every piece."""
+"""Largest number of series for which tables are faster than a product with all pieces."""
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 
 
 class ReadOuts:
-    """What M networks make of the states and inputs of B series: what `SeriesNetwork.read` gives, for all at once.
+    """The outputs of M networks from the states and inputs of B series, like `SeriesNetwork.read` for all at once.
 
     Few series are read by tables: of each column the two rows beside its value, where a product would touch every
     piece. The tables are made anew when a weight is replaced or changed in place; changes that PyTorch itself does not
@@ -59,7 +59,7 @@ class ReadOuts:
 
 
 class _Tables:
-    """The weights of the read-outs as they were, side by side."""
+    """A copy of the weights of the read-outs, stacked."""
 
     def __init__(self, networks: Sequence[SeriesNetwork]) -> None:
         self._owners = _owners(networks)
@@ -76,7 +76,7 @@ class _Tables:
             self._out_bias = torch.stack([one.read_out.bias.unsqueeze(0) for one in networks])
 
     def hold(self, networks: Sequence[SeriesNetwork]) -> bool:
-        """Return whether the weights are still those that the tables were made of."""
+        """Return whether the weights are still those from which the tables were made."""
         if not all(map(is_, _owners(networks), self._owners)):
             return False
         tensors = [tensor for owner in self._owners for tensor in owner.values()]
@@ -101,7 +101,7 @@ class _Tables:
 
 
 def _owners(networks: Sequence[SeriesNetwork]) -> list[dict[str, Tensor]]:
-    """Return what holds the tensors that the read-outs are made of."""
+    """Return the modules that hold the tensors of the read-outs."""
     owners: list[Any] = []
     for network in networks:
         parts = network.__dict__["_modules"]
@@ -114,7 +114,7 @@ def _owners(networks: Sequence[SeriesNetwork]) -> list[dict[str, Tensor]]:
 
 
 def _is_plain(network: SeriesNetwork) -> bool:
-    """Return whether a network's read-out is as it was defined, in evaluation and float32 on the CPU."""
+    """Return whether a network's read-out is unmodified, in evaluation mode, and in float32 on the CPU."""
     weight = network.hidden.weight
     if network.training or weight.dtype != torch.float32 or weight.device.type != "cpu" or weight.is_inference():
         return False

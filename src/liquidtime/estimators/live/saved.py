@@ -29,7 +29,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 def save_series(path: Path, series: Mapping[Any, LiveSeries], model: str) -> None:
-    """Write live series as a folder, whole or not at all.
+    """Write live series as a folder, completely or not at all.
 
     Args:
         path: the folder; one that is there and holds streams is replaced and kept as `<name>.previous`.
@@ -112,7 +112,7 @@ def load_series(path: Path, start: Callable[[None], LiveSeries], model: str) -> 
 
 
 def fingerprint_of(encoders: Sequence[SeriesEncoder], networks: Sequence[SeriesNetwork]) -> str:
-    """Return a text that only this model has."""
+    """Return a text that identifies this model."""
     digest = hashlib.sha256()
     for encoder in encoders:
         stored = encoder.to_dict()
@@ -138,7 +138,7 @@ class _Row:
         self._arrays, self._begins, self._position = arrays, begins, position
 
     def get(self, name: str, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return an array, of the type and, where series agree in it, the shape of another."""
+        """Return an array with the type and, if series agree in it, the shape of another one."""
         begins = self._begins.get(_LENGTHS + name)
         if begins is None:
             found = self._arrays[name][self._position]
@@ -170,7 +170,7 @@ def _flatten(value: Any, name: str, out: Arrays) -> None:
 
 
 def _rebuilt(template: Any, name: str, row: _Row) -> Any:
-    """Return what `_flatten` took apart, in the form of another of its kind."""
+    """Return the inverse of `_flatten`, in the form of another object of the same kind."""
     if template is None:
         return None
     if isinstance(template, Tensor):

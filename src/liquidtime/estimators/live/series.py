@@ -16,15 +16,15 @@ from liquidtime.estimators.live.step import ScaleState, ScaleStep
 
 
 class Memory(Protocol):
-    """What an estimator remembers of a live series besides the networks' states; adding a sample gives a new one."""
+    """The memory of a live series besides the networks' states; adding a sample returns a new one."""
 
     def add(self, samples: StepState) -> Memory:
-        """Return the memory after one sample more, at which the encoding of the first scale stands."""
+        """Return the memory after one more sample, from the encoding of the first scale."""
         ...
 
 
 class LiveState(NamedTuple):
-    """Where a live series stands.
+    """The state of a live series.
 
     Args:
         clock: how its times are told.
@@ -40,10 +40,10 @@ class LiveState(NamedTuple):
 
 
 class LiveSeries:
-    """One series before an ensemble, which gives after each sample what a whole batch gives for the series so far.
+    """One live series of an ensemble; after each sample, its outputs equal those of a batch of the series so far.
 
-    A sample is taken whole or not at all: every scale and every member computes from the old state, and the new one
-    takes its place in a single assignment at the end. Samples from several threads are taken one after the other.
+    A sample is accepted completely or not at all: every scale and every member computes from the old state, which is
+    replaced by the new one in a single assignment at the end. Samples from several threads are handled in sequence.
 
     Args:
         steps: of each scale, as `ScaleStep.of` returns them; series of one model share them.
@@ -108,7 +108,7 @@ class LiveSeries:
 
     @property
     def state(self) -> LiveState:
-        """Where the series stands."""
+        """The state of the series."""
         return self._state
 
     @property
@@ -118,17 +118,17 @@ class LiveSeries:
 
     @property
     def outputs_shape(self) -> tuple[int, int]:
-        """(M, K) of the members' outputs."""
+        """(M, K), shape of the members' outputs."""
         networks = [network for step in self._steps for network in step.networks]
         return len(networks), networks[0].read_out.out_features
 
     def restore(self, statics: tuple[Tensor, ...], state: LiveState) -> None:
-        """Put the series where another one of the same model stood, as `statics` and `state` gave it."""
+        """Set the series to `statics` and `state` of another series of the same model."""
         with self._lock:
             self._static, self._state = statics, state
 
     def carry(self, input_after: Callable[[Tensor, Tensor], Tensor], gaps: Tensor) -> tuple[Tensor, Tensor]:
-        """Carry the states of the first scale over gaps in which nothing is observed; the series stays where it is.
+        """Carry the states of the first scale over gaps without observations; the series itself does not change.
 
         Args:
             input_after: maps the newest input (Q, D) and the gaps (Q,) to the inputs after them.

@@ -1,4 +1,4 @@
-"""One sample more of each of B series, for the members of an ensemble that read at one scale."""
+"""One more sample of each of B series, for the members of an ensemble at one scale."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from liquidtime.estimators.network import NetworkState, SeriesNetwork
 
 
 class ScaleState(NamedTuple):
-    """What B series carry from one sample to the next at one scale.
+    """The state of B series between samples at one scale.
 
-    A step is open while further samples may belong to it, so that it is taken again with each of them, from the state
-    before it.
+    A step is open while more samples may belong to it, and is repeated with each of them from the state before it.
 
     Args:
         samples: of the encoding.
@@ -63,7 +62,7 @@ class ScaleStep:
     def encode(
         self, state: ScaleState, times: npt.NDArray[np.float64], values: npt.NDArray[np.float32]
     ) -> tuple[StepState, Step]:
-        """Return the encoding after one sample more of each series, and the open step.
+        """Return the encoding after one more sample of each series, and the open step.
 
         Args:
             state: before the samples.
@@ -74,7 +73,7 @@ class ScaleStep:
         return samples, self._encode.read(samples)
 
     def advance(self, state: ScaleState, samples: StepState, step: Step, static: Tensor) -> tuple[ScaleState, Tensor]:
-        """Take what `encode` returned.
+        """Process the result of `encode`.
 
         Args:
             state: before the samples; it is left as it is.
@@ -99,7 +98,7 @@ class ScaleStep:
         return ScaleState(samples, before, after), outputs
 
     def carry(self, state: ScaleState, x: Tensor, gaps: Tensor, static: Tensor) -> Tensor:
-        """Carry one series over gaps in which nothing is observed, each on its own.
+        """Carry one series over separate gaps without observations.
 
         Args:
             state: of the series, B = 1.

@@ -15,12 +15,12 @@ from liquidtime.estimators.live.series import LiveSeries
 
 
 class Streams:
-    """Live series by id; a series is there once its first sample was taken, never before.
+    """Live series by id; a series exists once its first sample was accepted.
 
-    Safe to use from several threads: updates of different series run beside each other, those of one series one after
-    the other. A bound on their number keeps a service from growing for ever.
+    Safe to use from several threads: different series are updated in parallel, and updates of one series in sequence. A
+    bound on their number keeps the memory of a service bounded.
 
-        model.streams.most = 10_000            beyond it the series that has waited longest for a sample is forgotten
+        model.streams.most = 10_000            beyond it, the series without a sample for longest is forgotten
         model.streams.save("streams");   model.streams.load("streams")
 
     Args:
@@ -55,12 +55,12 @@ class Streams:
 
     @property
     def untouched(self) -> bool:
-        """Whether there is no series and no bound: as new."""
+        """Whether there are no series and no bound, as initially."""
         return not self._series and self._most is None
 
     @property
     def most(self) -> int | None:
-        """The largest number of live series; None for no bound. Beyond it those without samples longest are gone."""
+        """Largest number of live series; None for no bound. Beyond it, the least recently updated are forgotten."""
         return self._most
 
     @most.setter
@@ -70,7 +70,7 @@ class Streams:
             self._evict()
 
     def update(self, id: Any, t: Any, values: Any, static: Any) -> Tensor:
-        """Take a sample of the series `id`, and start the series with it if it is new.
+        """Process a sample of the series `id`, which starts the series if it is new.
 
         Args:
             id: of the series.
@@ -119,7 +119,7 @@ class Streams:
                 self._series.pop(id, None)
 
     def save(self, path: str | Path) -> None:
-        """Write the live series as a folder of JSON and safetensors, whole or not at all.
+        """Write the live series as a folder of JSON and safetensors, completely or not at all.
 
         Args:
             path: the folder; one that is there and holds streams is replaced and kept as `<name>.previous`.
@@ -133,7 +133,7 @@ class Streams:
         save_series(Path(path), series, self._model())
 
     def load(self, path: str | Path) -> None:
-        """Take the live series of a folder in the place of those that are there.
+        """Replace the live series by those of a folder.
 
         Raises:
             FileNotFoundError: there is no such folder.

@@ -1,4 +1,4 @@
-"""Auxiliary targets: further facts about the training series that help to learn the target, not needed to predict."""
+"""Auxiliary targets: more facts about training series that help to learn the target, not needed to predict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.training import Loss, squared_error
 
 WEIGHT = 0.3
-"""Of their mean squared error, in standard deviations, beside the mean loss of the target."""
+"""Weight of their mean squared error, in standard deviations, relative to the mean loss of the target."""
 
 
 class WithAuxiliary(nn.Module):
@@ -24,8 +24,8 @@ class WithAuxiliary(nn.Module):
 
         loss = loss of the target + 0.3 · mean over the known ones of (V·units + c - auxiliary target)²
 
-    What tells the auxiliary targets apart shapes the units that the target is read from, which helps where the target
-    alone says little: one bit per patient. Only `network` is kept after training.
+    The auxiliary targets shape the units that the target is read from, which helps if the target alone has little
+    information, such as one bit per patient. Only `network` is kept after training.
 
     Args:
         network: what is trained.

@@ -1,4 +1,4 @@
-"""How long and how fast to train: whole one-cycles are tried on a held-out fold, the shorter first."""
+"""Choose epochs and learning rate: complete one-cycle schedules are tried on a held-out fold, the shortest first."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from liquidtime.baselines.features.temperature import Calibration
 
 _PLAIN = Calibration()
 SEARCH, QUICK = BUDGETS = ("search", "quick")
-"""What an estimator's `budget` can be."""
+"""Values of an estimator's `budget`."""
 RATES = (1e-3, 3e-3)
 LONGER = (30, 100)
-"""Epochs that are tried after those of the quick budget."""
+"""Numbers of epochs to try after that of the quick budget."""
 HELD_OUT = 0.25
-"""Share of the training series that judges a trial."""
+"""Share of the training series to score trials on."""
 LEAST_SERIES = 24
-"""With fewer, the held-out fold says too little to choose by."""
+"""Smallest number of series for a search; with fewer, the held-out fold is not informative enough."""
 _STEPS, _EPOCHS, _MOST_EPOCHS = 200, 6, 100
 _MOST_SAMPLES = 5_000_000
-"""Weighed samples that all epochs of one cycle may read, in the trial and in all members after it."""
+"""Largest number of weighted samples that all epochs of a cycle may read, in the trial and in all members after it."""
 _SHORTER = 4
-"""How many times cheaper a sample is with a front end, of which the recurrent layer sees every eighth place."""
+"""Relative cost advantage of a sample with a front end, whose recurrent layer reads every eighth position."""
 _WIDE = 100
-"""Inputs per sample with which it costs twice what one of few inputs costs."""
+"""Number of inputs at which a sample costs twice as much as one with few inputs."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """How a network is trained.
+    """The settings with which a network is trained.
 
     Args:
         epochs: of the one-cycle.
@@ -46,7 +46,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Trial:
-    """A choice that was tried.
+    """A choice that was tried, with its result.
 
     Args:
         choice: what was tried.

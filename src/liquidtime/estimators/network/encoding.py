@@ -1,4 +1,4 @@
-"""Some series as an encoder has made them, on the host; and on another device, where they are padded to batches."""
+"""Encoded series, on the host or on another device, where they are padded to batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class Encoding(NamedTuple):
-    """Some series, encoded.
+    """Encoded series.
 
     Args:
         x: (N, D).
@@ -42,7 +42,7 @@ class Encoding(NamedTuple):
 
 
 class DeviceEncoding(NamedTuple):
-    """Some series, encoded, on a device, but for what says where they are.
+    """Encoded series on a device, except for their offsets.
 
     Args:
         x: (N + 1, D), the last row 0.
@@ -87,7 +87,7 @@ def joined(parts: Sequence[tuple[Rows, tuple[Tensor, ...]]]) -> tuple[Tensor, ..
 
 
 def _with_padding(table: Tensor) -> Tensor:
-    """Return (N + 1, ·) with a last row of 0 for steps that are none."""
+    """Return (N + 1, ·) with an additional row of 0 for padding."""
     return pad(table, (0, 0, 0, 1))
 
 

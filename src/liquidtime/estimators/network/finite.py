@@ -1,4 +1,4 @@
-"""The last look at a prediction."""
+"""The final check of predictions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 
 def finite(outputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return predictions as they are.
+    """Return predictions unchanged.
 
     Raises:
         ValueError: some are NaN or infinite: weights or values so large that sums overflow.

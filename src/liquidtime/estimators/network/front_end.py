@@ -17,17 +17,17 @@ from liquidtime.training.ranks import share, summed
 
 AUTO = "auto"
 GLOBAL, OWN = FRONT_ENDS = ("convolution", "convolution-own")
-"""Series in the scale of the training part, with batch normalisation; or each in its own, with layer normalisation."""
+"""Series in the scale of the training part with batch normalisation, or each in its own with layer normalisation."""
 _KERNEL, _LAYERS = 9, 3
 _STRIDE = 2**_LAYERS
 _LEAST_LENGTH, _LEAST_OBSERVED = 48, 0.5
 _LEAST_DEVIATION = 1e-3
 _MOMENTUM, _SMALL = 0.1, 1e-5
-"""Of batch normalisation: how fast its statistics follow, and what is added to a variance. torch's own."""
+"""Momentum and epsilon of batch normalisation, as in torch."""
 _ROUNDING = 1e-6
-"""Deviation, as a share of the mean, up to which numbers count as equal."""
+"""Largest deviation, relative to the mean, at which numbers count as equal."""
 _MOST_SUMMARY = 4.0
-"""Deviations beyond which a statistic of a series says no more."""
+"""Number of standard deviations at which statistics of a series are clipped."""
 
 
 class ConvolutionalReader(WholeSeriesReader):
@@ -86,12 +86,12 @@ class ConvolutionalReader(WholeSeriesReader):
 
     @property
     def causal(self) -> bool:
-        """False: convolutions and the way back know later samples."""
+        """False, because convolutions and the backward direction use later samples."""
         return False
 
     @property
     def refusal(self) -> str:
-        """Why it takes no single samples."""
+        """The reason why it takes no single samples."""
         return (
             "the convolutional front end of this model reads whole series and takes no single samples: predict the "
             "series so far again, or fit with front_end=None."
@@ -136,7 +136,7 @@ class ConvolutionalReader(WholeSeriesReader):
 
 
 class _BatchNorm(nn.Module):
-    """Batch normalisation of the steps that are inside their series; those past the end count for nothing."""
+    """Batch normalisation of the steps inside their series; steps past the end are ignored."""
 
     mean: Tensor
     variance: Tensor
@@ -177,7 +177,7 @@ class _BatchNorm(nn.Module):
 
 
 def _alike(variance: Tensor, mean: Tensor) -> Tensor:
-    """Return where rows differ by rounding alone, from which a read-out would learn once it is divided by nothing."""
+    """Return the columns whose rows differ only by rounding, which normalisation would amplify."""
     return variance <= (_ROUNDING * mean).square()
 
 
@@ -196,7 +196,7 @@ def suits(prepared: Prepared, least_length: int = _LEAST_LENGTH) -> bool:
 
 
 def takes_front_end(network: Network) -> bool:
-    """Return whether a network can stand behind a front end: it takes single steps, and needs no masks."""
+    """Return whether a network can follow a front end: it takes single steps and needs no masks."""
     if not isinstance(network, str):
         return True
     entry = entry_of(network)
@@ -204,7 +204,7 @@ def takes_front_end(network: Network) -> bool:
 
 
 def least_weights(hidden_size: int) -> int:
-    """Return a number of weights below which there is no front end."""
+    """Return a lower bound of the number of weights with a front end."""
     return (_LAYERS - 1) * _KERNEL * (2 * hidden_size) ** 2
 
 

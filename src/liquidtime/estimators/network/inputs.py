@@ -1,4 +1,4 @@
-"""What a caller passes as X, as a set of series; and a set of series, as what a network takes."""
+"""Convert X from callers to a set of series, and a set of series to inputs of networks."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from liquidtime.training.ranks import ALONE, Ranks, Share
 Rows = npt.NDArray[np.int64]
 
 KEPT_ENCODED, KEPT_OF_STORED, VARIABLE = 1024, 160, "LIQUIDTIME_ENCODED_MB"
-"""Megabytes of encoded series that are kept for the next epoch, of a set in memory and of one on disk, and the
-environment variable that says otherwise."""
+"""Megabytes of encoded series to keep for the next epoch, for sets in memory and on disk, and the environment variable
+that overrides them."""
 
 
 def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
@@ -73,7 +73,7 @@ def as_series(estimator: BaseEstimator, X: Any, *, reset: bool) -> SeriesSet:
 
 
 def budget(data: SeriesSet) -> int:
-    """Return how many bytes of encoded series may be kept.
+    """Return the largest number of bytes of encoded series to keep.
 
     Args:
         data: the series.
@@ -122,7 +122,7 @@ class SeriesBatch(NamedTuple):
 
 
 class Prepared:
-    """A set of series as a network takes them: a batch is encoded when it is asked for.
+    """A set of series for networks, which encodes batches on request.
 
     The first series of the set stay encoded, as many as a budget allows; what is asked for again and again is then
     encoded once. The numbers are the same either way.
@@ -235,7 +235,7 @@ class Prepared:
         return np.concatenate(tables)
 
     def at(self, rows: Any) -> SeriesBatch:
-        """Return some series as one batch."""
+        """Return series as one batch."""
         rows = np.asarray(rows, dtype=np.int64)
         lengths = self.lengths[rows]
         if self.device.type != "cpu":
@@ -258,7 +258,7 @@ class Prepared:
         return SeriesBatch(x_, dt_, lengths_, static_, history_, rows_, self.ids[rows], first, lengths_, dt_)
 
     def _padded_there(self, rows: Rows, lengths: Rows) -> SeriesBatch:
-        """Return some series as one batch that is padded on the device."""
+        """Return series as one batch that is padded on the device."""
         B, T = len(rows), max(1, int(lengths.max(initial=0)))
         dt = np.zeros((B, T), dtype=np.float32)
         kept, parts = rows < self._count, []

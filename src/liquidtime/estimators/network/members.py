@@ -24,7 +24,7 @@ from liquidtime.training.seeds import derive_seed
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 LossOf: TypeAlias = Callable[[nn.Module, SeriesBatch, Tensor], Loss]
-"""Maps (network, batch, target of the whole set) to a loss; the batch's `rows` say which targets are its own."""
+"""Maps (network, batch, target of the whole set) to a loss; the batch's `rows` are the rows of its targets."""
 PREDICT_BATCH = 256
 
 
@@ -171,7 +171,7 @@ def train_member(
     batch_size: int,
     **run: Any,
 ) -> tuple[nn.Module, TrainResult]:
-    """Make and train one network; everything random follows from `settings.seed`.
+    """Create and train one network; all random numbers depend on `settings.seed`.
 
     Args:
         make: makes the network.
@@ -210,7 +210,7 @@ def train_member(
 
 
 def held_loss(model: nn.Module, part: Part, rows: Rows, loss_of: LossOf) -> float:
-    """Return the mean loss of a network on some series of a part; NaN where none of them teaches anything."""
+    """Return the mean loss of a network on series of a part; NaN if none of them has a known target."""
     ranks, batches = current(), SeriesBatches(part.prepared, PREDICT_BATCH, rows)
     with placed(model, part.prepared.device):
         losses = [loss_of(model, sample, part.target) for sample in batches.dealt(ranks)]
@@ -220,12 +220,12 @@ def held_loss(model: nn.Module, part: Part, rows: Rows, loss_of: LossOf) -> floa
 
 
 def trial_folder(folder: str | Path | None, trial: int) -> Path | None:
-    """Return where the run of one trial of a budget is kept: in a folder of its own inside that of the model."""
+    """Return the folder of the run of one trial of a budget, inside that of the model."""
     return None if folder is None else Path(folder) / f"trial-{trial}"
 
 
 def member_folder(folder: str | Path | None, member: int, members: int) -> Path | None:
-    """Return where the run of one member is kept: the folder itself, or one inside it for each."""
+    """Return the folder of the run of one member: the folder itself, or one subfolder per member."""
     if folder is None:
         return None
     return Path(folder) if members == 1 else Path(folder) / f"member-{member}"

@@ -21,7 +21,7 @@ from liquidtime.training.ranks import Dropout, drawn, share
 
 
 class NetworkState(NamedTuple):
-    """What a network carries from one step of B series to the next.
+    """The state of a network between steps of B series.
 
     Args:
         h: the recurrent layer's state, (L, B, ·) or a tuple of such.
@@ -62,8 +62,8 @@ class SeriesNetwork(nn.Module):
         z_k = drop([ y_k ; mean_{j<=k} y_j ; max_{j<=k} y_j ; pieces([ x_k ; history_k ; static ]) ])
         out_k = V·drop(silu(W·z_k + b)) + c
 
-    The output after step k depends on steps up to k alone: `forward` gives that after the last step of each series,
-    `prefixes` that after every step, and `step` takes one step at a time; their numbers agree. A series without steps
+    The output after step k depends only on steps up to k. `forward` returns it after the last step of each series,
+    `prefixes` after every step, and `step` processes one step at a time; their numbers agree. A series without steps
     has zeros for everything but its static features. Around a `WholeSeriesReader` there is no `step`, and
     where its outputs know later samples `prefixes` runs it on every prefix.
 

@@ -1,4 +1,4 @@
-"""Numbers as the fraction of each of their pieces that they fill, so that a linear map of them bends at will."""
+"""Piecewise-linear encoding of numbers, with which a linear map represents any piecewise-linear function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 _PIECES = 10
 ROWS = 100_000
-"""Rows that the pieces are measured on, up to twice as many."""
+"""Number of rows from which the pieces are computed, up to twice as many."""
 _LEAST_SCALE = 0.05
 _BLOCK = 128
 

@@ -1,4 +1,4 @@
-"""The models that read whole series, in the place of an estimator's recurrent layer."""
+"""Models that read whole series, used instead of an estimator's recurrent layer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from liquidtime.networks import check_network, entry_of
 
 
 class WholeSeriesReader(nn.Module, ABC):
-    """What stands in the place of a recurrent layer and reads whole series, without single steps.
+    """A module that replaces a recurrent layer and reads whole series, without single steps.
 
     Attributes:
         input_size: D of the encoded samples.
@@ -26,12 +26,12 @@ class WholeSeriesReader(nn.Module, ABC):
     @property
     @abstractmethod
     def causal(self) -> bool:
-        """Whether an output depends on the samples up to it alone."""
+        """Whether an output depends only on the samples up to it."""
 
     @property
     @abstractmethod
     def refusal(self) -> str:
-        """Why it takes no single samples, and what to do instead."""
+        """The reason why it takes no single samples, and what to do instead."""
 
     def steps_of(self, lengths: Tensor) -> Tensor:
         """Return (B,) the number of outputs for series of these lengths (B,)."""
@@ -39,7 +39,7 @@ class WholeSeriesReader(nn.Module, ABC):
 
 
 class SeriesReader(WholeSeriesReader):
-    """A model of whole series on encoded samples, of which it is given the columns that it can read.
+    """A model of whole series for encoded samples, which gets the columns that it can read.
 
     A model that knows which values were observed gets the values, each with its channel's mask; another gets all.
 
@@ -69,12 +69,12 @@ class SeriesReader(WholeSeriesReader):
 
     @property
     def causal(self) -> bool:
-        """Whether an output depends on the samples up to it alone."""
+        """Whether an output depends only on the samples up to it."""
         return self.model.causal
 
     @property
     def refusal(self) -> str:
-        """Why it takes no single samples."""
+        """The reason why it takes no single samples."""
         return (
             f"`network` {self.name!r} reads whole series and takes no single samples: predict the series so far again, "
             "or take a recurrent network such as 'cfc'."

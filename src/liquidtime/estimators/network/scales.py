@@ -9,11 +9,11 @@ from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.data.encoding.bins import bin_counts
 
 SCALES = "scales"
-"""The `bin_width` with which each member has a time scale of its own."""
+"""The `bin_width` with which members have different time scales."""
 COARSER, LEAST_BINS = 4, 5
-"""How many times coarser each scale is than the one before, and the bins that a series of median span must fill."""
+"""Ratio between neighbouring scales, and the number of bins that a series of median span must fill."""
 MOST_STEPS = 2048
-"""Steps per series, on average, from which on the finest scale gathers samples too: time to train has a bound."""
+"""Mean number of steps per series above which the finest scale uses bins too, to bound the training time."""
 
 
 def check_width(bin_width: object) -> None:

@@ -13,7 +13,7 @@ _FREQUENCIES = 16
 _SLOWEST, _FASTEST = 1 / 256, 0.45
 """Frequencies of spectra, spread evenly by their logarithms, in cycles per unit of dt, a typical interval."""
 _LEAST, _LEAST_POWER = 1e-4, 1e-3
-"""What is added before logarithms are taken."""
+"""Constant that is added before taking logarithms."""
 _EACH = 4 + len(_QUANTILES) + 5 + 2 + len(_LAGS) + _FREQUENCIES
 
 

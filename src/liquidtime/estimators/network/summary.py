@@ -1,4 +1,4 @@
-"""Features of whole series beside the running statistics that a read-out sees, without NaN and centred."""
+"""Centred features of whole series for a read-out, without NaN, in addition to its running statistics."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from liquidtime.data.encoding.bins import bin_of
 
 RICH = "rich"
 SUMMARIES = (RICH,)
-"""What a read-out can see of whole series: `RichFeatures`."""
+"""Features of whole series for a read-out: `RichFeatures`."""
 LEAST_LENGTH = 24
-"""Samples of half of the series from which on a search tries a summary, if half of the values are observed."""
+"""Number of samples in half of the series from which a search tries a summary, if half of the values are observed."""
 REFUSAL = (
     "this model reads features of whole series (`summary_`) and takes no single samples: predict the series so far "
     "again, or fit with summary=None."
@@ -26,7 +26,7 @@ _LARGEST = np.finfo(np.float32).max / 16
 
 
 class Summary:
-    """Rich features of each series, less their medians in training; 0 where one is undefined.
+    """Rich features of each series minus their training medians; 0 if undefined.
 
     Args:
         features: fitted.

@@ -1,4 +1,4 @@
-"""The read-out of piecewise-linear features as a table: a number touches the two rows beside it, not every piece."""
+"""The read-out of piecewise-linear features as a table, of which a number uses two rows instead of every piece."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from liquidtime.estimators.network.piecewise import PiecewiseLinear
 
 @dataclass(frozen=True)
 class ReadOutTable:
-    """What a linear map makes of piecewise-linear features, stored at their knots.
+    """The result of a linear map of piecewise-linear features, stored at their knots.
 
     A column v with pieces e_1 … e_n contributes W·e(v) to the read-out, a polygon with its corners at the knots. Its
     rows are the corners, A_0 … A_n, and between them

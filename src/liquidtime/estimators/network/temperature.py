@@ -1,4 +1,4 @@
-"""How sure a network's classes may be: what held-out series allow, and its form in torch."""
+"""Calibration of class probabilities on held-out series, and its computation in torch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from liquidtime.baselines.features.temperature import Calibration, fit_calibration
 
 TEMPERATURES = tuple(np.geomspace(0.5, 100.0, 80).tolist())
-"""To choose from."""
+"""Candidates."""
 _LEAST_SHARE = 1e-6
 
 
@@ -47,7 +47,7 @@ def calibrated(logits: Tensor, shares: Tensor, calibration: Calibration) -> Tens
 def fit_temperature(
     logits: Tensor, codes: Tensor, shares: Tensor, weights: Tensor | None, rows: Tensor | None = None
 ) -> tuple[float, Calibration]:
-    """Return the log loss on held-out series once calibrated, and the calibration that they allow.
+    """Return the calibrated log loss on held-out series, and the calibration.
 
     Args:
         logits: (n, C).

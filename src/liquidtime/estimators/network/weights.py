@@ -1,4 +1,4 @@
-"""How much each series counts in training."""
+"""The weight of each series in training."""
 
 from __future__ import annotations
 

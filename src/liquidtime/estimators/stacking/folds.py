@@ -79,7 +79,7 @@ def _grouped(codes: npt.NDArray[np.int64], count: int, seed: int) -> Folds:
 
 
 def _codes(name: str, values: Any, S: int) -> npt.NDArray[np.int64]:
-    """Return (S,) the places of values among the sorted different ones."""
+    """Return (S,) the positions of values among the sorted unique values."""
     array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     if array.shape != (S,):
         raise ValueError(f"`{name}` must have one entry per series, ({S},); got shape {array.shape}")
