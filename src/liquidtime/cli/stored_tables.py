@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from liquidtime.data.reading import Table
 
 
-def columns_of_training(data: Sequence[str | Path], one_series: bool, **named: Any) -> Columns:
+def columns_of_training(data: Sequence[str | Path], one_series: bool, **options: Any) -> Columns:
     """Return the meaning of columns, from the options or, for a stored set, as it was packed.
 
     Args:
         data: files or database with the measurements.
         one_series: whether a single one can be trained on, so that a table needs no column of ids.
-        **named: arguments of `Columns`; None and () for options that were not given.
+        **options: arguments of `Columns`; None and () for options that were not given.
 
     Raises:
         ValueError: --id or --time is missing for a table, or an option is not for stored sets.
@@ -28,14 +28,14 @@ def columns_of_training(data: Sequence[str | Path], one_series: bool, **named: A
     from liquidtime.data.stored import is_stored, open_set
 
     if not (len(data) == 1 and is_stored(data[0])):
-        if one_series and named["id"] is None:
-            named["id"] = ONE_SERIES
+        if one_series and options["id"] is None:
+            options["id"] = ONE_SERIES
         for name in ("id", "time"):
-            if named[name] is None:
+            if options[name] is None:
                 exception = "a stored set, or one series to forecast or impute" if name == "id" else "a stored set"
                 raise ValueError(f"--{name} must name a column of DATA, unless DATA is {exception}")
-        return Columns(**named)
-    for name, value in named.items():
+        return Columns(**options)
+    for name, value in options.items():
         if value is not None and value != ():
             option = "--" + name.replace("_", "-")
             raise ValueError(f"{option} is for tables, and {data[0]} is a stored set. Leave {option} out.")

@@ -76,10 +76,10 @@ def _check_set(name: str, data: Any) -> None:
         raise TypeError(f"`{name}` must be a SeriesSet, as SeriesSet.from_arrays makes it; got {type(data).__name__}")
 
 
-def _rows(name: str, given: Any, S: int) -> npt.NDArray[Any] | None:
-    if given is None:
+def _rows(name: str, values: Any, S: int) -> npt.NDArray[Any] | None:
+    if values is None:
         return None
-    array = np.asarray(_plain(given))
+    array = np.asarray(_plain(values))
     if array.ndim == 0 or len(array) != S:
         raise ValueError(f"`{name}` must have one row per series, {S}; got shape {array.shape}")
     return array

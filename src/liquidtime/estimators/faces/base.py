@@ -477,6 +477,6 @@ class SeriesEstimator(SeriesModel):
         """Return what this kind has learned besides encoder and weights, ready for JSON."""
         raise NotImplementedError
 
-    def _relearn(self, learned: Mapping[str, Any]) -> int:
+    def _relearn(self, facts: Mapping[str, Any]) -> int:
         """Take what `_learned` returned, checked, and return the number of outputs of the networks."""
         raise NotImplementedError

@@ -414,23 +414,23 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         facts = {"temperature": self.temperature_, "trust": self.trust_, "log_shares": self._shares.tolist()}
         return learned | facts
 
-    def _relearn(self, learned: Mapping[str, Any]) -> int:
-        classes, kind = learned["classes"], learned["classes_dtype"]
+    def _relearn(self, facts: Mapping[str, Any]) -> int:
+        classes, kind = facts["classes"], facts["classes_dtype"]
         if not isinstance(classes, list) or len(classes) < 2:
             raise ValueError("`classes` must be a list of at least two")
         self.classes_ = np.array(classes, dtype=plain_dtype(classes, str(kind)))
         if len(np.unique(self.classes_)) != len(classes):
             raise ValueError("`classes` must be different from each other")
-        self.temperature_ = float(learned.get("temperature", 1.0))
-        self._shares = torch.tensor(learned.get("log_shares", [0.0] * len(classes)), dtype=torch.float64)
-        if self.temperature_ != 1.0 and "trust" not in learned:
+        self.temperature_ = float(facts.get("temperature", 1.0))
+        self._shares = torch.tensor(facts.get("log_shares", [0.0] * len(classes)), dtype=torch.float64)
+        if self.temperature_ != 1.0 and "trust" not in facts:
             raise ValueError(
                 "`temperature` is from an unreleased version, where it had another meaning; train the model again"
             )
-        self.trust_ = float(learned.get("trust", 1.0))
+        self.trust_ = float(facts.get("trust", 1.0))
         if not self.temperature_ > 0 or not 0 < self.trust_ <= 1 or self._shares.shape != (len(classes),):
             raise ValueError("`temperature` must be over 0, `trust` up to 1, with one of `log_shares` for each class")
-        self.threshold_ = stored_threshold(learned.get("threshold"), len(classes))
+        self.threshold_ = stored_threshold(facts.get("threshold"), len(classes))
         return len(classes) if len(classes) > 2 else 1
 
 

@@ -45,21 +45,21 @@ class EncodedSeries:
         part._aligned = None if self._aligned is None else self._aligned[chosen]
         return part
 
-    def prepared(self, place: int = 0, *, every_step: bool = False, device: str = "cpu") -> Prepared:
+    def prepared(self, position: int = 0, *, every_step: bool = False, device: str = "cpu") -> Prepared:
         """Return the series in the form for a network.
 
         Args:
-            place: position of the encoder.
+            position: position of the encoder.
             every_step: whether to include the history after every step, not only after the last one of each series.
             device: device of the batches; see `device_of`.
         """
         if self._aligned is None:
             self._aligned = self.encoders[0].aligned(self.data)
-        key = place, every_step, device_of(device)
+        key = position, every_step, device_of(device)
         kept = self._prepared.get(key)
         if kept is None:
             again = key in self._prepared
             room = budget(self.data) if again else 0
-            kept = Prepared(self.encoders[place], self._aligned, every_step, room, key[2], self.summary)
+            kept = Prepared(self.encoders[position], self._aligned, every_step, room, key[2], self.summary)
             self._prepared[key] = kept if again else None
         return kept

@@ -64,8 +64,8 @@ def search(model: CfCForecaster, folds: Sequence[Fold]) -> tuple[list[Trial], li
     return trials, best
 
 
-def _probed(model: CfCForecaster, folds: Sequence[Fold], choice: Choice, place: int, again: bool) -> Judged:
-    return probed(model, folds[place], choice, place)
+def _probed(model: CfCForecaster, folds: Sequence[Fold], choice: Choice, position: int, again: bool) -> Judged:
+    return probed(model, folds[position], choice, position)
 
 
 def probed(model: CfCForecaster, fold: Fold, choice: Choice, number: int) -> Judged:

@@ -302,10 +302,10 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         self._watched = list(places)
         self._reach = max(reach, TREND * self.encoder_.time_scale_, self.period_ or 0.0)
 
-    def _train(self, data: SeriesSet, held: SeriesSet | None, run: Mapping[str, Any]) -> None:
+    def _train(self, data: SeriesSet, held_out: SeriesSet | None, run: Mapping[str, Any]) -> None:
         """Train the members by the best of the trials."""
         part = self._part(windows(data))
-        judged = None if held is None else self._part(windows(held))
+        judged = None if held_out is None else self._part(windows(held_out))
         self._fit_members(lambda _: (part, judged), self.read_out_units, self._loss_of, None, run)
 
     @property
@@ -374,9 +374,9 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         targets = tuple(self._watched.index(place) for place in self._places)
         return Seen(past, targets, now, starts, static.astype(np.float64), known, known_at)
 
-    def _said(self, series: ForecastSeries, seen: Seen, gaps: Values) -> tuple[Values, Values]:
+    def _said(self, series: ForecastSeries, context: Seen, gaps: Values) -> tuple[Values, Values]:
         """Return (S, Q, C, J) what the `PARTS` say of scaled gaps (S, Q), and time since the last values."""
-        anchors, asked = seen.asked(self._scene, gaps)
+        anchors, asked = context.asked(self._scene, gaps)
         prepared = series.prepared(device=self.device)
         return network_and_naive(said_of_series(self.networks_, prepared, anchors, asked), anchors, asked)
 
@@ -431,11 +431,11 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         own = past.select(channels=range(D))
         return self._as_seen(own, now, starts, series.static.numpy(), newest[None], known_at)
 
-    def _said_live(self, id: Any, seen: Seen, gaps: Values) -> tuple[Values, Values]:
+    def _said_live(self, id: Any, context: Seen, gaps: Values) -> tuple[Values, Values]:
         """Return (1, Q, C, J) what the `PARTS` say of scaled gaps (1, Q), and time since the last values."""
         outputs = self._live[id].state.outputs
         assert outputs is not None
-        anchors, asked = seen.asked(self._scene, gaps)
+        anchors, asked = context.asked(self._scene, gaps)
         said = said_of_contexts(self.networks_, outputs.unsqueeze(1), anchors, asked)
         return network_and_naive(said, anchors, asked)
 
@@ -451,16 +451,16 @@ class CfCForecaster(Forecasts, SeriesEstimator):
             return {"channels": list(self.channels_)}
         return stored_learned(self.channels_, self.horizon_, self._scene, self.blend_)
 
-    def _relearn(self, learned: Mapping[str, Any]) -> int:
+    def _relearn(self, facts: Mapping[str, Any]) -> int:
         if "values" not in self.encoder_.blocks or {"mask", "since"} - set(self.encoder_.blocks):
             raise ValueError("`blocks` of a forecaster must be values, mask and since")
         self._find_channels()
-        if list(self.channels_) != learned["channels"]:
+        if list(self.channels_) != facts["channels"]:
             raise ValueError("`channels` must be those of the encoder that are numbers, or the targets")
-        if "form" not in learned:
+        if "form" not in facts:
             self._carried, self.period_ = CarriedForecast(self.encoder_, self._places), None
             return len(self.channels_)
-        self.horizon_, self._scene, self.blend_ = read_learned(learned, self.encoder_.time_scale_, len(self._known))
-        self._usual = torch.ones(4, len(self.channels_)) if learned["form"] >= LINES else None
+        self.horizon_, self._scene, self.blend_ = read_learned(facts, self.encoder_.time_scale_, len(self._known))
+        self._usual = torch.ones(4, len(self.channels_)) if facts["form"] >= LINES else None
         self._watch(self._places, 0.0)
         return self.read_out_units

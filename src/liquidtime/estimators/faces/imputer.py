@@ -265,12 +265,12 @@ class CfCImputer(CfCForecaster):
     def _learned(self) -> dict[str, Any]:
         return super()._learned() | {"gap_blend": stored_blend(self.gap_blend_), "held_out": self.held_out_}
 
-    def _relearn(self, learned: Mapping[str, Any]) -> int:
-        outputs = super()._relearn(learned)
+    def _relearn(self, facts: Mapping[str, Any]) -> int:
+        outputs = super()._relearn(facts)
         if self._carried is not None or REVERSED not in self.encoder_.static_names_:
             raise ValueError("the model has no direction of time; it is not an imputer")
-        self.gap_blend_ = read_blend(learned["gap_blend"], len(self.channels_), NAMES)
-        self.held_out_ = {str(name): float(value) for name, value in learned["held_out"].items()}
+        self.gap_blend_ = read_blend(facts["gap_blend"], len(self.channels_), NAMES)
+        self.held_out_ = {str(name): float(value) for name, value in facts["held_out"].items()}
         return outputs
 
 

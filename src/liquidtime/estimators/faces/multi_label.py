@@ -196,11 +196,11 @@ class CfCMultiLabelClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore
         names = {} if self.classes_.dtype.kind == "i" else {"names": self.classes_.tolist()}
         return {"labels": self.n_labels_, **names}
 
-    def _relearn(self, learned: Mapping[str, Any]) -> int:
-        K = learned["labels"]
+    def _relearn(self, facts: Mapping[str, Any]) -> int:
+        K = facts["labels"]
         if type(K) is not int or K < 1:
             raise ValueError(f"`labels` must be a whole number of at least 1; got {K!r}")
-        names = learned.get("names")
+        names = facts.get("names")
         if names is not None and (not isinstance(names, list) or len(set(map(str, names))) != K):
             raise ValueError(f"`names` of labels must be {K} different ones; got {names!r}")
         self._take_names(K, names)

@@ -231,8 +231,8 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         def parts(encoder: SeriesEncoder) -> tuple[Part, Part | None]:
             return self._part(encoder, data, scaled), None if judges is None else self._part(encoder, *judges)
 
-        def loss_of(network: nn.Module, sample: SeriesBatch, wanted: Tensor) -> Loss:
-            return self._loss_of(network, sample, wanted, rows if wanted is scaled else None)
+        def loss_of(network: nn.Module, sample: SeriesBatch, target: Tensor) -> Loss:
+            return self._loss_of(network, sample, target, rows if target is scaled else None)
 
         self._fit_members(parts, table.shape[1], loss_of, None, run, outcomes, groups, order)
         self.residuals_ = self._held_out_residuals(data, target, rows, groups, order) if self.intervals else None
@@ -390,15 +390,15 @@ class CfCRegressor(RegressorMixin, SeriesEstimator):  # type: ignore[misc]
         learned = {"mean": self._mean.tolist(), "scale": self._scale.tolist(), "outputs": self.n_outputs_}
         return learned if self.residuals_ is None else learned | {"residuals": self.residuals_.stored()}
 
-    def _relearn(self, learned: Mapping[str, Any]) -> int:
-        self._mean = np.array(learned["mean"], dtype=np.float64)
-        self._scale = np.array(learned["scale"], dtype=np.float64)
-        K = int(learned["outputs"])
+    def _relearn(self, facts: Mapping[str, Any]) -> int:
+        self._mean = np.array(facts["mean"], dtype=np.float64)
+        self._scale = np.array(facts["scale"], dtype=np.float64)
+        K = int(facts["outputs"])
         fits = self._mean.shape == self._scale.shape == (max(K, 1),) and K >= 0
         if not fits or not np.isfinite(self._mean).all() or not (self._scale > 0).all():
             raise ValueError("`mean` and `scale` must be finite numbers, one per output, with scales over 0")
         self.n_outputs_ = K
-        stored = learned.get("residuals")
+        stored = facts.get("residuals")
         self.residuals_ = None if stored is None else Residuals.restored(stored, max(K, 1))
         return max(K, 1)
 

@@ -267,9 +267,9 @@ def _check_encoder(encoder: Any) -> None:
         raise ModelFolderError(f"config.json has an encoder whose `blocks` are not {_TEXTS}")
 
 
-def _texts(given: Any) -> bool:
-    return isinstance(given, list) and all(isinstance(item, str) for item in given) and len(set(given)) == len(given)
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value) and len(set(value)) == len(value)
 
 
-def _is(given: Any, kind: Any) -> bool:
-    return isinstance(given, kind) and (not isinstance(given, bool) or kind is bool)
+def _is(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and (not isinstance(value, bool) or kind is bool)

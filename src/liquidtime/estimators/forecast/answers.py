@@ -121,20 +121,22 @@ def _joined(blocks: Sequence[Any]) -> Any:
     return [row for block in blocks for row in block] if isinstance(blocks[0], list) else np.concatenate(blocks)
 
 
-def network_and_naive(said: Tensor, anchors: Anchors, asked: Questions) -> tuple[Values, Values]:
+def network_and_naive(forecasts: Tensor, anchors: Anchors, questions: Questions) -> tuple[Values, Values]:
     """Return (R, Q, C, J) all `PARTS` for network forecasts (R, Q, C), and (R, Q, C) the time since the last values."""
-    since = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
-    return parts_of(said, anchors, asked).double().numpy(), since.double().numpy()
+    since = anchors.since.unsqueeze(1) + questions.gap.unsqueeze(-1)
+    return parts_of(forecasts, anchors, questions).double().numpy(), since.double().numpy()
 
 
-def said_of_series(networks: Sequence[SeriesNetwork], prepared: Prepared, anchors: Anchors, asked: Questions) -> Tensor:
+def said_of_series(
+    networks: Sequence[SeriesNetwork], prepared: Prepared, anchors: Anchors, questions: Questions
+) -> Tensor:
     """Return (S, Q, C) the mean forecast of the members for whole series, in standard deviations."""
-    said = torch.empty(*asked.gap.shape, anchors.last.shape[1])
+    said = torch.empty(*questions.gap.shape, anchors.last.shape[1])
     there = on_device(networks, prepared.device)
     with torch.inference_mode():
         for sample in SeriesBatches(prepared, PREDICT_BATCH):
             seen = Anchors(*(column[sample.rows] for column in anchors))
-            question = Questions(*(column[sample.rows] for column in asked))
+            question = Questions(*(column[sample.rows] for column in questions))
             contexts = torch.stack([network(*sample[:5]).cpu() for network in there])
             said[sample.rows] = said_of_contexts(networks, contexts, seen, question)
     return said
@@ -173,11 +175,13 @@ def contexts_after(
     return contexts
 
 
-def said_of_contexts(networks: Sequence[SeriesNetwork], contexts: Tensor, anchors: Anchors, asked: Questions) -> Tensor:
+def said_of_contexts(
+    networks: Sequence[SeriesNetwork], contexts: Tensor, anchors: Anchors, questions: Questions
+) -> Tensor:
     """Return (R, Q, C) the mean forecast of the members from their contexts (M, R, K), in standard deviations."""
     with torch.inference_mode():
         each = [
-            cast(ForecastNetwork, network).decode(context, anchors, asked)
+            cast(ForecastNetwork, network).decode(context, anchors, questions)
             for network, context in zip(networks, contexts, strict=True)
         ]
         return torch.stack(each).mean(dim=0)

@@ -107,12 +107,12 @@ def beside_each_other(first: Values, last: Values) -> bool:
     return bool(np.median(last - first) > 0.5 * (last.max() - first.min()))
 
 
-def _whole(data: SeriesSet, train: Rows, held: Rows, codes: npt.NDArray[Any] | None = None) -> Fold:
+def _whole(data: SeriesSet, train: Rows, held_out: Rows, codes: npt.NDArray[Any] | None = None) -> Fold:
     """Return a fold of whole series; series with the same code, such as one group, stay together."""
     until = np.zeros(len(data), dtype=np.int64)
     until[train] = data.lengths[train]
-    units = len(held) if codes is None else len(np.unique(codes[held]))
-    return Fold(data, until, held, data.lengths[held], 0.0, units)
+    units = len(held_out) if codes is None else len(np.unique(codes[held_out]))
+    return Fold(data, until, held_out, data.lengths[held_out], 0.0, units)
 
 
 def _grouped(data: SeriesSet, some: Rows, codes: Rows, count: int, seed: int) -> list[Fold]:

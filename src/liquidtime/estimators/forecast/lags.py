@@ -72,11 +72,11 @@ class LagFeatures:
         """Whether targets get the straight-line forecasts of other channels."""
         return len(self.places) <= _LINES
 
-    def at_ends(self, seen: Seen) -> Cuts:
+    def at_ends(self, context: Seen) -> Cuts:
         """Return the ends of series as cuts."""
-        known = self.scene.known.to(seen.known)
-        past = seen.past.scaled(self.centre, self.scale)
-        return Cuts(self, past, seen.now, seen.starts, seen.static, known)
+        known = self.scene.known.to(context.known)
+        past = context.past.scaled(self.centre, self.scale)
+        return Cuts(self, past, context.now, context.starts, context.static, known)
 
     def at_steps(self, steps: SeriesSet, rows: Rows, starts: Values, static: Values) -> Cuts:
         """Return cuts after steps of a set.

@@ -111,7 +111,7 @@ class ForecastNetwork(SeriesNetwork):
         spread = static.unsqueeze(1).expand(-1, at.shape[1], -1)
         return self._read(y[rows, at], chosen, x[rows, at], history[rows, at], spread)
 
-    def decode(self, context: Tensor, anchors: Anchors, asked: Questions) -> Tensor:
+    def decode(self, context: Tensor, anchors: Anchors, questions: Questions) -> Tensor:
         """Return (R, Q, C) forecasts, in standard deviations, from contexts (R, K)."""
         last = anchors.last.unsqueeze(1)
         away = anchors.mean - anchors.last
@@ -120,11 +120,18 @@ class ForecastNetwork(SeriesNetwork):
             seen = [part / usual for part, usual in zip(seen, self.usual, strict=True)]
         seen.append(anchors.last)
         cut = self.cut(torch.cat([context, *(torch.asinh(part) for part in seen), anchors.phase], dim=-1))
-        s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)  # (R, Q, C)
-        season = torch.where(asked.seasonal.isnan(), last, asked.seasonal) - last
-        gap = asked.gap.unsqueeze(-1)
+        s = anchors.since.unsqueeze(1) + questions.gap.unsqueeze(-1)  # (R, Q, C)
+        season = torch.where(questions.seasonal.isnan(), last, questions.seasonal) - last
+        gap = questions.gap.unsqueeze(-1)
         lines = [rise(anchors.slope, s), *([rise(anchors.trend, s)] if self._lines else [])]
-        later = [torch.log1p(gap), torch.sqrt(gap), torch.log1p(s), torch.asinh(season), asked.phase, asked.known]
+        later = [
+            torch.log1p(gap),
+            torch.sqrt(gap),
+            torch.log1p(s),
+            torch.asinh(season),
+            questions.phase,
+            questions.known,
+        ]
         later += lines if self._lines else []
         hidden = silu(cut.unsqueeze(1) + self.ask(torch.cat(later, dim=-1)))
         hidden = silu(self.mix(self.dropout(hidden)))
@@ -139,13 +146,13 @@ class ForecastNetwork(SeriesNetwork):
 
 
 def said_of_cuts(
-    network: ForecastNetwork, sample: SeriesBatch, cut: Tensor, anchors: Anchors, asked: Questions
+    network: ForecastNetwork, sample: SeriesBatch, cut: Tensor, anchors: Anchors, questions: Questions
 ) -> Tensor:
     """Return (B·k, Q, C) forecasts after the steps `cut` (B, k) of a batch, on its device; the rest is on the host."""
     there = sample.x.device
     context = network.contexts(*sample[:5], moved(cut, there)).flatten(0, 1)
     seen = Anchors(*(moved(part, there) for part in anchors))
-    return network.decode(context, seen, Questions(*(moved(part, there) for part in asked)))
+    return network.decode(context, seen, Questions(*(moved(part, there) for part in questions)))
 
 
 def rise(slope: Tensor, s: Tensor) -> Tensor:
@@ -158,11 +165,11 @@ PARTS = ("network", LAST, LINE, MEAN, SEASONAL)
 """Parts of the mixture."""
 
 
-def parts_of(network: Tensor, anchors: Anchors, asked: Questions) -> Tensor:
+def parts_of(network: Tensor, anchors: Anchors, questions: Questions) -> Tensor:
     """Return (R, Q, C, J) all `PARTS` in standard deviations, given that of the network (R, Q, C)."""
     last = anchors.last.unsqueeze(1).expand_as(network)
-    s = anchors.since.unsqueeze(1) + asked.gap.unsqueeze(-1)
-    season = torch.where(asked.seasonal.isnan(), last, asked.seasonal)
+    s = anchors.since.unsqueeze(1) + questions.gap.unsqueeze(-1)
+    season = torch.where(questions.seasonal.isnan(), last, questions.seasonal)
     return torch.stack(
         [network, last, last + rise(anchors.slope, s), anchors.mean.unsqueeze(1).expand_as(network), season], dim=-1
     )

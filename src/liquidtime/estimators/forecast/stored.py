@@ -46,11 +46,11 @@ def stored_blend(blend: Blend) -> dict[str, Any]:
     return {name: getattr(blend, name).tolist() for name in ("knots", "weights", "sizes", "errors")}
 
 
-def read_learned(learned: Mapping[str, Any], time_scale: float, known: int) -> tuple[float, Scene, Blend]:
+def read_learned(facts: Mapping[str, Any], time_scale: float, known: int) -> tuple[float, Scene, Blend]:
     """Return horizon, scene and mixture from the result of `stored_learned`, after checking it.
 
     Args:
-        learned: as stored.
+        facts: as stored.
         time_scale: of the encoder.
         known: how many channels there are whose future is known.
 
@@ -58,11 +58,11 @@ def read_learned(learned: Mapping[str, Any], time_scale: float, known: int) -> t
         ValueError: of another form, or what does not fit together.
 
     """
-    if learned["form"] not in range(2, _FORM + 1):
-        raise ValueError(f"`form` of a forecaster must be up to {_FORM}; got {learned['form']!r}. Update liquidtime.")
-    C = len(learned["channels"])
-    horizon = float(learned["horizon"])
-    stored = learned["seasons"]
+    if facts["form"] not in range(2, _FORM + 1):
+        raise ValueError(f"`form` of a forecaster must be up to {_FORM}; got {facts['form']!r}. Update liquidtime.")
+    C = len(facts["channels"])
+    horizon = float(facts["horizon"])
+    stored = facts["seasons"]
     cycles, period = tuple(float(cycle) for cycle in stored["cycles"]), stored["period"]
     lengths = [*cycles, *([] if period is None else [float(period)])]
     if not horizon > 0 or not all(length > 0 for length in lengths) or len(cycles) > _MOST_CYCLES:
@@ -72,10 +72,10 @@ def read_learned(learned: Mapping[str, Any], time_scale: float, known: int) -> t
     if not 0 < second < np.inf or (clock is not None and not (stored["calendar"] and cycles)):
         raise ValueError("`second` of a forecaster must be over 0, and a clock must have the cycles of a calendar")
     seasons = Seasons(None if period is None else float(period), cycles, bool(stored["calendar"]), clock, second)
-    blend = read_blend(learned["blend"], C, PARTS)
+    blend = read_blend(facts["blend"], C, PARTS)
     nothing: dict[str, list[float]] = {"centre": [], "scale": [], "positive": []}
-    given = Standard.from_dict(learned.get("known", nothing), known)
-    return horizon, Scene(Standard.from_dict(learned["standard"], C), seasons, time_scale, given), blend
+    given = Standard.from_dict(facts.get("known", nothing), known)
+    return horizon, Scene(Standard.from_dict(facts["standard"], C), seasons, time_scale, given), blend
 
 
 def read_blend(stored: Mapping[str, Any], C: int, names: Sequence[str]) -> Blend:

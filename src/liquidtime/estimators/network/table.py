@@ -96,17 +96,17 @@ class ReadOutTable:
 
 @torch.library.custom_op("liquidtime::interpolate", mutates_args=())
 def interpolate(
-    seen: Tensor, knots: Tensor, pieces: Tensor, low: Tensor, width: Tensor, corners: Tensor, rows: Tensor
+    columns: Tensor, knots: Tensor, pieces: Tensor, low: Tensor, width: Tensor, corners: Tensor, rows: Tensor
 ) -> Tensor:
-    """Return (B, U) the sum over the columns `seen` (B, Q) of a `ReadOutTable`, whose other parts these are."""
-    k = (seen.unsqueeze(-1) >= knots).sum(dim=-1).sub(1).clamp(min=0)  # (B, Q)
-    f = ((seen - low[pieces + k]) / width[pieces + k]).clamp(0.0, 1.0).unsqueeze(-1)
+    """Return (B, U) the sum over the columns `columns` (B, Q) of a `ReadOutTable`, whose other parts these are."""
+    k = (columns.unsqueeze(-1) >= knots).sum(dim=-1).sub(1).clamp(min=0)  # (B, Q)
+    f = ((columns - low[pieces + k]) / width[pieces + k]).clamp(0.0, 1.0).unsqueeze(-1)
     at = corners + k
     return ((1 - f) * rows[at] + f * rows[at + 1]).sum(dim=1)
 
 
 @interpolate.register_fake
 def _shape(
-    seen: Tensor, knots: Tensor, pieces: Tensor, low: Tensor, width: Tensor, corners: Tensor, rows: Tensor
+    columns: Tensor, knots: Tensor, pieces: Tensor, low: Tensor, width: Tensor, corners: Tensor, rows: Tensor
 ) -> Tensor:
-    return seen.new_empty(seen.shape[0], rows.shape[1])
+    return columns.new_empty(columns.shape[0], rows.shape[1])

@@ -167,9 +167,9 @@ class StackedEstimator(SeriesModel):
             given["sample_weight"] = goal.rows = check_weights(given["sample_weight"], S)
         return given, self._folds(goal, given, S, self.n_splits or 5)
 
-    def _folds(self, goal: Goal, given: Mapping[str, Any], S: int, count: int) -> Folds:
+    def _folds(self, goal: Goal, inputs: Mapping[str, Any], S: int, count: int) -> Folds:
         strata = goal.columns()[0] if goal.K else None
-        return make_folds(S, count, self.seed_, strata, given.get("groups"), given.get("order"))
+        return make_folds(S, count, self.seed_, strata, inputs.get("groups"), inputs.get("order"))
 
     def _take(self, cfc: Any, tables: Mapping[str, Table], parts: Mapping[str, FeaturePart]) -> None:
         """Keep the networks and, of the other parts and their features, those that have a weight."""
@@ -221,7 +221,7 @@ class StackedEstimator(SeriesModel):
         """Return what this kind has learned out of fold besides weights and temperature, ready for JSON."""
         return {}
 
-    def _relearn(self, learned: Mapping[str, Any]) -> None:
+    def _relearn(self, facts: Mapping[str, Any]) -> None:
         """Take what `_learned` returned, checked."""
 
     def _has(self, name: str) -> bool:
@@ -279,9 +279,9 @@ class StackedEstimator(SeriesModel):
     def _outputs(self, X: Any) -> Floats:
         return self._answer(self.predict_parts(X))
 
-    def _answer(self, said: Mapping[str, Floats]) -> Floats:
+    def _answer(self, predictions: Mapping[str, Floats]) -> Floats:
         """Return (S, W) the weighted mean of the parts on their scale, tempered."""
-        shares = [part.weight * self._scaled(said[part.name]) for part in self.parts_ if part.weight > 0]
+        shares = [part.weight * self._scaled(predictions[part.name]) for part in self.parts_ if part.weight > 0]
         return self._unscaled(self._tempered(np.sum(shares, axis=0)))
 
     def _scaled(self, outputs: Floats) -> Floats:

@@ -141,8 +141,8 @@ class StackedClassifier(ClassifierMixin, StackedEstimator):  # type: ignore[misc
     def _learned(self) -> dict[str, Any]:
         return {} if self.threshold_ is None else {"threshold": self.threshold_}
 
-    def _relearn(self, learned: Mapping[str, Any]) -> None:
-        self.threshold_ = stored_threshold(learned.get("threshold"), len(self.classes_))
+    def _relearn(self, facts: Mapping[str, Any]) -> None:
+        self.threshold_ = stored_threshold(facts.get("threshold"), len(self.classes_))
 
     def update(self, id: Any, t: Any, values: Any, *, static: Mapping[str, Any] | None = None) -> Floats:
         """Take one sample of the live series `id` and return (C,) its probabilities from all samples so far.

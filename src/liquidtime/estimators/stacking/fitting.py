@@ -130,7 +130,7 @@ def networks_held_out(
     goal: Goal,
     folds: Folds,
     others: Mapping[str, Floats],
-    given: Mapping[str, Any],
+    inputs: Mapping[str, Any],
     n_jobs: int | None = None,
 ) -> Floats:
     """Return (S, W) out-of-fold predictions of networks; all NaN where the first fold shows that they do not help.
@@ -141,7 +141,7 @@ def networks_held_out(
         goal: their targets.
         folds: (training rows, held-out rows).
         others: out-of-fold predictions of the other parts.
-        given: further arguments of the networks' `fit` by name, each with S rows.
+        inputs: further arguments of the networks' `fit` by name, each with S rows.
         n_jobs: processes in which the folds after the first are trained; see `in_processes`.
     """
     width = goal.K or len(goal.columns())
@@ -150,7 +150,7 @@ def networks_held_out(
     def judged(number: int, again: bool) -> Floats:
         train, held = folds[number]
         network = make(number)
-        network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in given.items()})
+        network.fit(data[train], goal.labels(train), **{name: rows[train] for name, rows in inputs.items()})
         return goal.outputs(network, data[held])
 
     for numbers in (range(1), range(1, len(folds))):  # the first alone, its networks in several processes

@@ -181,14 +181,14 @@ class StackedForecaster(Forecasts, SeriesModel):
         return features, Pairs.drawn(features, steps, cfc._starts(data), static, cfc.horizon_, seed), seed
 
     def _weigh(
-        self, cfc: CfCForecaster, folds: Sequence[Fold], judged: Sequence[Judged], said: Sequence[Values]
+        self, cfc: CfCForecaster, folds: Sequence[Fold], judged: Sequence[Judged], forecasts: Sequence[Values]
     ) -> None:
         """Choose the mixture, and that of the networks alone, by what was said of what was held out."""
         C = len(cfc.channels_)
         parts = np.concatenate(
             [
                 np.concatenate([one.parts, further], axis=-1).reshape(-1, C, len(NAMES))
-                for one, further in zip(judged, said, strict=True)
+                for one, further in zip(judged, forecasts, strict=True)
             ]
         )
         truth, since = (
@@ -240,10 +240,10 @@ class StackedForecaster(Forecasts, SeriesModel):
         seen = self.cfc_._seen_live(id, gaps.shape[1], known)
         return self._mixed(*self.cfc_._said_live(id, seen, gaps), seen, gaps, None)
 
-    def _mixed(self, parts: Values, since: Values, seen: Seen, gaps: Values, sizes: list[int] | None) -> Answers:
+    def _mixed(self, parts: Values, since: Values, context: Seen, gaps: Values, sizes: list[int] | None) -> Answers:
         scene = self.cfc_._scene
-        known = scene.known.to(seen.known_at(seen.now[:, None] + gaps * scene.time_scale))
-        further = self._lags.predict(self._features.at_ends(seen), gaps, known)
+        known = scene.known.to(context.known_at(context.now[:, None] + gaps * scene.time_scale))
+        further = self._lags.predict(self._features.at_ends(context), gaps, known)
         return Answers(np.concatenate([parts, further], axis=-1), since, NAMES, self.blend_, scene.standard, sizes)
 
     def _standardised(self, values: npt.NDArray[Any]) -> Values:

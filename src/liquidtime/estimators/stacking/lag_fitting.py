@@ -262,22 +262,22 @@ def _chosen(paths: Sequence[Path]) -> tuple[int, int]:
     return int(boosting.argmin()), int(_losses([path.linear for path in paths], truths).argmin())
 
 
-def _losses(said: Sequence[Values], truths: Sequence[Values]) -> Values:
+def _losses(forecasts: Sequence[Values], truths: Sequence[Values]) -> Values:
     """Return the mean squared error of each column, over all folds."""
-    squares = [((one - truth[:, None]) ** 2).sum(axis=0) for one, truth in zip(said, truths, strict=True)]
+    squares = [((one - truth[:, None]) ** 2).sum(axis=0) for one, truth in zip(forecasts, truths, strict=True)]
     total: Values = np.sum(squares, axis=0) / sum(map(len, truths))
     return total
 
 
 def _stages(
-    table: Values, moves: Values, asked: Values, size: Values, truth: Values, checkpoints: tuple[int, int], seed: int
+    table: Values, moves: Values, times: Values, size: Values, truth: Values, checkpoints: tuple[int, int], seed: int
 ) -> Values:
     """Return (n, checkpoints) what boosting forecasts after each of the first checkpoints, as far as it gets better.
 
     Args:
         table: (m, p) features to learn from.
         moves: (m,) what is learned.
-        asked: (n, p) features of the questions.
+        times: (n, p) features of the questions.
         size: (n, 1) by which what is learned is multiplied.
         truth: (n,) what the products should be.
         checkpoints: how many at most, and after how many it is asked whether the last of them is the best.
@@ -292,7 +292,7 @@ def _stages(
             trees.set_params(warm_start=True)
         else:
             trees.set_params(max_iter=_CHECKPOINTS[reached - 1]).fit(table[:, columns], moves)
-        rounds = enumerate(trees.staged_predict(asked[:, columns]), 1)
+        rounds = enumerate(trees.staged_predict(times[:, columns]), 1)
         stages: Values = np.stack([stage for done, stage in rounds if done in _CHECKPOINTS], axis=1) * size
         if reached == most or _losses([stages], [truth]).argmin() < reached - 1:
             return stages

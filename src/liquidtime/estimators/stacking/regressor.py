@@ -93,8 +93,8 @@ class StackedRegressor(RegressorMixin, StackedEstimator):  # type: ignore[misc]
     def _learned(self) -> dict[str, Any]:
         return {} if self.residuals_ is None else {"residuals": self.residuals_.stored()}
 
-    def _relearn(self, learned: Mapping[str, Any]) -> None:
-        stored = learned.get("residuals")
+    def _relearn(self, facts: Mapping[str, Any]) -> None:
+        stored = facts.get("residuals")
         self.residuals_ = None if stored is None else Residuals.restored(stored, max(1, self.n_outputs_))
 
     def _weigh(self, goal: Goal, held_out: Mapping[str, Floats]) -> None:

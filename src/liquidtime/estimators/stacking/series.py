@@ -47,9 +47,9 @@ class StackedSeries:
         part._tables = {name: table[chosen] for name, table in self._tables.items()}
         return part
 
-    def prepared(self, place: int = 0, *, every_step: bool = False) -> Prepared:
+    def prepared(self, position: int = 0, *, every_step: bool = False) -> Prepared:
         """Return the series as a network takes them; as `EncodedSeries.prepared`."""
-        return self.encoded.prepared(place, every_step=every_step)
+        return self.encoded.prepared(position, every_step=every_step)
 
     def table(self, name: str) -> Table:
         """Return (S, p) the features of one table."""

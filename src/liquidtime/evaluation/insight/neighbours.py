@@ -213,10 +213,10 @@ class Neighbours:
         return f"Neighbours({len(self.ids):,} training series)"
 
 
-def _checked(named: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Neighbours:
-    if named["format"] != _FORMAT:
+def _checked(names: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Neighbours:
+    if names["format"] != _FORMAT:
         raise ValueError("it is of a newer format. Update liquidtime.")
-    ids, outcomes, spread = named["ids"], named["outcomes"], float(named["spread"])
+    ids, outcomes, spread = names["ids"], names["outcomes"], float(names["spread"])
     states, centre, scale = arrays["states"], arrays["centre"], arrays["scale"]
     if states.ndim != 2 or centre.shape != scale.shape or centre.shape != states.shape[1:]:
         raise ValueError("`states`, `centre` and `scale` do not fit together")

@@ -164,20 +164,20 @@ def units(model: Any, data: SeriesSet) -> Units | None:
 
 
 def _units(
-    networks: SeriesEstimator, series: EncodedSeries, place: int, member: int, names: Sequence[str], followed: Floats
+    networks: SeriesEstimator, series: EncodedSeries, position: int, member: int, names: Sequence[str], followed: Floats
 ) -> list[Unit]:
     """Return the units of the last layer of one network; none if it reads whole series."""
     layer = networks.networks_[member].recurrent
     if not isinstance(layer, Recurrent):
         return []
-    sample = series.prepared(place).at(np.arange(len(series)))
+    sample = series.prepared(position).at(np.arange(len(series)))
     constants = time_constants(layer, sample.x, sample.dt, sample.lengths)
     with torch.inference_mode():
         y, _ = layer(sample.x, dt=sample.dt, lengths=sample.lengths)
     inside = torch.arange(y.shape[1]) < sample.lengths.unsqueeze(1)
     links = _correlations(y[inside].double().numpy(), followed)  # (H, C)
     H = len(links)
-    scale = networks.encoders_[place].time_scale_
+    scale = networks.encoders_[position].time_scale_
     units = []
     for unit in range(H):
         best = int(np.abs(links[unit]).argmax())

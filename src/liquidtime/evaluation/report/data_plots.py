@@ -11,14 +11,14 @@ from liquidtime.evaluation.drawing import FAINT, INK, SERIES, drawing
 from liquidtime.evaluation.report.contents import Array, Curve
 
 
-def histogram(name: str, numbers: Array, label: str, counted: str, log: bool | None = None, mark: Any = None) -> str:
+def histogram(name: str, numbers: Array, label: str, items: str, log: bool | None = None, mark: Any = None) -> str:
     """Draw a histogram, with a logarithmic axis if the numbers span more than two decades.
 
     Args:
         name: name of the figure.
         numbers: (n,) finite numbers.
         label: label of the x axis.
-        counted: name of what is counted, for the y axis.
+        items: name of what is counted, for the y axis.
         log: whether the axis is logarithmic; None to decide by the numbers.
         mark: (position, label) of a dashed line.
     """
@@ -34,12 +34,12 @@ def histogram(name: str, numbers: Array, label: str, counted: str, log: bool | N
         edges = np.arange(low - 0.5, high + 1.0)
     counts, edges = np.histogram(shown, edges)
     middle = f"{np.median(numbers):.4g}" if len(numbers) else "none"
-    alt = f"Histogram of {label}: {len(numbers):,} {counted}, median {middle}."
+    alt = f"Histogram of {label}: {len(numbers):,} {items}, median {middle}."
     with drawing(name, alt) as figure:
         (axes,) = figure.axes
         axes.stairs(counts, edges, fill=True, color=SERIES[0])
         axes.set_xlabel(label)
-        axes.set_ylabel(counted)
+        axes.set_ylabel(items)
         axes.grid(False, axis="x")
         if log:
             axes.set_xscale("log")

@@ -160,5 +160,5 @@ def _orders_and_deltas(row: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _listed(values: dict[str, str], named: bool) -> str:
-    return ", ".join(f"{name} {value}" if named else value for name, value in values.items()) or "–"
+def _listed(values: dict[str, str], with_names: bool) -> str:
+    return ", ".join(f"{name} {value}" if with_names else value for name, value in values.items()) or "–"

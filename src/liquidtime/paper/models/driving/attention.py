@@ -22,7 +22,7 @@ AHEAD = 25.0
 INPUT = "input"
 
 
-def keep_attention(name: str, convolutions: Convolutions, kept: Path, tracks: list[int]) -> dict[str, Any]:
+def keep_attention(name: str, convolutions: Convolutions, folder: Path, tracks: list[int]) -> dict[str, Any]:
     """Return the similarity of maps with noise and in winter to those without noise in summer; store some as an image.
 
     The columns of the image are summer, summer with noise, winter, winter with noise.
@@ -30,7 +30,7 @@ def keep_attention(name: str, convolutions: Convolutions, kept: Path, tracks: li
     Args:
         name: name of the row, for the file name.
         convolutions: convolutions of the network.
-        kept: folder for the image.
+        folder: folder for the image.
         tracks: seeds of the test tracks.
 
     """
@@ -39,8 +39,8 @@ def keep_attention(name: str, convolutions: Convolutions, kept: Path, tracks: li
         images = scaled(torch.from_numpy(places(tracks, palette)))
         pictures += [images, corrupted(images, "noise")]
     maps = [visual_backprop(convolutions, standardised(images)) for images in pictures]
-    save_tiles(tiles_file(kept, name), [part[shown] for part in maps])
-    save_tiles(tiles_file(kept, INPUT), [part[shown].clamp(0, 1) for part in pictures])
+    save_tiles(tiles_file(folder, name), [part[shown] for part in maps])
+    save_tiles(tiles_file(folder, INPUT), [part[shown].clamp(0, 1) for part in pictures])
     names = ("summer", "noise", "winter", "winter_noise")
     return {
         "attention_kept": {
@@ -76,6 +76,6 @@ def _along(tracks: list[int]) -> list[tuple[int, float]]:
     return [(chosen[n], lengths[n] * (0.1 + 0.8 * n / PLACES)) for n in range(PLACES)]
 
 
-def tiles_file(kept: Path, name: str) -> Path:
+def tiles_file(folder: Path, name: str) -> Path:
     """Return the path of the maps of a row."""
-    return kept / f"driving-attention-{name}.png"
+    return folder / f"driving-attention-{name}.png"

@@ -141,9 +141,9 @@ def joined(one: Sequences, other: Sequences) -> Sequences:
     return Sequences(**{name: torch.cat([getattr(one, name), getattr(other, name)]) for name in names})
 
 
-def network_file(kept: Path, name: str) -> Path:
+def network_file(folder: Path, name: str) -> Path:
     """Return the path of the weights of a row."""
-    return kept / f"driving-{name}.safetensors"
+    return folder / f"driving-{name}.safetensors"
 
 
 def keep_network(network: SteeringNetwork, path: Path) -> None:

@@ -62,9 +62,9 @@ def evenly(frames: Tensor, count: int) -> Tensor:
     return frames[torch.linspace(0, len(frames) - 1, min(count, len(frames))).round().long()]
 
 
-def tiles_file(kept: Path, name: str) -> Path:
+def tiles_file(folder: Path, name: str) -> Path:
     """Return the path of the maps of a network."""
-    return kept / f"attention-{name}.png"
+    return folder / f"attention-{name}.png"
 
 
 def save_tiles(path: Path, columns: list[Tensor]) -> None:

@@ -202,9 +202,9 @@ def mean_error(split: Split) -> float:
     return float((split.test.y - mean).double().square().mean())
 
 
-def driver_file(kept: Path, name: str, seed: int) -> Path:
+def driver_file(folder: Path, name: str, seed: int) -> Path:
     """Return the path of the weights after the head."""
-    return kept / f"lane-{name}-seed{seed}.safetensors"
+    return folder / f"lane-{name}-seed{seed}.safetensors"
 
 
 def keep_driver(driver: Driver, path: Path) -> None:
