@@ -153,7 +153,7 @@ def test_a_model_from_python_needs_its_columns_said(home, tmp_path):
     data = lq.SeriesSet.from_wide(table, id="patient", time="minutes")
     lq.CfCClassifier(epochs=1, random_state=0).fit(data, [0, 1] * 4).save(tmp_path / "m")
     code, _, err = lt("predict", tmp_path / "m", home / "wide.csv", "--out", tmp_path / "p.csv")
-    assert (code, "give --id and --time" in err) == (2, True)
+    assert (code, "pass --id and --time" in err) == (2, True)
     code, _, err = lt("predict", tmp_path / "m", home / "wide.csv", "--out", tmp_path / "p.csv", *WIDE)
     assert code == 0, err
     columns = pl.read_csv(tmp_path / "p.csv").columns

@@ -64,7 +64,7 @@ def test_pieces_have_the_bits_of_processes_and_a_killed_worker_is_reported(machi
         return (drawn @ drawn).numpy().tobytes(), torch.get_num_threads(), again, os.getcwd()
 
     items = [np.full(3, float(place)) for place in range(3)]
-    with pytest.warns(UserWarning, match="a worker process died; done again: piece 2$"):
+    with pytest.warns(UserWarning, match="a worker process died; repeating: piece 2$"):
         found = machines.map(work, items, names=NAMES)
     assert [again for _, _, again, _ in found] == [False, True, False]
     assert {(threads, folder) for _, threads, _, folder in found} == {(1, os.getcwd())}
@@ -92,7 +92,7 @@ def test_a_piece_that_kills_every_worker_stops_the_work(machines):
     def die(place, again):
         os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.warns(UserWarning, match="done again"), pytest.raises(WorkerDied, match="died 3 times over piece 1"):
+    with pytest.warns(UserWarning, match="repeating"), pytest.raises(WorkerDied, match="died 3 times over piece 1"):
         machines.map(die, [0], names=NAMES[:1])
 
 
@@ -102,7 +102,7 @@ def test_machines_that_are_not_as_they_must_be_are_named(machines, monkeypatch, 
         machines.check([tmp_path, tmp_path / "none"])
     version = importlib.metadata.version
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.9" if name == "torch" else version(name))
-    with pytest.raises(ValueError, match=rf"has torch {torch.__version__[:4]}.*, this one 1\.9; install the same"):
+    with pytest.raises(ValueError, match=rf"has torch {torch.__version__[:4]}.*, but this one has 1\.9; install"):
         machines.check([])
 
 
@@ -124,7 +124,7 @@ def test_ranks_start_again_after_one_was_killed_and_end_with_the_same_bits(machi
     assert (weights, threads) == other
     assert threads == 1
     assert (torch.tensor(weights) - alone(f"{tmp_path}/alone")).abs().max() < 1e-6
-    with pytest.warns(UserWarning, match="died; all ranks start again from the last checkpoint"):
+    with pytest.warns(UserWarning, match="died; restarting all ranks from the last checkpoint"):
         killed = launch_on(machines, stepping.killed_once, (f"{tmp_path}/killed", 1), 2)
     assert killed[0] == killed[1] == weights
 
@@ -175,7 +175,7 @@ def test_a_signal_here_stops_all_ranks_there_after_the_same_step_saved(machines,
 
 
 def test_more_ranks_than_cpus_are_refused_at_once(machines):
-    with pytest.raises(ValueError, match=r"3 ranks need 3 CPUs at once, and the cluster at ray://.* has 2; ask for"):
+    with pytest.raises(ValueError, match=r"3 ranks need 3 CPUs at once, but the cluster at ray://.* has 2; use"):
         launch_on(machines, together, ("none",), 3)
 
 
@@ -264,8 +264,8 @@ def test_what_a_cluster_cannot_do_is_refused_in_one_line(home, trained, address,
     out = ["--out", tmp_path / "m", "--cluster"]
     model, _ = trained
     for said, line in (
-        (words("search", home, *out, address), "give --storage as postgresql://"),
-        (words("search", home, *out, address, "--storage", f"sqlite:///{tmp_path}/s"), "where all machines reach it"),
+        (words("search", home, *out, address), "pass --storage as postgresql://"),
+        (words("search", home, *out, address, "--storage", f"sqlite:///{tmp_path}/s"), "that all machines can reach"),
         (words("train", home, *out, address, "--n-jobs", 2), "--n-jobs trains several networks"),
         (words("train", home, *out, "ray://127.0.0.1:1"), "ray://127.0.0.1:1 cannot be reached"),
         (words("train", home, *out, address, "--device", "cuda"), "--device cuda is for this machine"),

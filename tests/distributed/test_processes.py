@@ -135,7 +135,7 @@ def test_what_a_killed_worker_had_is_done_again_and_said(tmp_path):
             os.kill(os.getpid(), signal.SIGKILL)
         return place, again
 
-    with pytest.warns(UserWarning, match=r"a worker process died; done again: .*piece 2"):
+    with pytest.warns(UserWarning, match=r"a worker process died; repeating: .*piece 2"):
         found = in_processes(die_once, range(3), 2, names=NAMES)
     assert [place for place, _ in found] == [0, 1, 2]
     assert found[1] == (1, True)

@@ -144,7 +144,7 @@ def test_a_series_denser_than_the_memory_is_told_of(tmp_path):
         runner.forecast("dense", [1.0])
     with pytest.raises(ValueError, match="`memory`"):
         step_of(model, memory=1)
-    with pytest.raises(ValueError, match="is for forecasters"):
+    with pytest.raises(ValueError, match="applies only to forecasters"):
         step_of(lt.CfCClassifier(**TINY | {"epochs": 1}).fit(random_set(0, [9] * 4), [0, 1, 0, 1]), memory=9)
 
 

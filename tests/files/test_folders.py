@@ -150,7 +150,7 @@ def test_a_users_own_folder_is_never_replaced(tmp_path):
         write_folder(tmp_path / "web", FILES)
     (tmp_path / "fresh.previous").mkdir()
     (tmp_path / "fresh.previous" / "config.json").write_text("mine")
-    with pytest.raises(FileExistsError, match=r"fresh\.previous holds files"):
+    with pytest.raises(FileExistsError, match=r"fresh\.previous contains files"):
         write_folder(tmp_path / "fresh", FILES)
     (tmp_path / "file").write_text("")
     with pytest.raises(FileExistsError, match="is not a folder"):
@@ -215,7 +215,7 @@ def test_a_full_disk_leaves_the_last_good_one(tmp_path):
     assert read_folder(path) == FILES
     assert read_folder(previous_of(path))["config.json"] == b"old"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model", "model.previous"]
-    with pytest.raises(SaveFailed, match="Nothing was saved there before"):
+    with pytest.raises(SaveFailed, match="Nothing had been saved there before"):
         write_folder(tmp_path / "first", {"a": bytes(100_000)})
 
 

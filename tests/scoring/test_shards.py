@@ -99,7 +99,7 @@ def test_nothing_of_others_is_replaced_unasked(home, tmp_path):
     code, _, err = lt(*words, "--threshold", 0.3)
     assert (code, "predictions of another model, other options or an older shard" in err) == (2, True)
     code, _, err = lt("predict", home / "model", home / "shards" / "part-0.parquet", "--out", out)
-    assert (code, "part-1.parquet holds predictions of a shard that is not among those named" in err) == (2, True)
+    assert (code, "part-1.parquet has predictions of a shard that is not among those named" in err) == (2, True)
     code, _, err = lt("predict", home / "model", home / "shards", "--out", home / "shards")
     assert (code, "is the folder with the shards" in err) == (2, True)
     code, _, err = lt("predict", home / "model", home / "shards", "--out", home / "model" / "inner")
@@ -118,7 +118,7 @@ def test_wrong_shards_are_named_before_anything_is_written(home, tmp_path):
     assert (code, err.strip()) == (2, "error: the shard '2.parquet' lacks the column 'temp', which '0.parquet' has")
     table.with_columns(pl.lit("p2").alias("patient")).write_parquet(tmp_path / "2.parquet")
     code, _, err = lt("predict", home / "model", tmp_path, "--out", out)
-    assert (code, "series 'p2' lies in two shards, '0.parquet' and '2.parquet'" in err) == (2, True)
+    assert (code, "series 'p2' is in two shards, '0.parquet' and '2.parquet'" in err) == (2, True)
     assert len(err.strip().splitlines()) == 1
     (tmp_path / "2.parquet").write_bytes(b"PAR1 no more")
     code, _, err = lt("predict", home / "model", tmp_path, "--out", out)

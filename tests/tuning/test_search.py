@@ -75,7 +75,7 @@ def test_a_search_is_continued_up_to_its_trials_and_refuses_other_data(problem, 
     assert [trial.loss for trial in more.trials[:4]] == [trial.loss for trial in found.trials]
     assert len(more.trials) == 5
     assert "with 1 trials on 38 training series; 4 are already done" in lines[0]
-    with pytest.raises(ValueError, match="was made with other data, settings or space"):
+    with pytest.raises(ValueError, match="was made with other data, other settings or another space"):
         lt.search(*problem, trials=5, storage=storage, seed=2, **FIXED)
 
 
@@ -102,7 +102,7 @@ def test_the_command_writes_model_and_page(tmp_path):
         (["--space", "hidden"], "--space must be a setting and the values to try"),
         (["--space", "hiden_size=4..8"], "not a setting that can be searched"),
         (["--storage", "search.db"], "must be a URL such as sqlite:///search.db"),
-        (["--storage", f"sqlite:///{tmp_path}/none/s.db"], "must lie in a folder that exists"),
+        (["--storage", f"sqlite:///{tmp_path}/none/s.db"], "must be in a folder that exists"),
     ):
         code, _, err = command(
             "search", tmp_path / "wide.csv", *WIDE, "--values", "hr,temp", "--target", "state", "--out", tmp_path / "x",

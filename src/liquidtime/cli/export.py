@@ -158,7 +158,7 @@ def _check(
                 f"leave {option} out"
             )
     if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"--out {out} must lie in a folder that exists; there is no {out.absolute().parent}")
+        raise FileNotFoundError(f"--out {out} must be in a folder that exists; there is no {out.absolute().parent}")
     if out.resolve() == model.resolve():
         raise ValueError(f"--out {out} must not be the model folder; choose another name")
     refuse_sealed(out, "--out")

@@ -124,10 +124,10 @@ def serve(
             file.absolute().parent.mkdir(parents=True, exist_ok=True)
         if not file.absolute().parent.is_dir():
             raise FileNotFoundError(
-                f"--state {file} must lie in a folder that exists; there is no {file.absolute().parent}"
+                f"--state {file} must be in a folder that exists; there is no {file.absolute().parent}"
             )
         if file.is_dir():
-            raise IsADirectoryError(f"--state {file} is a folder; name a file")
+            raise IsADirectoryError(f"--state {file} is a folder; choose a file name")
     with launch.listen(host, port) as listening:
         folder = preparation.served_folder(model, preparation.cache_of(place), part, memory)
         settings = Settings(

@@ -35,7 +35,7 @@ def check_place(folder: str | Path, *, resume: bool = False, restart: bool = Fal
     if home.is_symlink() or (home.exists() and not _is_model_or_empty(home)):
         raise FileExistsError(f"`folder` {folder} exists and is not a model folder; choose another name")
     if not home.parent.is_dir():
-        raise FileNotFoundError(f"`folder` {folder} must lie in a folder that exists; there is no {home.parent}")
+        raise FileNotFoundError(f"`folder` {folder} must be in a folder that exists; there is no {home.parent}")
     if len(os.fsencode(home.name)) > _LONGEST_NAME:
         raise ValueError(f"`folder` must have a name of at most {_LONGEST_NAME} bytes; got {home.name[:40]!r}…")
     refuse_foreign(home, (CONFIG, WEIGHTS))

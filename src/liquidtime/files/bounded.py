@@ -1,4 +1,4 @@
-"""Read files that a stranger may have written, with bounds on the memory and time that they can cost.
+"""Read untrusted files, with limits on the memory and time that they can cost.
 
 The values of a JSON file are counted before it is parsed, and the header of a safetensors file is compared with the
 length of the file before any tensor is created.
@@ -38,7 +38,7 @@ class TensorEntry:
 
     @property
     def elements(self) -> int:
-        """How many numbers the tensor has."""
+        """The number of numbers in the tensor."""
         return math.prod(self.shape)
 
 
@@ -56,7 +56,7 @@ def json_from_bytes(raw: bytes, source: str, values: int) -> Any:
     """
     count = raw.count(b",") + raw.count(b"[") + raw.count(b"{")
     if count > values:
-        raise DamagedFolder(f"{source} has up to {count:,} values; at most {values:,} are read")
+        raise DamagedFolder(f"{source} has up to {count:,} values; at most {values:,} are allowed")
     try:
         return json.loads(raw, object_pairs_hook=_different_names)
     except (ValueError, RecursionError) as error:
@@ -78,7 +78,7 @@ def tensor_entries(head: bytes, size: int) -> dict[str, TensorEntry]:
     if len(head) < 8 or length > size - 8:
         raise DamagedFolder("not a safetensors file: its header is longer than the file")
     if length > LARGEST_HEADER:
-        raise DamagedFolder(f"not a safetensors file to be read: its header has {length:,} bytes")
+        raise DamagedFolder(f"not an acceptable safetensors file: its header has {length:,} bytes")
     listed = json_from_bytes(head[8 : 8 + length], "the header of a safetensors file", _HEADER_VALUES)
     if not isinstance(listed, dict):
         raise DamagedFolder("not a safetensors file: its header is not an object")
@@ -90,7 +90,7 @@ def tensor_entries(head: bytes, size: int) -> dict[str, TensorEntry]:
             entry = TensorEntry(dtype, tuple(shape))
             whole = all(type(number) is int and 0 <= number < 1 << 62 for number in (*shape, begin, end))
             if not whole or len(shape) > _MOST_DIMENSIONS or end - begin != entry.elements * _ITEM_SIZES[dtype]:
-                raise ValueError("its sizes do not fit together")
+                raise ValueError("its sizes are inconsistent")
         except (ValueError, TypeError, KeyError) as error:
             raise DamagedFolder(f"not a safetensors file: tensor {name[:80]!r}: {error}") from error
         entries[name] = entry

@@ -25,7 +25,7 @@ class FallbackWarning(UserWarning):
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False) -> None:
-    """Write files as one folder, completely or not at all; the version before is kept as ``<name>.previous``.
+    """Write files as one folder, completely or not at all; the previous version is kept as ``<name>.previous``.
 
     Args:
         path: the folder; its parent must exist.
@@ -33,7 +33,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
         owned: the parent folder belongs to the run, so a damaged folder with this name may be removed.
 
     Raises:
-        FileExistsError: `path`, or the version before, is something else or was changed since it was written.
+        FileExistsError: `path`, or the previous version, is something else or was changed since it was written.
         SaveFailed: the disk is full or cannot be written; the last good folder is kept.
 
     """
@@ -73,22 +73,22 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, owned: bool = False)
                 other.rename(one)
         remove_folder(temporary, known)
         kept = next((folder for folder in (path, previous) if problem_of(folder) is None), None)
-        rest = f"The last good one is kept: {kept}" if kept else "Nothing was saved there before."
+        rest = f"The last good one is kept: {kept}" if kept else "Nothing had been saved there before."
         raise SaveFailed(error.errno, f"could not write {path}: {error.strerror or error}. {rest}") from error
     with contextlib.suppress(OSError):
         remove_folder(doomed, (*_listed(doomed), *known))
 
 
 def refuse_foreign(path: Path, names: Iterable[str] = ()) -> None:
-    """Refuse to replace what `write_folder` did not write, what is of another kind, or what was changed since.
+    """Refuse to replace a folder that `write_folder` did not write, that is of another kind, or that was changed since.
 
     Args:
-        path: the folder to be written; it and its previous generation must be absent, empty, or as they were written.
-        names: of files to be written, of which a folder of the same kind has at least one; empty for any kind.
+        path: the folder to be written; it and its previous version must be absent, empty, or unchanged.
+        names: names of files to be written; a folder of the same kind has at least one of them; empty for any kind.
 
     Raises:
-        FileExistsError: one of them is not; the text says what is in the way.
-        ValueError: the folder lies inside another whose files are sealed.
+        FileExistsError: one of them is something else; the message says what would be lost.
+        ValueError: the folder is inside another one whose files are sealed.
 
     """
     refuse_sealed(path)
@@ -105,12 +105,12 @@ def refuse_foreign(path: Path, names: Iterable[str] = ()) -> None:
         foreign = sorted(present - {*listed, MANIFEST})
         if foreign:
             raise FileExistsError(
-                f"{folder} holds files that would be lost, e.g. {foreign[0]!r} ({len(foreign)} in all); "
+                f"{folder} contains files that would be lost, such as {foreign[0]!r} ({len(foreign)} in all); "
                 "choose another name"
             )
         if wanted and listed and wanted.isdisjoint(listed):
             raise FileExistsError(
-                f"{folder} holds something else that would be lost, with files such as {min(listed)!r}; "
+                f"{folder} contains something else that would be lost, with files such as {min(listed)!r}; "
                 "choose another name"
             )
         problem = problem_of(folder)
@@ -121,7 +121,7 @@ def refuse_foreign(path: Path, names: Iterable[str] = ()) -> None:
 def read_folder(path: Path) -> dict[str, bytes]:
     """Return the contents of a trusted folder by file name, each compared with the manifest.
 
-    For a folder from a stranger, which may be far too large, use `SealedFolder`.
+    For an untrusted folder, which may be far too large, use `SealedFolder`.
 
     Raises:
         FileNotFoundError: there is no such folder.
@@ -133,7 +133,7 @@ def read_folder(path: Path) -> dict[str, bytes]:
 
 
 def read_newest(path: Path, largest: Mapping[str, int]) -> tuple[Path, dict[str, bytes]]:
-    """Return the newest undamaged version of a folder: itself, or, with a warning, the one before.
+    """Return the newest undamaged version of a folder: the folder itself, or, with a warning, the previous version.
 
     Args:
         path: the folder.
@@ -146,7 +146,7 @@ def read_newest(path: Path, largest: Mapping[str, int]) -> tuple[Path, dict[str,
     """
     previous = previous_of(path)
     if not path.exists() and not previous.exists():
-        raise FileNotFoundError(f"there is no folder {path}, nor {previous.name} beside it")
+        raise FileNotFoundError(f"there is no folder {path}, nor {previous.name} next to it")
     try:
         return path, _read_exactly(path, largest)
     except (OSError, DamagedFolder) as error:
@@ -170,7 +170,7 @@ def _read_exactly(path: Path, largest: Mapping[str, int]) -> dict[str, bytes]:
 
 
 def previous_of(path: Path) -> Path:
-    """Return the path at which the version before `path` is kept."""
+    """Return the path at which the previous version of `path` is kept."""
     return path.with_name(f"{path.name}.previous")
 
 

@@ -28,8 +28,8 @@ def lock_file(path: Path, busy: str) -> Iterator[None]:
 
     Raises:
         FolderInUse: another process, or another part of this one, holds the lock.
-        FileExistsError: a file of that name that is no lock.
-        OSError: the file cannot be written, as on a full disk.
+        FileExistsError: there is a file of that name that is not a lock.
+        OSError: the file cannot be written, for example because the disk is full.
 
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)

@@ -1,4 +1,4 @@
-"""Where output may be written: not into a folder whose files are sealed, not over its own input."""
+"""Checks of where output may be written: not into a folder whose files are sealed, and not over its own input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from liquidtime.files.temporaries import temporary_of
 
 
 def sealed_around(path: Path) -> Path | None:
-    """Return the folder with a manifest of ours that a folder is or lies in, links followed; None if there is none."""
+    """Return the folder with a manifest of ours that is or contains `path`, following links; None if there is none."""
     parent = path.resolve()
     for folder in (parent, *parent.parents):
         if (folder / MANIFEST).is_file():
@@ -31,12 +31,12 @@ def refuse_sealed(path: Path, argument: str = "", *, files: bool = False) -> Non
     """Refuse a path inside a model folder, a stored set or the like, which must not be changed.
 
     Args:
-        path: what is to be written.
-        argument: what messages call it.
-        files: whether files are to be written into a folder of this name, which may be there.
+        path: path of the output.
+        argument: name of the path in messages.
+        files: whether files are to be written into a folder of this name, which may already exist.
 
     Raises:
-        ValueError: it lies in one, which is named.
+        ValueError: the path is inside such a folder, which the message names.
 
     """
     folder = sealed_around(path if files else path.absolute().parent)
@@ -74,43 +74,43 @@ def check_file(
     inputs: Iterable[str | os.PathLike[str] | None] = (),
     argument: str = "`out`",
 ) -> None:
-    """Refuse, before any work, a file that cannot be written or must not be.
+    """Refuse, before any work, a file that cannot or must not be written.
 
     Args:
         out: the file.
         replace: whether a file of that name may be replaced; never one of the inputs.
-        endings: of which its name must have one, in lower case.
+        endings: allowed suffixes of its name, in lower case.
         inputs: files, folders and patterns that are read; None is ignored.
-        argument: what messages call it.
+        argument: name of the file in messages.
 
     Raises:
         FileNotFoundError: the folder around it does not exist.
-        FileExistsError: a file of that name, and `replace` is False; or something that is no plain file.
-        OSError: the system does not let anything be written there.
-        ValueError: another ending, a place among sealed files, or one of the inputs.
+        FileExistsError: the file exists and `replace` is False, or it is not a plain file.
+        OSError: the system does not allow writing there.
+        ValueError: another suffix, a path among sealed files, or one of the inputs.
 
     """
     if endings and out.suffix.lower() not in endings:
         raise ValueError(f"{argument} must end in {' or '.join(endings)}; got {out.name!r}")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(
-            f"{argument} {out} must lie in a folder that exists; there is no {out.absolute().parent}"
+            f"{argument} {out} must be in a folder that exists; there is no {out.absolute().parent}"
         )
     refuse_sealed(out, argument)
     for source in inputs:
         if source is not None:
             _refuse_input(out, source, argument)
     if out.is_dir():
-        raise IsADirectoryError(f"{argument} {out} is a folder; name a file")
+        raise IsADirectoryError(f"{argument} {out} is a folder; choose a file name")
     if out.exists() and not stat.S_ISREG(out.stat().st_mode):
-        raise FileExistsError(f"{argument} {out} is a device or a pipe; name a file")
+        raise FileExistsError(f"{argument} {out} is a device or a pipe; choose a file name")
     if not replace and (out.exists() or out.is_symlink()):
         raise FileExistsError(f"{argument} {out} exists; add replace=True to replace it, or choose another name")
     refuse_unwritable(out, argument)
 
 
 def _refuse_input(out: Path, source: str | os.PathLike[str], argument: str) -> None:
-    """Refuse a file that is an input, or would be one the next time."""
+    """Refuse a file that is an input, or would be one the next time the command runs."""
     place = Path(os.path.normpath(out.absolute().parent.resolve() / out.name))
     try:
         path = Path(source)
@@ -124,10 +124,10 @@ def _refuse_input(out: Path, source: str | os.PathLike[str], argument: str) -> N
             taken = taken or any(_same(out, Path(item)) for item in glob.iglob(str(path), recursive=True))
         else:
             taken = _same(out, path)
-    except (OSError, ValueError):  # a URL, or a name that no file can have
+    except (OSError, ValueError):  # a URL, or an impossible file name
         return
     if taken:
-        raise ValueError(f"{argument} {out} is one of the files that are read, or lies among them; choose another name")
+        raise ValueError(f"{argument} {out} is one of the input files, or is among them; choose another name")
 
 
 def _same(out: Path, other: Path) -> bool:

@@ -21,7 +21,7 @@ _CAREFULLY = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "
 
 
 class SealedFolder:
-    """A folder that `write_folder` wrote, or is said to have: only files whose checksum is in the manifest are read.
+    """A folder that `write_folder` wrote, or that claims so: only files with a checksum in the manifest are read.
 
     Args:
         path: the folder.
@@ -45,10 +45,10 @@ class SealedFolder:
 
         """
         if name not in self.entries:
-            raise DamagedFolder(f"{self.path / MANIFEST} lists no {name}")
+            raise DamagedFolder(f"{self.path / MANIFEST} does not list {name}")
         size = self.entries[name][0]
         if largest is not None and size > largest:
-            raise DamagedFolder(f"{self.path / name} has {size:,} bytes; at most {largest:,} are read")
+            raise DamagedFolder(f"{self.path / name} has {size:,} bytes; at most {largest:,} are allowed")
         return size
 
     def read(self, name: str, largest: int | None = None) -> bytes:
@@ -98,7 +98,7 @@ class SealedFolder:
 
 
 def problem_of(path: Path) -> str | None:
-    """Return what is wrong with a folder, or None if it is undamaged."""
+    """Return a description of what is wrong with a folder, or None if it is undamaged."""
     try:
         sealed = SealedFolder(path)
         sealed.check(sealed.entries)
@@ -111,13 +111,13 @@ def _entries(path: Path) -> dict[str, tuple[int, str]]:
     """Return (size, SHA-256) by file name from the manifest of a folder.
 
     Raises:
-        DamagedFolder: it is missing, or not as `write_folder` writes it.
+        DamagedFolder: it is missing, or differs from the format of `write_folder`.
 
     """
     with _opened(path / MANIFEST, None) as file:
         raw = file.read(_LARGEST_MANIFEST + 1)
     if len(raw) > _LARGEST_MANIFEST:
-        raise DamagedFolder(f"{path / MANIFEST} has over {_LARGEST_MANIFEST:,} bytes, too many for a manifest")
+        raise DamagedFolder(f"{path / MANIFEST} has more than {_LARGEST_MANIFEST:,} bytes, too many for a manifest")
     parsed = json_from_bytes(raw, str(path / MANIFEST), _LARGEST_MANIFEST)
     try:
         entries = {str(name): (int(entry["bytes"]), str(entry["sha256"])) for name, entry in parsed["files"].items()}
@@ -155,7 +155,7 @@ def _opened(path: Path, size: int | None) -> Iterator[IO[bytes]]:
         if not stat.S_ISREG(facts.st_mode):
             raise DamagedFolder(f"{path} is not a plain file")
         if size is not None and facts.st_size != size:
-            raise DamagedFolder(f"{path} has {facts.st_size} bytes, not the {size} that {MANIFEST} says")
+            raise DamagedFolder(f"{path} has {facts.st_size} bytes, not the {size} in {MANIFEST}")
         if facts.st_size > _LARGE and getattr(facts, "st_blocks", facts.st_size) * 512 < facts.st_size // 4:
             raise DamagedFolder(f"{path} has {facts.st_size:,} bytes, most of them holes; no saved file has holes")
     except BaseException:

@@ -1,4 +1,4 @@
-"""Names under which a process writes a file or folder before it is whole, and what killed processes left under them."""
+"""Temporary names for files and folders that are being written, and the remains of killed processes under them."""
 
 from __future__ import annotations
 

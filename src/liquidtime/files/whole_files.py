@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: under a temporary name, synced, and renamed."""
+"""Files that are written completely or not at all: under a temporary name, synced, and renamed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_file(path: Path, data: bytes, *, replace: bool = True) -> None:
 
 @contextlib.contextmanager
 def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
-    """As `write_file`, for a file that is written in parts within the block; it gets its name when the block ends."""
+    """As `write_file`, for a file that is written in parts inside the block and gets its name at the end."""
     temporary = temporary_of(path)
     try:
         temporary.unlink(missing_ok=True)
@@ -92,7 +92,7 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Let the system write the file names of a folder to disk."""
+    """Make the system write the file names of a folder to disk."""
     if os.name == "nt":
         return  # Windows cannot open folders
     handle = os.open(path, os.O_RDONLY)

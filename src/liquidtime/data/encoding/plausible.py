@@ -1,4 +1,4 @@
-"""Single values so far from all others that they are faults, and are read as not observed."""
+"""Single values so far from all others that they must be faults; they are read as not observed."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import numpy.typing as npt
 from liquidtime.data.container import SeriesSet
 
 _FEWEST = 50
-"""Values of a channel from which on a fault can be told."""
+"""Smallest number of values of a channel for detecting faults."""
 _USUAL = 0.9
 """Quantile of the distances from the median, of the values that differ from it."""
 _FAR = 100.0
-"""How many of these distances away a fault is at least."""
+"""Smallest distance of a fault, in multiples of this quantile."""
 _GAP = 5.0
-"""How many times as far away as the farthest other value: heavy tails leave no such gap."""
+"""Smallest distance of a fault, in multiples of the farthest other value: heavy tails leave no such gap."""
 _RARE = 0.005
-"""The share of the values that are faults at most."""
+"""Largest fraction of the values that can be faults."""
 _ALONE = 0.9
-"""The share of the far values that have an ordinary value before or after them, at least, and none that is far."""
+"""Smallest fraction of the far values that have an ordinary neighbour in time and no far one."""
 
 
 @dataclass(frozen=True)
 class Plausible:
-    """Between what values of channels are taken for measurements.
+    """The ranges of values of channels that are accepted as measurements.
 
     A channel has bounds only if training showed faults: single values, at most one in 200, at least 100 times as far
     from the median as the upper tenth of the others and 5 times as far as any of these, between ordinary ones. Series
     that are large as a whole, bursts that last and heavy tails have none.
 
     Args:
-        bounds: of channels with faults, the least and the largest value that is none.
-        count: values of training beyond them.
+        bounds: for channels with faults, the smallest and the largest value that is not a fault.
+        count: number of training values outside these bounds.
     """
 
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -43,11 +43,11 @@ class Plausible:
 
     @staticmethod
     def of(data: SeriesSet, leave: Collection[str] = ()) -> Plausible:
-        """Return the bounds of training series.
+        """Return the bounds computed from training series.
 
         Args:
             data: the series.
-            leave: channels that are read as they are, besides the categorical ones.
+            leave: channels that are left unchanged, besides the categorical ones.
         """
         bounds, count = {}, 0
         series = np.repeat(np.arange(len(data)), data.lengths)
@@ -62,7 +62,7 @@ class Plausible:
         return Plausible(bounds, count)
 
     def clean(self, data: SeriesSet) -> SeriesSet:
-        """Return the set without the values beyond the bounds."""
+        """Return the set without the values outside the bounds."""
         places = [(data.channels.index(name), ends) for name, ends in self.bounds.items() if name in data.channels]
         beyond = [
             (place, (data.values[:, place] < low) | (data.values[:, place] > high)) for place, (low, high) in places
@@ -75,26 +75,26 @@ class Plausible:
         return data.replace_unchecked(values=values)
 
     def of_row(self, row: npt.NDArray[np.float32], channels: Collection[str]) -> npt.NDArray[np.float32]:
-        """Return the values (C,) of one sample without those beyond the bounds."""
+        """Return the values (C,) of one sample without those outside the bounds."""
         low, high = self.ends(channels)
         return np.where((row < low) | (row > high), np.float32(np.nan), row) if self.bounds else row
 
     def ends(self, channels: Collection[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Return (C,) the least and the largest values of channels, infinite where there is no bound."""
+        """Return (C,) the lower and the upper bounds of channels, infinite if there are none."""
         free = (-np.inf, np.inf)
         ends = np.array([self.bounds.get(name, free) for name in channels], dtype=np.float32).reshape(-1, 2)
         return ends[:, 0], ends[:, 1]
 
     def to_dict(self) -> dict[str, list[float]]:
-        """Return what JSON can hold; `from_dict` reads it back."""
+        """Return values for JSON, which `from_dict` reads."""
         return {name: list(ends) for name, ends in self.bounds.items()}
 
     @staticmethod
     def from_dict(stored: Any, channels: Collection[str]) -> Plausible:
-        """Read what `to_dict` returned, which a stranger may have written.
+        """Return the bounds from the result of `to_dict`, which may come from an untrusted file.
 
         Raises:
-            ValueError: what is no pair of increasing finite numbers for some of the channels.
+            ValueError: a value is not a pair of increasing finite numbers, or its channel is unknown.
 
         """
         if not isinstance(stored, Mapping) or not set(stored) <= set(channels):
@@ -111,11 +111,11 @@ class Plausible:
 
 
 def _bounds(values: npt.NDArray[np.float64], series: npt.NDArray[np.int64]) -> tuple[tuple[float, float], int] | None:
-    """Return the bounds of one channel, and how many values lie beyond; None where there are no faults.
+    """Return the bounds of one channel, and the number of values outside them; None if there are no faults.
 
     Args:
-        values: (n,) observed.
-        series: (n,) whose they are, in order of time.
+        values: (n,) observed values.
+        series: (n,) their series, in order of time.
     """
     if len(values) < _FEWEST:
         return None
@@ -132,7 +132,7 @@ def _bounds(values: npt.NDArray[np.float64], series: npt.NDArray[np.int64]) -> t
     beside = np.zeros(len(values), dtype=np.int64)  # ordinary neighbours
     beside[1:] += same & ~far[:-1]
     beside[:-1] += same & ~far[1:]
-    near = np.zeros(len(values), dtype=np.int64)  # neighbours that are far too
+    near = np.zeros(len(values), dtype=np.int64)  # far neighbours
     near[1:] += same & far[:-1]
     near[:-1] += same & far[1:]
     if ((beside > 0) & (near == 0))[far].mean() < _ALONE:

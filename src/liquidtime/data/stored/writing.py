@@ -155,7 +155,7 @@ def check_place(folder: str | os.PathLike[str], *, replace: bool = False) -> Pat
     """
     path = Path(folder).absolute()
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"`out` must lie in a folder that exists; there is no {path.parent}")
+        raise FileNotFoundError(f"`out` must be in a folder that exists; there is no {path.parent}")
     refuse_sealed(path)
     refuse_unwritable(path)
     if not (path.exists() or path.is_symlink()):
