@@ -82,7 +82,7 @@ def test_a_missing_folder_falls_back_and_two_bad_ones_are_an_error(tmp_path):
         DamagedFolder, match=r"no undamaged copy is left: there is no folder .*config.json has another sha256"
     ):
         read_newest(path, LARGEST)
-    with pytest.raises(FileNotFoundError, match=r"nor other\.previous beside it"):
+    with pytest.raises(FileNotFoundError, match=r"nor other\.previous next to it"):
         read_newest(tmp_path / "other", LARGEST)
 
 
@@ -134,7 +134,7 @@ def test_a_users_own_folder_is_never_replaced(tmp_path):
     path = tmp_path / "mine"
     path.mkdir()
     (path / "thesis.tex").write_text("years of work")
-    with pytest.raises(FileExistsError, match=r"files that would be lost, e.g. 'thesis.tex' \(1 in all\)"):
+    with pytest.raises(FileExistsError, match=r"files that would be lost, such as 'thesis.tex' \(1 in all\)"):
         write_folder(path, FILES)
     assert (path / "thesis.tex").read_text() == "years of work"
     saved = generations(tmp_path)
@@ -143,10 +143,10 @@ def test_a_users_own_folder_is_never_replaced(tmp_path):
         write_folder(saved, FILES)
     (tmp_path / "web").mkdir()
     (tmp_path / "web" / "config.json").write_text("mine")
-    with pytest.raises(FileExistsError, match=r"e.g. 'config.json'"):
+    with pytest.raises(FileExistsError, match=r"such as 'config.json'"):
         write_folder(tmp_path / "web", FILES)
     (tmp_path / "web" / "manifest.json").write_text('{"name": "a page"}')
-    with pytest.raises(FileExistsError, match=r"e.g. 'config.json'"):
+    with pytest.raises(FileExistsError, match=r"such as 'config.json'"):
         write_folder(tmp_path / "web", FILES)
     (tmp_path / "fresh.previous").mkdir()
     (tmp_path / "fresh.previous" / "config.json").write_text("mine")
