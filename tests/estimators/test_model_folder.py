@@ -237,7 +237,7 @@ def test_missing_folders_and_files_are_named(folder, tmp_path):
     with pytest.raises(DamagedFolder, match=r"config\.json cannot be read"):
         lt.load(folder)
     sign(folder)
-    with pytest.raises(ModelFolderError, match=r"does not list config\.json"):
+    with pytest.raises(ModelFolderError, match=r"lists no config\.json"):
         lt.load(folder)
 
 

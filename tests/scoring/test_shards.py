@@ -74,7 +74,7 @@ def test_a_killed_worker_is_reported_and_every_id_is_there_once(home, whole, tmp
         return predict(request, shard, again)
 
     monkeypatch.setattr(shards, "predict_shard", die_once)
-    with pytest.warns(UserWarning, match=r"a worker process died; done again: .*part-1\.parquet"):
+    with pytest.warns(UserWarning, match=r"a worker process died; repeating: .*part-1\.parquet"):
         done = predict_shards(home / "model", home / "shards", tmp_path / "out", workers=2)
     assert (len(done.files), done.skipped, done.series) == (4, 0, 24)
     killed = together(tmp_path / "out")
