@@ -9,7 +9,7 @@ import torch
 import liquidtime as lt
 from estimators.small import TINY, series
 from liquidtime.estimators.faces import base, fitting
-from liquidtime.estimators.network.budget import Choice, Trial, search, weighed
+from liquidtime.estimators.network.budget import Choice, Trial, best_of, blocks_of, search, weighed
 from liquidtime.estimators.network.members import held_back
 from liquidtime.estimators.network.network import channel_dropout_of
 from liquidtime.training import TrainingDiverged, TrainingInterrupted
@@ -69,13 +69,50 @@ def test_the_best_trial_is_trained_on_all_series_and_repeats_by_its_seed(shorter
     data, labels, level = series()
     for kind, y in ((lt.CfCClassifier, labels), (lt.CfCRegressor, level)):
         model, again = (kind(**SEARCHED).fit(data, y) for _ in range(2))
-        assert model.choice_ == min(model.trials_, key=lambda trial: trial.loss).choice
+        quick = Choice(1, kind._learning_rate)
+        assert model.choice_ == best_of(model.trials_, quick).choice
+        assert quick in [trial.choice for trial in model.trials_]
+        for trial in model.trials_:
+            assert len(trial.by_block) > 6
+            assert np.mean(trial.by_block) == pytest.approx(trial.loss, rel=0.1)
         assert model.trials_ == again.trials_
         assert 2 < len(model.trials_) <= 6
         plain = kind(**SEARCHED, epochs=model.choice_.epochs, learning_rate=model.choice_.learning_rate).fit(data, y)
         for one, other, third in zip(*(m.networks_[0].parameters() for m in (model, again, plain)), strict=True):
             assert torch.equal(one, other)
             assert torch.equal(one, third)
+
+
+def test_the_quick_budget_gives_way_only_to_what_is_clearly_better():
+    rng = np.random.default_rng(0)
+    quick, longer = Choice(6, 1e-3), Choice(30, 3e-3)
+
+    def chosen(gain, blocks=40, known=True):
+        plain = 1.0 + 0.3 * rng.normal(size=blocks)
+        better = plain - gain + 0.2 * rng.normal(size=blocks)  # a standard error of 0.2 / sqrt(40), 0.032
+        losses = (tuple(each.tolist()) if known else () for each in (plain, better))
+        trials = [
+            Trial(choice, each, by_block=own)
+            for choice, each, own in zip((quick, longer), (1.0, 1.0 - gain), losses, strict=True)
+        ]
+        return best_of(trials, quick).choice
+
+    assert [chosen(gain) for gain in (-0.1, 0.0, 0.015, 0.06, 0.2)] == [quick, quick, quick, longer, longer]
+    assert chosen(0.015, known=False) == chosen(0.015, blocks=5) == longer  # nothing tells what is chance
+    assert best_of([], quick) is None
+    diverged = Trial(quick, math.inf, by_block=())
+    assert best_of([diverged, Trial(longer, 1.0, by_block=(1.0,) * 9)], quick).choice == longer
+
+
+def test_blocks_hold_every_series_once_and_keep_groups_whole():
+    held, groups = np.arange(3, 300, 2), np.arange(300) // 7
+    for own in (None, groups):
+        blocks = blocks_of(held, own)
+        assert np.array_equal(np.sort(np.concatenate(blocks)), held)
+        assert len(blocks) == 40
+    names = [set(groups[block].tolist()) for block in blocks_of(held, groups)]
+    assert sum(map(len, names)) == len(set.union(*names))
+    assert [len(block) for block in blocks_of(held[:3], None)] == [1, 1, 1]
 
 
 def test_nothing_is_searched_where_the_caller_chose(shorter):

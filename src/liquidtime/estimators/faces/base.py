@@ -291,6 +291,12 @@ class SeriesEstimator(SeriesModel):
         """Return the loss of a network on held-out series, by which budgets are compared, and how sure it may be."""
         return held_loss(network, part, rows, problem.loss_of), Calibration()
 
+    def _block_loss(
+        self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem, calibration: Calibration
+    ) -> float:
+        """Return the loss of a network on a block of the held-out series; NaN where none of them teaches anything."""
+        return held_loss(network, part, rows, problem.loss_of)
+
     def _calibrate(self, calibration: Calibration) -> None:
         """Take the calibration of the chosen trial; only classifiers have a use for it."""
 

@@ -41,7 +41,7 @@ from liquidtime.estimators.network.members import PREDICT_BATCH, Part, Rows, gro
 from liquidtime.estimators.network.network import SeriesNetwork
 from liquidtime.estimators.network.scales import SCALES
 from liquidtime.estimators.network.summary import SUMMARIES
-from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
+from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_loss_of, log_shares
 from liquidtime.estimators.network.weights import weight_tensor
 from liquidtime.networks import Network
 from liquidtime.training import Loss, cross_entropy
@@ -85,8 +85,9 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         n_estimators: networks in the ensemble. Each is trained with a different seed; predictions are averaged.
         budget: "quick" or "search". A search tries the number of epochs of `epochs=None`, 30 and 100 at the learning
             rates 1e-3 and 3e-3, as long as that helps on a held-out quarter of the training series and does not read
-            too many samples. Then it trains on all series with the best. There is no search if `epochs`,
-            `learning_rate` or series to choose the best epoch are given, or if there are fewer than 24 series.
+            too many samples. Then it trains on all series with the best, if that is better than the quick budget by
+            more than a standard error, and like that otherwise. There is no search if `epochs`, `learning_rate` or
+            series to choose the best epoch are given, or if there are fewer than 24 series.
         front_end: None, "convolution" or "convolution-own": strided convolutions before the recurrent layer, which then
             runs in both directions of time; "convolution-own" scales each series separately. "auto" lets the search try
             both and None if series are long and dense (half of them have 48 samples, half of the values are observed);
@@ -314,7 +315,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         codes[known] = places_of(np.array(labels[known].tolist(), dtype=self.classes_.dtype), self.classes_)
         return data, codes
 
-    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
+    def _said_of(self, network: SeriesNetwork, part: Part, rows: Rows) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return (n, C) logits of some series, or of their samples, (n,) their classes and weights in the loss."""
         logits, targets, weights = [], [], []
         with placed(network, part.prepared.device):
             for sample in SeriesBatches(part.prepared, PREDICT_BATCH, rows):
@@ -322,13 +324,17 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
                 logits.append(_logits(self._run_network(network, sample, places)).cpu())
                 targets.append(wanted)
                 weights += [] if each is None else [each]
-        return fit_temperature(
-            torch.cat(logits),
-            torch.cat(targets),
-            self._shares,
-            self._weights,
-            torch.cat(weights) if weights else None,
-        )
+        return torch.cat(logits), torch.cat(targets), torch.cat(weights) if weights else None
+
+    def _judged(self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem) -> tuple[float, Calibration]:
+        logits, targets, weights = self._said_of(network, part, rows)
+        return fit_temperature(logits, targets, self._shares, self._weights, weights)
+
+    def _block_loss(
+        self, network: SeriesNetwork, part: Part, rows: Rows, problem: Problem, calibration: Calibration
+    ) -> float:
+        logits, targets, weights = self._said_of(network, part, rows)
+        return log_loss_of(logits, targets, self._shares, calibration, self._weights, weights)
 
     def _calibrate(self, calibration: Calibration) -> None:
         self.temperature_, self.trust_ = calibration.temperature, calibration.trust

@@ -24,6 +24,8 @@ from liquidtime.estimators.network.budget import (
     Choice,
     Trial,
     batch_size_of,
+    best_of,
+    blocks_of,
     quick_epochs,
     search,
     weighed,
@@ -134,7 +136,7 @@ class Fitting:
         model, problem = self.model, self.problem
         model.trials_ = self._trials()
         S, members = len(self.part.prepared), model.n_estimators
-        best = min(model.trials_, key=lambda trial: trial.loss, default=None)
+        best = best_of(model.trials_, self._quick(np.arange(S)))
         chosen = best.choice if best is not None and math.isfinite(best.loss) else None
         model._calibrate(Calibration() if best is None else best.calibration)
         model.choice_ = chosen or self._quick(np.arange(S))
@@ -201,6 +203,7 @@ class Fitting:
         rows, held = held_back(S, HELD_OUT, problem.strata, seed, problem.groups, problem.order)
         if not len(held):
             return []
+        blocks = blocks_of(held, problem.groups)
         samples = weighed(int(self.part.prepared.offsets[-1]), self.encoder.input_size_)
 
         def attempt(numbered: tuple[int, Choice], again: bool) -> Trial:
@@ -213,7 +216,8 @@ class Fitting:
                 return Trial(choice, math.inf)
             with torch.inference_mode():
                 loss, calibration = model._judged(network, self.part, held, problem)
-            return Trial(choice, loss if math.isfinite(loss) else math.inf, calibration)
+                each = tuple(model._block_loss(network, self.part, rows, problem, calibration) for rows in blocks)
+            return Trial(choice, loss if math.isfinite(loss) else math.inf, calibration, each)
 
         quick = self._quick(np.arange(S)).epochs
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from liquidtime.baselines.features.temperature import Calibration
 
@@ -18,6 +22,8 @@ HELD_OUT = 0.25
 """Share of the training series to score trials on."""
 LEAST_SERIES = 24
 """Smallest number of series for a search; with fewer, the held-out fold is not informative enough."""
+_BLOCKS, _LEAST_BLOCKS = 40, 6
+"""Largest number of blocks of held-out series to compare trials by, and the smallest number that is enough."""
 _STEPS, _EPOCHS, _MOST_EPOCHS = 200, 6, 100
 _MOST_SAMPLES = 5_000_000
 """Largest number of weighted samples that all epochs of a cycle may read, in the trial and in all members after it."""
@@ -52,11 +58,13 @@ class Trial:
         choice: what was tried.
         loss: on the held-out series; infinite where training diverged.
         calibration: that classifiers had this loss with.
+        by_block: the losses on blocks of the held-out series, the same for all trials; empty where not known.
     """
 
     choice: Choice
     loss: float
     calibration: Calibration = _PLAIN
+    by_block: tuple[float, ...] = ()
 
 
 def batch_size_of(S: int) -> int:
@@ -107,6 +115,41 @@ def search(
         if best is not None and min((trial.loss for trial in tried), default=math.inf) >= best.loss:
             break
     return trials
+
+
+def best_of(trials: Sequence[Trial], quick: Choice) -> Trial | None:
+    """Return the trial of least loss, or that of the quick budget where the other is not clearly better.
+
+    Of many trials, the one that is best on a few series is often so by chance. The quick budget, which needs no search
+    and costs least, gives way only to what is better by more than a standard error of the difference, paired by blocks.
+
+    Args:
+        trials: of one search.
+        quick: how the quick budget trains.
+
+    Returns:
+        None where there is no trial.
+    """
+    best = min(trials, key=lambda trial: trial.loss, default=None)
+    plain = next((trial for trial in trials if trial.choice == quick and math.isfinite(trial.loss)), None)
+    if best is None or plain is None or len(plain.by_block) < _LEAST_BLOCKS or not best.by_block:
+        return best
+    apart = np.array(plain.by_block) - np.array(best.by_block)
+    apart = apart[np.isfinite(apart)]
+    error = float(apart.std(ddof=1) / math.sqrt(len(apart))) if len(apart) >= _LEAST_BLOCKS else 0.0
+    return best if plain.loss - best.loss > error else plain
+
+
+def blocks_of(held: npt.NDArray[np.int64], groups: npt.NDArray[Any] | None) -> list[npt.NDArray[np.int64]]:
+    """Return held-out series in at most 40 blocks of about as many, or of about as many groups, which stay whole.
+
+    Args:
+        held: (H,) positions of the series.
+        groups: (S,) groups of all series; None for none.
+    """
+    units = np.arange(len(held)) if groups is None else np.unique(groups[held], return_inverse=True)[1]
+    parts = np.array_split(np.arange(units.max() + 1), min(_BLOCKS, int(units.max()) + 1))
+    return [held[np.isin(units, part)] for part in parts]
 
 
 def weighed(samples: int, inputs: int) -> float:

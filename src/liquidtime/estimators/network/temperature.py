@@ -11,7 +11,7 @@ from liquidtime.baselines.features.temperature import Calibration, fit_calibrati
 
 TEMPERATURES = tuple(np.geomspace(0.5, 100.0, 80).tolist())
 """Candidates."""
-_LEAST_SHARE = 1e-6
+_LEAST_SHARE, _LEAST_CHANCE = 1e-6, 1e-12
 
 
 def log_shares(
@@ -56,8 +56,26 @@ def fit_temperature(
         weights: (C,) of the classes in the loss; None for 1.
         rows: (n,) of the series in the loss; None for 1.
     """
-    each = torch.ones(len(codes), dtype=torch.float64) if weights is None else weights.double()[codes]
-    each = each if rows is None else each * rows.double()
+    each = _counts(codes, weights, rows)
     return fit_calibration(
         logits.double().numpy(), codes.numpy(), shares.exp().double().numpy(), TEMPERATURES, each.numpy()
     )
+
+
+def log_loss_of(
+    logits: Tensor,
+    codes: Tensor,
+    shares: Tensor,
+    calibration: Calibration,
+    weights: Tensor | None,
+    rows: Tensor | None = None,
+) -> float:
+    """Return the log loss with a given calibration; NaN where nothing counts. Other arguments as `fit_temperature`."""
+    each = _counts(codes, weights, rows)
+    own = calibrated(logits.double(), shares, calibration).gather(-1, codes[:, None])[:, 0]
+    return float(-(own.clamp(min=_LEAST_CHANCE).log() @ each) / each.sum())
+
+
+def _counts(codes: Tensor, weights: Tensor | None, rows: Tensor | None) -> Tensor:
+    each = torch.ones(len(codes), dtype=torch.float64) if weights is None else weights.double()[codes]
+    return each if rows is None else each * rows.double()
