@@ -286,3 +286,30 @@ def test_empty_series_and_series_of_one_sample_have_forecasts(fitted):
     assert np.isfinite(fitted.predict(few, horizons=[1.0, 50.0])).all()
     with pytest.raises(ValueError, match="nothing to forecast"):
         lt.CfCForecaster(**TINY).fit(few)
+
+
+def test_times_far_beyond_the_horizon_are_forecast_like_those_at_twice_of_it():
+    rng = np.random.default_rng(0)
+    times = [np.cumsum(rng.exponential(size=30)) for _ in range(12)]
+    data = lt.SeriesSet.from_arrays([(t, (rng.normal() * t + rng.normal(size=30))[:, None]) for t in times])
+    for kind, settings in ((lt.CfCForecaster, TINY | {"epochs": 1}), (lt.StackedForecaster, {"n_networks": 1})):
+        model = kind(**settings, horizon=3.0).fit(data)
+        near, far, farther = np.moveaxis(model.predict(data, horizons=[5.0, 6.0, 3e6]), 1, 0)
+        np.testing.assert_allclose(far, farther, atol=1e-5)
+        assert model.period_ is None
+        assert np.abs(near - far).max() > 1e-4
+
+
+def test_a_test_asks_no_further_than_the_horizon_that_was_given():
+    rng = np.random.default_rng(0)
+    times = [np.cumsum(np.where(rng.random(20) < 0.3, 500.0, 1.0)) for _ in range(30)]
+    data = lt.SeriesSet.from_arrays([(t, rng.normal(size=(20, 1))) for t in times])
+    settings = TINY | {"epochs": 1}
+    near, whole = (
+        forecast_test(lt.CfCForecaster(**settings, **given).fit(data), data) for given in ({"horizon": 2.0}, {})
+    )
+    ends = [one.times[-1] for one in near.past.data]
+    assert all(len(own) > 0 and own[-1] <= end + 2.0 for own, end in zip(near.times, ends, strict=True))
+    assert len(near.rows) < len(whole.rows) == 30
+    assert np.isfinite(near.scaled_truth).all()
+    assert max(own[-1] for own in whole.times) > 500.0

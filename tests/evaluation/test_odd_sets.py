@@ -86,6 +86,29 @@ def test_classes_of_very_different_size():
     assert figures["stacked model"]["log_loss"].value < guess["log_loss"].value
 
 
+@pytest.mark.parametrize("names", [[False, True], [" no, ", "yes, \nperhaps"]])
+def test_classes_that_are_booleans_or_odd_texts(names):
+    offsets, times, values, y = made()
+    assert_beats_guess(trained(whole(offsets, times, values), np.array(names)[y]))
+
+
+def test_classes_that_are_broken_numbers_are_refused_with_what_to_do():
+    offsets, times, values, y = made()
+    data, target = whole(offsets, times, values), np.array([-0.5, 1.5])[y]
+    with pytest.raises(ValueError, match=r"numbers such as -0\.5.*pass them as texts"):
+        lt.CfCClassifier().fit(data, target)
+    with pytest.raises(ValueError, match=r"Set it between 0\.5 and 0\.5, or merge classes"):
+        trained(data[np.arange(16)], np.arange(16) // 2, task="classify")
+
+
+def test_lengths_from_one_to_thousands():
+    rng, y = np.random.default_rng(0), np.arange(40) % 2
+    counts = rng.permutation(np.geomspace(1, 2500, 40).astype(np.int64))
+    values = rng.normal(size=(counts.sum(), 1)) + 1.5 * np.repeat(y, counts)[:, None]
+    times = np.concatenate([np.cumsum(rng.exponential(size=count)) for count in counts])
+    assert_beats_guess(trained(whole(np.concatenate([[0], np.cumsum(counts)]), times, values), y))
+
+
 @pytest.mark.parametrize("far", [1e6, 0.0])
 def test_targets_with_outliers_and_targets_that_are_large(far):
     offsets, times, values, y = made()

@@ -54,7 +54,8 @@ def hold_out(S: int, share: float, seed: int, classes: Any = None, groups: Any =
         if held < len(labels) or S - held < len(labels):
             raise ValueError(
                 f"`test_share` must leave each of {len(labels)} classes a series in both parts; {share:g} of {S} "
-                f"series is {held}"
+                f"series is {held}. Set it between {len(labels) / S:.2g} "
+                f"and {1 - len(labels) / S:.2g}, or merge classes."
             )
     if groups is not None:
         return _grouped(share, seed, classes, np.asarray(groups))

@@ -63,7 +63,7 @@ class ForecastStep(Step):
 
     def __init__(self, model: CfCForecaster, capacity: int) -> None:
         scene = model._scene
-        self._capacity, self._reach = capacity, model._reach
+        self._capacity, self._reach, self._farthest = capacity, model._reach, model._farthest
         self._scene, self.horizon, self._seasons = scene, model.horizon_, scene.seasons
         self.known_channels = [model.encoder_.channels_[place] for place in model._known]
         self._target_places, self._known_places = list(model._places), list(model._known)
@@ -142,7 +142,7 @@ class ForecastStep(Step):
         )
         now, when = fields["step"], t.unsqueeze(-1)
         clock = self._fields(state, self.clock)
-        gap = ((when - now) / scene.time_scale).clamp(min=0.0).float()  # (B, 1)
+        gap = ((when - now) / scene.time_scale).clamp(min=0.0, max=self._farthest).float()  # (B, 1)
         anchors = self._anchors(self._fields(state, self.recent.fields), here, now, clock)
         questions = self._questions(state, here, now, when, gap, clock, future, given, last_all, known_all)
         opened = (scale.read(fields), fields["steps"])

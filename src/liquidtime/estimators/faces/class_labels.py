@@ -24,6 +24,12 @@ def checked_labels(y: Any, data: SeriesSet) -> Labels:
     labels = one_dimensional(y, len(data))
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
+        broken = labels[labels != np.floor(labels)]
+        if len(broken):
+            raise ValueError(
+                f"Unknown label type: continuous. `y` must hold classes; got numbers such as {float(broken[0])!r}. To "
+                "predict values, use a regressor; if these numbers name classes, pass them as texts, y.astype(str)."
+            )
     check_classification_targets(labels)
     if len(set(labels.tolist())) == 1:
         raise ValueError(f"`y` must have at least two classes; got one class, {str(labels[0])!r}, {len(labels)} times")

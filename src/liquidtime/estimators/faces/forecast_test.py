@@ -154,7 +154,8 @@ class ForecastTest:
 def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE, level: float = INTERVAL) -> ForecastTest:
     """Cut each series after a share of its samples, forecast the rest, and compare with the `NAIVE` forecasts.
 
-    Errors are averaged within each series first, so that long and short series have the same weight.
+    Of a model with a given horizon, only values within the horizon are forecast, unless no series has one. Errors are
+    averaged within each series first, so that long and short series have the same weight.
 
     Args:
         model: fitted model.
@@ -180,6 +181,8 @@ def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE, level
         ],
         dtype=np.int64,
     )
+    counts = _within(model, data, rows, cuts[rows], places)
+    rows, counts = rows[counts > 0], counts[counts > 0]
     if len(rows) == 0:
         raise ValueError(
             "`data` must have series of at least two samples with a value after the cut to test forecasts on; it has "
@@ -187,8 +190,9 @@ def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE, level
         )
     cuts, chosen = cuts[rows], data[rows]
     past = chosen.head(cuts)
-    times = [one.times[cut:] for one, cut in zip(chosen, cuts, strict=True)]
-    truth = [one.values[cut:, places].astype(np.float64) for one, cut in zip(chosen, cuts, strict=True)]
+    asked = [slice(cut, cut + count) for cut, count in zip(cuts.tolist(), counts.tolist(), strict=True)]
+    times = [one.times[some] for one, some in zip(chosen, asked, strict=True)]
+    truth = [one.values[some, places].astype(np.float64) for one, some in zip(chosen, asked, strict=True)]
     encoded = model.encode(_with_known(chosen, cuts, model.known or ()))
     low, high = [], []
     if model.has_intervals:
@@ -231,6 +235,23 @@ def forecast_test(model: Forecasts, data: SeriesSet, share: float = SHARE, level
         level=level,
         covered=_means(inside[known].astype(np.float64), owner, len(rows)) if low else np.zeros(0),
     )
+
+
+def _within(
+    model: Forecasts, data: SeriesSet, rows: npt.NDArray[np.int64], cuts: npt.NDArray[np.int64], places: list[int]
+) -> npt.NDArray[np.int64]:
+    """Return how many samples after its cut each series is asked for: 0 for those without a value among them."""
+    whole: npt.NDArray[np.int64] = data.lengths[rows] - cuts
+    if getattr(model, "horizon", None) is None:
+        return whole
+    counts = np.zeros(len(rows), dtype=np.int64)
+    for place, (row, cut) in enumerate(zip(rows.tolist(), cuts.tolist(), strict=True)):
+        one = data[row]
+        latest = one.times[cut - 1] + model.horizon_ * (1 + 1e-9)
+        count = int(np.searchsorted(one.times[cut:], latest, side="right"))
+        if not np.isnan(one.values[cut : cut + count, places]).all():
+            counts[place] = count
+    return counts if counts.any() else whole
 
 
 def _with_known(data: SeriesSet, cuts: npt.NDArray[np.int64], known: Sequence[str]) -> SeriesSet:

@@ -22,6 +22,7 @@ from liquidtime.estimators.faces.forecast_search import search
 from liquidtime.estimators.faces.forecast_series import ForecastSeries
 from liquidtime.estimators.faces.forecasts import Forecasts
 from liquidtime.estimators.forecast import (
+    BEYOND,
     PARTS,
     TREND,
     CarriedForecast,
@@ -118,7 +119,8 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         patience: stop after this many epochs without a better validation loss; 0 never stops early.
         n_estimators: networks in the ensemble. Each is trained with a different seed; predictions are averaged.
         horizon: longest horizon to forecast, in the time unit of the set; None for the length of the last quarter of
-            the samples in most series.
+            the samples in most series. Times beyond twice the horizon are forecast as if they were at that distance,
+            with the phase of the season and the known channels of their own.
         targets: channels to forecast; None for all numeric channels. The others are inputs.
         known: numeric channels whose future values are known, such as a timetable or a weather forecast. They are not
             forecast; forecasts use their values at the requested times.
@@ -374,9 +376,14 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         targets = tuple(self._watched.index(place) for place in self._places)
         return Seen(past, targets, now, starts, static.astype(np.float64), known, known_at)
 
+    @property
+    def _farthest(self) -> float:
+        """Largest scaled gap in the inputs; no training example says where lines lead beyond it."""
+        return BEYOND * self.horizon_ / self._scene.time_scale
+
     def _said(self, series: ForecastSeries, context: Seen, gaps: Values) -> tuple[Values, Values]:
         """Return (S, Q, C, J) what the `PARTS` say of scaled gaps (S, Q), and time since the last values."""
-        anchors, asked = context.asked(self._scene, gaps)
+        anchors, asked = context.asked(self._scene, gaps, self._farthest)
         prepared = series.prepared(device=self.device)
         return network_and_naive(said_of_series(self.networks_, prepared, anchors, asked), anchors, asked)
 
@@ -395,7 +402,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         seen = self._as_seen(past, now, starts, static, known_at(now[:, None])[:, 0], known_at)
         gaps = np.maximum(times - now, 0.0)[:, None] / self._scene.time_scale
         prepared = Prepared.of(self.encoder_, data, every_step=True, device=self.device)
-        anchors, asked = seen.asked(self._scene, gaps)
+        anchors, asked = seen.asked(self._scene, gaps, self._farthest)
         contexts = contexts_after(self.networks_, prepared, series, steps - grid.offsets[series])
         said = said_of_contexts(self.networks_, contexts, anchors, asked)
         return *network_and_naive(said, anchors, asked), seen, gaps
@@ -435,7 +442,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         """Return (1, Q, C, J) what the `PARTS` say of scaled gaps (1, Q), and time since the last values."""
         outputs = self._live[id].state.outputs
         assert outputs is not None
-        anchors, asked = context.asked(self._scene, gaps)
+        anchors, asked = context.asked(self._scene, gaps, self._farthest)
         said = said_of_contexts(self.networks_, outputs.unsqueeze(1), anchors, asked)
         return network_and_naive(said, anchors, asked)
 

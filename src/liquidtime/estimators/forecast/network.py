@@ -14,6 +14,8 @@ from liquidtime.training.devices import moved
 
 STEEPEST = 4.0
 """Largest distance of the straight line from the last value, in standard deviations."""
+BEYOND = 2.0
+"""Number of horizons beyond which a forecast depends on time only by phases, seasons and known channels."""
 
 
 class Anchors(NamedTuple):

@@ -40,11 +40,18 @@ class Seen:
     known: Values
     known_at: Callable[[Values], Values]
 
-    def asked(self, scene: Scene, gaps: Values) -> tuple[Anchors, Questions]:
-        """Return the network's inputs for the past and for scaled gaps (R, Q) after it."""
+    def asked(self, scene: Scene, gaps: Values, farthest: float) -> tuple[Anchors, Questions]:
+        """Return the network's inputs for the past and for scaled gaps (R, Q) after it.
+
+        Args:
+            scene: how series are read.
+            gaps: (R, Q) scaled times after the last step.
+            farthest: largest gap in the inputs; beyond it only phases, seasons and known channels change.
+        """
         own = self.past.select(channels=self.targets)
         known = self.known_at(self.now[:, None] + gaps * scene.time_scale)
-        return scene.anchors(own, self.now, self.starts), scene.questions(own, self.now, gaps, self.starts, known)
+        questions = scene.questions(own, self.now, gaps, self.starts, known)
+        return scene.anchors(own, self.now, self.starts), questions._replace(gap=questions.gap.clamp(max=farthest))
 
 
 def observed_until(data: SeriesSet, known: Sequence[int]) -> SeriesSet:

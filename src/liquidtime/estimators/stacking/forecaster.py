@@ -243,7 +243,8 @@ class StackedForecaster(Forecasts, SeriesModel):
     def _mixed(self, parts: Values, since: Values, context: Seen, gaps: Values, sizes: list[int] | None) -> Answers:
         scene = self.cfc_._scene
         known = scene.known.to(context.known_at(context.now[:, None] + gaps * scene.time_scale))
-        further = self._lags.predict(self._features.at_ends(context), gaps, known)
+        told = np.minimum(gaps, self.cfc_._farthest)
+        further = self._lags.predict(self._features.at_ends(context), told, known)
         return Answers(np.concatenate([parts, further], axis=-1), since, NAMES, self.blend_, scene.standard, sizes)
 
     def _standardised(self, values: npt.NDArray[Any]) -> Values:
