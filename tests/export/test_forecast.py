@@ -186,7 +186,7 @@ int main(void)
         command = ["gcc", *options, "model.c", "ask.c", "-lm", "-o", "ask"]
         subprocess.run(command, cwd=tmp_path / "folder", check=True)
         done = subprocess.run(["./ask"], cwd=tmp_path / "folder", capture_output=True, text=True, check=True)
-        assert done.stdout.split() == ["6", "2", "1", "7", "7", "3", "0", "5"]
+        assert done.stdout.split() == ["6", "2", "1", "7", "7", "3", "0", "0"]  # however far ahead
 
 
 def test_a_stack_is_refused_and_its_networks_are_exported_with_the_change(tmp_path):
