@@ -90,6 +90,29 @@ def test_weights_count_in_a_threshold():
     assert choose_threshold(p, y, rule, np.array([1.0, 1.0, 9.0, 1.0])) == pytest.approx(0.35)
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_threshold_is_chosen_on_series_that_its_networks_did_not_see(problem, grouped, monkeypatch):
+    data, labels, _ = problem
+    groups = np.arange(45) // 3
+    fitted, asked = [], []
+    fit, predict = lt.CfCClassifier.fit, lt.CfCClassifier.predict_proba
+    monkeypatch.setattr(
+        lt.CfCClassifier, "fit", lambda model, X, *a, **k: fitted.append(set(X.ids)) or fit(model, X, *a, **k)
+    )
+    monkeypatch.setattr(
+        lt.CfCClassifier, "predict_proba", lambda model, X: asked.append(set(X.ids)) or predict(model, X)
+    )
+    more = {"groups": groups} if grouped else {}
+    lt.CfCClassifier(threshold="f1", **ONE_EPOCH).fit(data, labels, **more)
+    whole, *parts = fitted
+    assert whole == set(data.ids) == set().union(*asked)
+    assert len(parts) == len(asked) == 3
+    for learned, held in zip(parts, asked, strict=True):
+        assert not learned & held
+        if grouped:
+            assert not set(groups[np.isin(data.ids, list(learned))]) & set(groups[np.isin(data.ids, list(held))])
+
+
 def test_thresholds_are_stored_and_used(problem, tmp_path):
     data, labels, _ = problem
     model = lt.CfCClassifier(threshold="sensitivity=0.9", **ONE_EPOCH).fit(data, labels)

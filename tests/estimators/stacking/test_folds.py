@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+from estimators.small import series
+from liquidtime.estimators.stacking.fitting import networks_held_out
 from liquidtime.estimators.stacking.folds import make_folds
 
 
@@ -56,3 +58,35 @@ def test_a_fold_without_two_classes_to_learn_from_is_left_out():
 def test_what_does_not_fit_is_refused(more, text):
     with pytest.raises(ValueError, match=text):
         make_folds(2, 2, 0, **more)
+
+
+def test_networks_of_a_stack_predict_series_they_did_not_see():
+    """With the targets and the further arguments of the series that they were fitted to."""
+    data, labels, _ = series(12, empty=False)
+    beside = np.arange(12.0)
+    cuts = [(np.setdiff1d(np.arange(12), held), held) for held in np.split(np.arange(12), 3)]
+    place = {id: row for row, id in enumerate(data.ids)}
+
+    class Network:
+        def fit(self, X, y, sample_weight):
+            self.rows = [place[id] for id in X.ids]
+            np.testing.assert_array_equal(y, labels[self.rows])
+            np.testing.assert_array_equal(sample_weight, beside[self.rows])
+
+        def predict_proba(self, X):
+            asked = [place[id] for id in X.ids]
+            assert not set(asked) & set(self.rows)
+            return np.array(asked)[:, None] + np.zeros((len(asked), 3))
+
+    class Targets:
+        K = 3
+
+        def labels(self, rows):
+            return labels[rows]
+
+        def outputs(self, network, X):
+            return network.predict_proba(X)
+
+    given = {"sample_weight": beside}
+    found = networks_held_out(lambda number: Network(), data, Targets(), cuts, {}, given, n_jobs=1)
+    np.testing.assert_array_equal(found, np.arange(12)[:, None] + np.zeros((12, 3)))
