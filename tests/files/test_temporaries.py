@@ -1,10 +1,14 @@
 """Names of unfinished files, and who may still be writing them."""
 
+import contextlib
 import os
 
 import pytest
 
 from liquidtime.files import temporaries
+from liquidtime.files.whole_files import write_file
+
+GONE = 2**22 + 1  # no process has so large a number
 
 
 @pytest.mark.parametrize(("error", "alive"), [(None, True), (PermissionError, True), (ProcessLookupError, False)])
@@ -47,3 +51,39 @@ def test_only_named_plain_files_of_a_folder_are_removed(tmp_path):
     (folder / "weights").write_text("1")
     temporaries.remove_folder(tmp_path / "alias", ["weights"])
     assert (folder / "weights").exists()
+
+
+def left_over(path, old=True):
+    path.mkdir()
+    (path / "part-0").write_text("half")
+    if old:
+        os.utime(path, (1.0, 1.0))
+    return path
+
+
+def test_parts_that_killed_processes_left_are_removed_with_the_next(tmp_path):
+    out = tmp_path / "set"
+    dead, alive, young, own = (
+        left_over(tmp_path / f".set.parts.{pid}.tmp", old=pid != GONE + 1)
+        for pid in (GONE, os.getppid(), GONE + 1, os.getpid())
+    )
+    others = left_over(tmp_path / f".other.parts.{GONE}.tmp")
+    with contextlib.suppress(KeyError), temporaries.scratch_folder(out) as scratch:
+        assert scratch == own
+        assert list(scratch.iterdir()) == []
+        assert not dead.exists()
+        (scratch / "part-0").write_text("half")
+        raise KeyError
+    assert sorted(tmp_path.iterdir()) == sorted([alive, young, others])
+
+
+def test_a_file_that_a_killed_process_left_is_removed_with_the_next(tmp_path):
+    names = {"dead": GONE, "young": GONE + 1, "alive": os.getppid()}
+    for name, pid in names.items():
+        file = tmp_path / f".p.csv.{pid}.tmp"
+        file.write_text("half")
+        if name != "young":
+            os.utime(file, (1.0, 1.0))
+    write_file(tmp_path / "p.csv", b"whole")
+    kept = {f".p.csv.{names[name]}.tmp" for name in ("young", "alive")}
+    assert {file.name for file in tmp_path.iterdir()} == {"p.csv", *kept}

@@ -280,3 +280,60 @@ def test_first_calls_from_several_threads():
     finally:
         sys.setswitchinterval(interval)
     assert not failures
+
+
+MAKE_ANEW = {
+    "prune": lambda module: prune.random_unstructured(module, "weight", 0.5),
+    "weight norm": torch.nn.utils.weight_norm,
+    "pre-hook": lambda module: module.register_forward_pre_hook(lambda m, given: (2 * given[0],)),
+    "hook": lambda module: module.register_forward_hook(lambda m, given, done: 2 * done),
+    "parametrization": lambda module: parametrize.register_parametrization(module, "weight", Twice()),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm.* is deprecated:FutureWarning")
+@pytest.mark.parametrize("memory", [False, True])
+@pytest.mark.parametrize("change", list(MAKE_ANEW))
+@pytest.mark.parametrize("backend", ["native", "reference"])
+def test_heads_are_called_so_that_what_makes_their_weight_runs_at_every_step(change, memory, backend):
+    layer, (x, dt) = lt.CfC(3, 5, backbone_units=7, mixed_memory=memory), (torch.randn(2, 4, 3), torch.rand(2, 4))
+    cell = layer.cells[0].cell if memory else layer.cells[0]
+    with using_backend(backend):
+        before = layer(x, dt=dt)[0]
+        MAKE_ANEW[change](cell.heads)
+        for _ in range(3):
+            layer(x, dt=dt)[0].sum().backward()
+        if change == "weight norm":
+            with torch.no_grad():
+                cell.heads.weight_g.mul_(2)
+        with torch.no_grad():
+            after = layer(x, dt=dt)[0]
+        if change != "prune":
+            with torch.no_grad():
+                plain = lt.CfC(3, 5, backbone_units=7, mixed_memory=memory)
+                kept = {name: value for name, value in layer.state_dict().items() if "heads" not in name}
+                plain.load_state_dict(kept, strict=False)
+                own = plain.cells[0].cell.heads if memory else plain.cells[0].heads
+                own.weight.copy_(cell.heads.weight)
+                own.bias.copy_(cell.heads.bias)
+                if "hook" in change:
+                    own.weight.mul_(2)
+                if change == "hook":
+                    own.bias.mul_(2)
+                torch.testing.assert_close(after, plain(x, dt=dt)[0])
+    assert not torch.allclose(before, after, atol=1e-4)
+
+
+def test_what_makes_the_weight_of_wired_heads_at_every_call_is_refused():
+    layer, (x, dt) = lt.CfC(3, wiring=lt.wirings.FullyConnected(5)), (torch.randn(2, 4, 3), torch.rand(2, 4))
+    layer(x, dt=dt)
+    for part in layer.modules():
+        if type(part) is nn.Linear:
+            prune.random_unstructured(part, "weight", 0.5)
+    with pytest.raises(NotImplementedError, match="the heads of a wired cell are not called"):
+        layer(x, dt=dt)
+    for part in layer.modules():
+        if prune.is_pruned(part) and "weight_mask" in part._buffers:
+            prune.remove(part, "weight")
+    for _ in range(2):
+        layer(x, dt=dt)[0].sum().backward()

@@ -8,6 +8,7 @@ import threading
 import pytest
 import torch
 from torch import nn
+from torch.autograd import forward_ad
 
 import liquidtime as lt
 import processes
@@ -157,3 +158,30 @@ def test_nothing_is_loaded_before_it_is_needed():
     environment = {key: value for key, value in os.environ.items() if key != "LIQUIDTIME_BACKEND"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["None", "None"]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")  # of PyTorch's own
+def test_derivatives_of_forward_mode_come_from_the_plain_loop():
+    layer, x, dt, v = lt.CfC(3, 5, backbone_units=7), torch.randn(2, 6, 3), torch.rand(2, 6), torch.randn(2, 6, 3)
+    with using_backend("auto"), forward_ad.dual_level():
+        layer(x, dt=dt)
+        y, _ = layer(forward_ad.make_dual(x, v), dt=dt)
+        got = forward_ad.unpack_dual(y).tangent
+    with using_backend("reference"):
+        _, expected = torch.autograd.functional.jvp(lambda x: layer(x, dt=dt)[0], x, v)
+    torch.testing.assert_close(got, expected)
+
+
+@needs_kernel
+def test_a_compiled_function_is_compiled_again_for_another_choice():
+    graphs, layer, x, dt = [], lt.CfC(3, 5, backbone_units=7), torch.randn(2, 3, 3), torch.rand(2, 3)
+
+    def record(module, inputs):
+        graphs.append(" ".join(str(node.target) for node in module.graph.nodes))
+        return module.forward
+
+    compiled = torch.compile(lambda x: layer(x, dt=dt)[0], backend=record)
+    for name in ("auto", "reference", "auto"):
+        with using_backend(name):
+            torch.testing.assert_close(compiled(x), layer(x, dt=dt)[0])
+    assert ["cfc_scan" in graph for graph in graphs] == [True, False]

@@ -122,3 +122,27 @@ def test_spaces_are_read_as_they_are_meant():
     with pytest.raises(ValueError, match="has the value 8 and is also in `space`"):
         space_of({"hidden_size": (4, 8)}, {"hidden_size": 8}, ["hidden_size"])
     assert without_password("postgresql://me:secret@host/db") == "postgresql://me@host/db"
+
+
+@pytest.mark.parametrize("option", ["--resume", "--force"])
+def test_a_search_whose_last_training_was_interrupted_goes_on(tmp_path, monkeypatch, option):
+    from liquidtime.evaluation.result import Result
+
+    monkeypatch.chdir(tmp_path)
+    write_tables(tmp_path, S=24)
+    words = ["search", "wide.csv", *WIDE, "--target", "state", "--values", "hr,temp", "--epochs", 2, "--trials", 2]
+    words += ["--space", "hidden_size=4..8", "--storage", "sqlite:///trials.db", "--out", "model"]
+
+    def killed(*given, **options):
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Result, "save", killed)
+        assert command(*words)[0] == 1
+    assert (tmp_path / "model.run" / "job.sha256").exists()
+    code, _, err = command(*words)
+    assert (code, "Add --resume to resume it, or --force to start over." in err) == (2, True), err
+    code, _, err = command(*words, option)
+    assert code == 0, err
+    assert (tmp_path / "model" / "model.safetensors").exists()
+    assert not (tmp_path / "model.run").exists()

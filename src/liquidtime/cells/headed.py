@@ -125,9 +125,17 @@ class HeadedCell(Cell):
         b = self.backbone(torch.cat([x, h], dim=-1))
         if self.own_heads is not None:
             return tuple(head(b).to(h.dtype) for head in self.own_heads)
-        weight = self.heads.weight if self.mask is None else self.heads.weight * self.mask
-        product = linear_bf16 if self.products == "bf16" else F.linear
-        return torch.split(product(b, weight, self.heads.bias).to(h.dtype), self.hidden_size, dim=-1)
+        if self.mask is None:
+            values = self.heads(b)
+        else:
+            if self.heads._forward_pre_hooks:  # such as of `prune`, which make the weight anew at every call
+                raise NotImplementedError(
+                    "the heads of a wired cell are not called, so that their forward pre-hooks would not run; use "
+                    "torch.nn.utils.parametrize, or torch.nn.utils.prune.remove"
+                )
+            product = linear_bf16 if self.products == "bf16" else F.linear
+            values = product(b, self.heads.weight * self.mask, self.heads.bias)
+        return torch.split(values.to(h.dtype), self.hidden_size, dim=-1)
 
     def forward(self, x: Tensor, state: State, dt: Tensor) -> tuple[Tensor, State]:
         """Take one step: x (B, D), state ((B, H),), dt (B,) to the new hidden state (B, H), which is the output."""

@@ -180,6 +180,8 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         "refit": job.refit,
         "seed": job.seed,
         "folder": job.out,
+        "resume": job.resume,
+        "restart": job.force,
         "log": printer.line,
         "verbose": sys.stderr.isatty(),
     }
@@ -199,7 +201,7 @@ def run(job: Job, printer: Printer) -> dict[str, Any]:
         searched = lt.search(read.data, read.target, **asked, **job.search, about=about_it, **job.settings, **several)
         result = searched.result
     else:
-        run_of: dict[str, Any] = {"quick": job.quick, "folds": job.folds, "resume": job.resume, "restart": job.force}
+        run_of: dict[str, Any] = {"quick": job.quick, "folds": job.folds}
         result = lt.train_and_test(read.data, read.target, **asked, **run_of, **about_it, **job.settings, **several)
     report = job.out / REPORT
     if result.figures:

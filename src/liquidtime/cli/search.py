@@ -97,7 +97,14 @@ def search(
     weight: Annotated[
         str | None, typer.Option("--weight", help="Column with the weight of each series in training.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the page of an earlier search.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted training of the best model.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Replace the page of an earlier search, and discard an interrupted training of the best model.",
+        ),
+    ] = False,
     strict: Strict = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -107,7 +114,8 @@ def search(
     Each trial trains on three quarters of the training part and is scored on the rest. The test part is used once, to
     test the model with the best settings. With --storage, the same command continues an interrupted search until there
     are --trials in total, and several machines can share one database: machines on which you type the command, or those
-    of --cluster. Writes the model, its report, and a page about the search.
+    of --cluster. If the training of the best model was interrupted, add --resume. Writes the model, its report, and a
+    page about the search.
 
     Exit codes: 0 done, 1 failed, 2 wrong options or bad input, 130 interrupted.
     """
@@ -148,6 +156,8 @@ def search(
         group=group,
         order=order,
         weight=weight,
+        resume=resume,
+        force=force,
         strict=strict,
         quick=True,
         settings={setting: value for setting, value in settings.items() if value is not None},

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _OLD = 3600.0
@@ -25,6 +26,11 @@ def temporaries_of(path: Path) -> list[Path]:
     return sorted(item for item in path.parent.iterdir() if pattern.fullmatch(item.name) and not item.is_symlink())
 
 
+def parts_of(path: Path) -> Path:
+    """Return the name of which the folder for unfinished parts of `path` has a temporary one."""
+    return path.with_name(f"{path.name}.parts")
+
+
 def remove_folder(path: Path, names: Iterable[str]) -> None:
     """Remove plain files with these names, but no links, from a folder, and the folder if it is then empty."""
     if path.is_symlink() or not path.is_dir():
@@ -38,15 +44,45 @@ def remove_folder(path: Path, names: Iterable[str]) -> None:
 
 
 def remove_dead(path: Path, names: Iterable[str]) -> None:
-    """Remove temporary files of `path` whose process has ended and that have not changed for an hour.
+    """Remove temporary files and folders of `path` that killed processes left; see `_is_dead`.
 
-    The hour protects processes of other machines that write to the same disk, whose process numbers mean nothing here.
+    Args:
+        path: what they were writing.
+        names: names of files in such a folder; a folder that has others is kept with them.
+
     """
     for item in temporaries_of(path):
         with contextlib.suppress(OSError):
-            old = time.time() - item.stat().st_mtime > _OLD
-            if old and not _is_alive(int(item.name.split(".")[-2])):
+            if not _is_dead(item):
+                continue
+            if item.is_dir():
                 remove_folder(item, names)
+            else:
+                item.unlink()
+
+
+@contextlib.contextmanager
+def scratch_folder(path: Path) -> Iterator[Path]:
+    """Create a folder beside `path` for parts of it, which is removed in the end, as are those of killed processes."""
+    folder = temporary_of(parts_of(path))
+    for item in temporaries_of(parts_of(path)):
+        with contextlib.suppress(OSError):
+            if item == folder or _is_dead(item):
+                shutil.rmtree(item, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_dead(item: Path) -> bool:
+    """Return whether the process of a temporary file has ended and the file has not changed for an hour.
+
+    The hour protects processes of other machines that write to the same disk, whose process numbers mean nothing here.
+    """
+    old = time.time() - item.stat().st_mtime > _OLD
+    return old and not _is_alive(int(item.name.split(".")[-2]))
 
 
 def _is_alive(pid: int) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from liquidtime.files.temporaries import temporary_of
+from liquidtime.files.temporaries import remove_dead, temporary_of
 
 _SYSTEM = re.compile(r"\(os error (\d+)\)")
 
@@ -52,6 +52,7 @@ def file_in_parts(path: Path, *, replace: bool = True) -> Iterator[IO[bytes]]:
     """As `write_file`, for a file that is written in parts inside the block and gets its name at the end."""
     temporary = temporary_of(path)
     try:
+        remove_dead(path, ())
         temporary.unlink(missing_ok=True)
         with open(temporary, "xb") as file, system_errors():
             yield file

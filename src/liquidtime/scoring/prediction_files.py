@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -65,11 +64,6 @@ def write_tables(
         return _write_parquet(tables, file, out.absolute(), metadata)
 
 
-def parts_of(out: Path) -> str:
-    """Return the prefix of names of folders for parts of a file that is being written."""
-    return f".{out.name}.parts."
-
-
 def _write_csv(tables: Iterable[polars.DataFrame], file: IO[bytes]) -> tuple[int, list[str]]:
     rows = 0
     names: list[str] = []
@@ -85,6 +79,8 @@ def _write_parquet(
     """Write a single table directly, or several tables by way of one temporary file for each."""
     import polars
 
+    from liquidtime.files.temporaries import scratch_folder
+
     waiting = iter(tables)
     first = next(waiting)
     second = next(waiting, None)
@@ -93,10 +89,10 @@ def _write_parquet(
         return len(first), first.columns
     schema = {name: kind for name, kind in first.schema.items() if kind != polars.Null}
     rows = 0
-    with tempfile.TemporaryDirectory(prefix=parts_of(out), dir=out.parent) as scratch:
+    with scratch_folder(out) as scratch:
         parts = []
         for number, table in enumerate(itertools.chain((first, second), waiting)):
-            parts.append(Path(scratch) / f"{number}.parquet")
+            parts.append(scratch / f"{number}.parquet")
             table.cast(schema).write_parquet(parts[-1])  # type: ignore[arg-type]
             rows += len(table)
         polars.scan_parquet(parts).sink_parquet(file, metadata=metadata)

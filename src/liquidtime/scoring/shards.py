@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import glob
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -210,12 +209,12 @@ def predict_shard(request: Request, shard: Shard, again: bool = False) -> tuple[
         shard: the shard.
         again: whether a worker died over it; it may be finished already.
     """
-    from liquidtime.files.temporaries import temporaries_of
+    from liquidtime.files.temporaries import parts_of, temporaries_of
     from liquidtime.scoring.frames import empty_predictions, loaded
-    from liquidtime.scoring.prediction_files import parts_of, prediction_slices, write_tables
+    from liquidtime.scoring.prediction_files import prediction_slices, write_tables
     from liquidtime.tasks import task_of
 
-    for item in (*temporaries_of(shard.out), *shard.out.parent.glob(glob.escape(parts_of(shard.out)) + "*")):
+    for item in (*temporaries_of(shard.out), *temporaries_of(parts_of(shard.out))):
         shutil.rmtree(item, ignore_errors=True) if item.is_dir() else item.unlink(missing_ok=True)
     model, columns = loaded(request.model, request.device), request.columns
     options = {"each_sample": request.each_sample, **request.options}

@@ -64,6 +64,8 @@ def search(
     refit: bool = True,
     seed: int = 0,
     folder: str | Path | None = None,
+    resume: bool = False,
+    restart: bool = False,
     log: Callable[[str], None] | None = None,
     verbose: bool = False,
     about: Mapping[str, Any] | None = None,
@@ -105,6 +107,8 @@ def search(
         refit: see `lt.train_and_test`.
         seed: random seed of the split, of all trials and of the final training.
         folder: model folder to which the model with the best settings is written.
+        resume: resume an interrupted training of the model with the best settings.
+        restart: discard an interrupted training of that model and start it over.
         log: function that is called with one line of text per stage.
         verbose: whether to show the number of finished trials.
         about: further arguments of `lt.train_and_test` for the report and the model folder.
@@ -126,7 +130,7 @@ def search(
         )
     say = log or (lambda line: None)
     if folder is not None:
-        check_place(folder)
+        check_place(folder, resume=resume, restart=restart)
     whole, inputs, held, owners, taken = gathered(data, target, auxiliary, sample_weight, groups, order, test)
     request = SplitRequest(test_share, owners, held, test_after, None, taken)
     job = TrainingJob.planned(whole, inputs, task, None, request, refit, seed, settings, quick=True)
@@ -178,6 +182,8 @@ def search(
         refit=refit,
         seed=seed,
         folder=folder,
+        resume=resume,
+        restart=restart,
         log=log,
         **(about or {}),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from liquidtime.data.reading.shards import Shard, shards_of
 from liquidtime.data.reading.static_features import StaticFeatures
 from liquidtime.data.stored import SetFacts, StoredSet, check_place, is_stored, open_set, write_blocks, write_set
 from liquidtime.errors import nearest
+from liquidtime.files.temporaries import scratch_folder
 from liquidtime.files.whole_files import SaveFailed, system_errors
 
 ReadPart = Callable[..., SeriesSet]
@@ -110,10 +110,8 @@ class Packing:
 
         """
         place = check_place(out, replace=replace)
-        beside = tempfile.TemporaryDirectory(prefix=f".{place.name}.", suffix=".parts", dir=place.parent)
         try:
-            with beside as name, system_errors():
-                scratch = Path(name)
+            with scratch_folder(place) as scratch, system_errors():
                 shards = shards_of(source, self.reading, scratch, whole=not gather)
                 parts = list(self._parts(shards, scratch, gather))
                 return self._joined(parts, place, replace)
