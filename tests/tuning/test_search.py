@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import sqlite3
 
 import numpy as np
 import pytest
@@ -12,10 +14,10 @@ from cli.tables import WIDE, write_tables
 from cli.tables import lt as command
 from estimators.small import series
 from liquidtime.tuning.space import Choices, Range, read_text, space_of
-from liquidtime.tuning.study import without_password
+from liquidtime.tuning.study import open_storage, without_password
 from liquidtime.tuning.trials import Material
 
-pytest.importorskip("optuna")
+optuna = pytest.importorskip("optuna")
 pytestmark = pytest.mark.slow
 SPACE = {"hidden_size": (4, 8), "learning_rate": "1e-3..1e-2:log", "dropout": [0.0, 0.5]}
 FIXED = {"epochs": 2, "batch_size": 16, "backbone_units": 8, "read_out_units": 8, "space": SPACE}
@@ -77,6 +79,39 @@ def test_a_search_is_continued_up_to_its_trials_and_refuses_other_data(problem, 
     assert "with 1 trials on 38 training series; 4 are already done" in lines[0]
     with pytest.raises(ValueError, match="was made with other data, other settings or another space"):
         lt.search(*problem, trials=5, storage=storage, seed=2, **FIXED)
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_a_study_of_another_program_is_left_alone(problem, tmp_path, direction):
+    storage = f"sqlite:///{tmp_path}/theirs.db"
+    theirs = optuna.create_study(storage=storage, study_name="liquidtime", direction=direction)
+    theirs.add_trial(optuna.trial.create_trial(value=1.0))
+    with pytest.raises(ValueError, match=r"made by another program\. Choose another `name`"):
+        lt.search(*problem, trials=1, storage=storage, name="liquidtime", **FIXED)
+    assert len(theirs.get_trials()) == 1
+    assert not theirs.user_attrs
+
+
+def test_a_storage_that_breaks_during_a_search_is_named(problem, tmp_path):
+    path = tmp_path / "search.db"
+
+    def log(line: str) -> None:
+        if line.startswith("searching"):
+            path.write_bytes(b"not a database" * 1000)
+
+    with pytest.raises(ConnectionError, match=r"search.db failed during the search: .*the same call continues"):
+        lt.search(*problem, trials=1, storage=f"sqlite:///{path}", log=log, **FIXED)
+
+
+def test_a_locked_storage_is_no_reason_to_choose_another_file(tmp_path, monkeypatch):
+    path = tmp_path / "locked.db"
+    connect = sqlite3.connect
+    with contextlib.closing(connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TABLE studies (a)")
+        other.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(sqlite3, "connect", lambda path, timeout: connect(path, timeout=0.1))
+        with pytest.raises(ConnectionError, match=r"locked.db cannot be opened: database is locked"):
+            open_storage(f"sqlite:///{path}")
 
 
 def test_the_page_is_whole_and_says_what_was_tried(found, tmp_path):

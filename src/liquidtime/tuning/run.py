@@ -31,6 +31,7 @@ from liquidtime.tuning.study import (
     at_work,
     bury_dead,
     done,
+    failures_named,
     open_storage,
     open_study,
     optuna_or_refuse,
@@ -143,7 +144,9 @@ def search(
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="liquidtime-", ignore_cleanup_errors=True))
             url = f"sqlite:///{home}/search.db"
         place = Place(url, name, prune, _fingerprint(job, material), trials)
-        study = open_study(open_storage(url), name, seed, prune, place.fingerprint)
+        storage_of_study = open_storage(url)
+        stack.enter_context(failures_named(url))
+        study = open_study(storage_of_study, name, seed, prune, place.fingerprint)
         dead = bury_dead(study)
         if dead:
             say(f"trial {', '.join(map(str, dead))} of an earlier process had not finished; repeating")

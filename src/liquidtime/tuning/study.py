@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,29 @@ def open_storage(url: str | None) -> Any:
             f"`storage` {without_password(url)!r} is not a database that SQLAlchemy knows: {error}"
         ) from error
     except sqlalchemy.exc.SQLAlchemyError as error:
-        first = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
-        raise ConnectionError(f"`storage` {without_password(url)} cannot be opened: {first}") from error
+        raise ConnectionError(f"`storage` {without_password(url)} cannot be opened: {_reason(error)}") from error
+
+
+@contextlib.contextmanager
+def failures_named(url: str | None) -> Iterator[None]:
+    """Raise errors of the database inside a `with` as a ConnectionError that names the storage of the study."""
+    import sqlalchemy
+
+    try:
+        yield
+    except (sqlalchemy.exc.SQLAlchemyError, optuna_or_refuse().exceptions.StorageInternalError) as error:
+        raise ConnectionError(
+            f"`storage` {without_password(url or 'in memory')} failed during the search: {_reason(error)}. Trials that "
+            "have ended are in it; when it can be reached again, the same call continues the search."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of what the database said."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    return str(getattr(cause, "orig", None) or cause).strip().split("\n")[0]
 
 
 def _opened(optuna: Any, url: str) -> Any:
@@ -106,7 +128,8 @@ def open_study(storage: Any, name: str, seed: int, prune: bool, fingerprint: str
         fingerprint: sha256 of data, settings and space.
 
     Raises:
-        ValueError: a study of this name was made with other data, other settings or another space.
+        ValueError: a study of this name was made with other data, other settings or another space, or by another
+            program.
 
     """
     optuna = optuna_or_refuse()
@@ -123,6 +146,9 @@ def open_study(storage: Any, name: str, seed: int, prune: bool, fingerprint: str
             else optuna.pruners.NopPruner(),
         )
     stored = study.user_attrs.get(FINGERPRINT)
+    minimized = study.directions == [optuna.study.StudyDirection.MINIMIZE]
+    if not minimized or (stored is None and study.get_trials(deepcopy=False)):
+        raise ValueError(f"the study {name!r} was made by another program. Choose another `name`.")
     if stored is not None and stored != fingerprint:
         raise ValueError(
             f"the study {name!r} was made with other data, other settings or another space. Use the same ones to "
@@ -151,7 +177,7 @@ def bury_dead(study: Any) -> list[int]:
     optuna, dead = optuna_or_refuse(), []
     for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
         host, _, pid = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
-        if host == socket.gethostname() and not _lives(int(pid)):
+        if host == socket.gethostname() and pid.isdecimal() and not _lives(int(pid)):
             with contextlib.suppress(optuna.exceptions.UpdateFinishedTrialError, ValueError):  # another was faster
                 study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
                 dead.append(trial.number)
@@ -223,6 +249,8 @@ def _check_file(path: Path, url: str) -> None:
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=60)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.OperationalError as error:  # locked
+        raise ConnectionError(f"`storage` {url} cannot be opened: {error}") from error
     except sqlite3.DatabaseError as error:
         raise ValueError(
             f"`storage` {url} cannot be read as an SQLite database ({error}); choose another file"
