@@ -20,20 +20,22 @@ UNKNOWN = "We do not know why."
 PERCENT = ("accuracy",)
 _HEAD = "# Results\n\nMade by `liquidtime paper table --all` from the files in `results/`.\n"
 LEGEND = """\
-*Ours*: mean ± sample standard deviation over n seeds, on the test part. *Interval*: lower and upper ends of the 95 %
-bootstrap intervals over test sequences, averaged over the seeds; in runs since 2026-11-18, windows of one rollout or
-drive are resampled together, and the interval is exact if all predictions are right. Those runs also record the metric
-on test sequences that do not occur in training (docs/deviations.md). *Paper*: as printed, standard deviations with ddof
-0 over 5 runs; in italics if the paper quotes another work. `honest`: the epoch is chosen on a validation part, or none
-is chosen. The settings of rows labelled "tuned, also on these test stays" were chosen on data that include the test
-part, and the number of epochs of rows labelled "epochs of the paper" was chosen by the paper on test data. *Searched*:
-settings of the best of several trials by validation data, with the same number of trials for every model in the search
-(`liquidtime paper tune`). `published`: the last epoch, as in the paper's code. Remarks count seeds that stopped before
-the last epoch of their settings: early, because validation had stopped improving; at perfect validation; or at a
-negligible rate, when an exponentially falling learning rate had reached the lowest of its experiment
-(docs/reproducing.md) and validation no longer improved. Times per epoch are in separate tables below, where they were
-measured for all models in one run; the times in the result files are not comparable, because other work ran at the same
-time."""
+- *Ours*: mean ± sample standard deviation over n seeds, on the test part.
+- *Interval*: lower and upper ends of the 95 % bootstrap intervals over test sequences, averaged over the seeds. In runs
+  since 2026-11-18, windows of one rollout or drive are resampled together, and the interval is exact if all predictions
+  are right; these runs also record the metric on test sequences that do not occur in training (docs/deviations.md).
+- *Paper*: as printed, with standard deviations (ddof 0) over 5 runs; in italics if the paper quotes another work.
+- `honest`: the epoch is chosen on a validation part, or none is chosen. The settings of rows labelled "tuned, also on
+  these test stays" were chosen on data that include the test part, and the number of epochs of rows labelled "epochs of
+  the paper" was chosen by the paper on test data.
+- `published`: the last epoch, as in the paper's code.
+- *Searched*: settings of the best of several trials by validation data, with the same number of trials for every model
+  in the search (`liquidtime paper tune`).
+- *Remarks* count seeds that stopped before the last epoch of their settings: early, because validation had stopped
+  improving; at perfect validation; or at a negligible rate, when an exponentially falling learning rate had reached the
+  lowest of its experiment (docs/reproducing.md) and validation no longer improved.
+- Times per epoch are in separate tables below, where they were measured for all models in one run. The times in the
+  result files are not comparable, because other work ran at the same time."""
 STOPPED = {
     "early": "stopped early",
     "target": "stopped at perfect validation",
