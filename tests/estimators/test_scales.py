@@ -54,6 +54,21 @@ def test_long_series_are_read_in_a_bounded_number_of_steps(monkeypatch):
         np.testing.assert_allclose(evolution.outputs[ends], model.predict_proba(data), atol=3e-6)
 
 
+def test_the_course_of_long_series_is_that_of_their_beginnings_at_every_scale(monkeypatch):
+    monkeypatch.setattr("liquidtime.estimators.network.scales.MOST_STEPS", 40)
+    data = regular(150)
+    model = lt.CfCClassifier(**TINY | {"epochs": 1, "n_estimators": 3}).fit(data, np.arange(12) % 2)
+    assert [encoder.bin_width for encoder in model.encoders_] == [2.0, 8.0]
+    evolution = model.evolve(data)
+    assert len(evolution.times) == evolution.offsets[-1] == 12 * 38
+    for step in (0, 7, 36, 37):
+        ends = np.searchsorted(data[0].times, evolution.times[step] + 2.0, side="left")
+        heads = data.head(np.full(12, ends))
+        np.testing.assert_allclose(evolution.outputs[step::38], model.predict_proba(heads), atol=3e-6)
+    few = model.evolve(data, points=5)
+    np.testing.assert_allclose(few.outputs[4::5], model.predict_proba(data), atol=3e-6)
+
+
 def test_members_take_turns_and_answer_with_their_mean(fitted):
     data, _, _ = series(20, seed=2, longest=90)
     assert [fitted._encoder_of(member).bin_width is None for member in range(3)] == [True, False, True]

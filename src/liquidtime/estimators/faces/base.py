@@ -24,7 +24,7 @@ from liquidtime.data.container import neighbours
 from liquidtime.distributed import check_jobs
 from liquidtime.estimators.faces.encoded_series import EncodedSeries
 from liquidtime.estimators.faces.fitting import Fitting, Problem
-from liquidtime.estimators.faces.prefixes import prefixes
+from liquidtime.estimators.faces.prefixes import last_samples, prefixes
 from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.live import (
     LiveSeries,
@@ -390,7 +390,8 @@ class SeriesEstimator(SeriesModel):
         if points is None:
             return self._evolution(series, finish)
         first = series.prepared()
-        chosen = prefixes(series.data, first.times, first.offsets, check_size("points", points))
+        ends = series.data.times[last_samples(series.data, self.encoder_.bin_width)]
+        chosen = prefixes(series.data, ends, first.offsets, check_size("points", points))
         if self.reads_whole_series and not self.encoder_.bin_width:
             said = [self._outputs(self.encode(head), finish) for head in chosen.of(series.data)]
         else:
@@ -415,6 +416,8 @@ class SeriesEstimator(SeriesModel):
             else:
                 scale = ScaleStep(self.encoders_[place], networks)
                 runs = outputs_at_samples(scale, series.data, self.summary_)
+                if self.encoder_.bin_width:
+                    runs = runs[:, torch.from_numpy(last_samples(series.data, self.encoder_.bin_width))]
             for member, output in zip(members, map(finish, runs), strict=True):
                 if outputs is None:
                     outputs = output.new_empty(len(self.networks_), *output.shape)

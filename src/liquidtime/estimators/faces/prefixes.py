@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from liquidtime.data import SeriesSet
+from liquidtime.data.encoding.bins import bin_of
 
 _SAMPLES = 1 << 20
 """Largest number of samples of all prefixes that are processed together."""
@@ -68,3 +69,18 @@ def prefixes(
         taken = data.times[data.offsets[series] : data.offsets[series + 1]]
         counts[own] = np.searchsorted(taken, times[chosen[own]], side="right")
     return Prefixes(chosen, ends, owner, counts)
+
+
+def last_samples(data: SeriesSet, width: float | None) -> npt.NDArray[np.int64]:
+    """Return (N,) the position of the last sample in each step.
+
+    Args:
+        data: series.
+        width: width of the bins that are steps; None if every sample is a step.
+    """
+    if width is None:
+        return np.arange(len(data.times))
+    keys, owners = bin_of(data.times, width), np.repeat(np.arange(len(data)), data.lengths)
+    last = np.ones(len(keys), dtype=bool)
+    last[:-1] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
+    return np.flatnonzero(last)

@@ -18,7 +18,7 @@ from liquidtime.baselines.features.temperature import Calibration, log_scores
 from liquidtime.data import SeriesEncoder, SeriesSet
 from liquidtime.distributed import check_jobs
 from liquidtime.estimators.faces.base import Evolution, SeriesEstimator
-from liquidtime.estimators.faces.prefixes import prefixes
+from liquidtime.estimators.faces.prefixes import last_samples, prefixes
 from liquidtime.estimators.faces.series_model import SeriesModel
 from liquidtime.estimators.network.budget import QUICK
 from liquidtime.estimators.network.inputs import as_series
@@ -310,7 +310,8 @@ class StackedEstimator(SeriesModel):
         """
         series = self.encode(X)
         evolution = self.cfc_.evolve(series.encoded)
-        chosen = prefixes(series.data, evolution.times, evolution.offsets, points)
+        ends = series.data.times[last_samples(series.data, self.encoder_.bin_width)]
+        chosen = prefixes(series.data, ends, evolution.offsets, points)
         rows, heads = chosen.rows, list(chosen.of(series.data))
         said = {NETWORKS: self._network_columns(evolution.outputs[rows])}
         for name, part in self._feature_parts.items():
