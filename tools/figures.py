@@ -249,6 +249,18 @@ def stored() -> str:
     return "\n".join(table) + "\n"
 
 
+def ranks() -> str:
+    """Return what a step of each share of a batch takes, and the speed-up worked out from it."""
+    rows = json.loads((RESULTS / "bench" / "ranks.json").read_text())["rows"]
+    table = head("units", "ranks", "rows per rank", "step", "sent per rank and step", *rows[0]["speed_up"])
+    for row in rows:
+        speed_up = [f"{value:.1f}" for value in row["speed_up"].values()]
+        share = str(-(-row["batch"] // row["ranks"]))
+        step, sent = f"{row['step_ms']:.0f} ms", f"{row['sent_mb']:.1f} MB"
+        table.append(cells(str(row["hidden"]), str(row["ranks"]), share, step, sent, *speed_up))
+    return "\n".join(table) + "\n"
+
+
 def load_of(load: float) -> str:
     """Return how busy the machine was, as the beginning of a sentence."""
     return f"Measured on a machine of two cores at load {load:.0f}"
@@ -273,6 +285,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "deployed": deployed,
     "serving": serving,
     "stored": stored,
+    "ranks": ranks,
 }
 
 
