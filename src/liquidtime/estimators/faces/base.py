@@ -392,7 +392,8 @@ class SeriesEstimator(SeriesModel):
         first = series.prepared()
         ends = series.data.times[last_samples(series.data, self.encoder_.bin_width)]
         chosen = prefixes(series.data, ends, first.offsets, check_size("points", points))
-        if self.reads_whole_series and not self.encoder_.bin_width:
+        one_by_one = len(self.encoders_) > 1  # coarser scales read one sample after the other
+        if one_by_one if self.encoder_.bin_width else self.reads_whole_series:
             said = [self._outputs(self.encode(head), finish) for head in chosen.of(series.data)]
         else:
             said = [self._evolution(series, finish).outputs[chosen.rows]]

@@ -309,16 +309,17 @@ class StackedEstimator(SeriesModel):
                 for all.
         """
         series = self.encode(X)
-        evolution = self.cfc_.evolve(series.encoded)
-        ends = series.data.times[last_samples(series.data, self.encoder_.bin_width)]
-        chosen = prefixes(series.data, ends, evolution.offsets, points)
-        rows, heads = chosen.rows, list(chosen.of(series.data))
-        said = {NETWORKS: self._network_columns(evolution.outputs[rows])}
+        evolution = self.cfc_.evolve(series.encoded, points)
+        last = last_samples(series.data, self.encoder_.bin_width)
+        offsets = np.searchsorted(last, series.data.offsets)
+        chosen = prefixes(series.data, series.data.times[last], offsets, points)
+        heads = list(chosen.of(series.data))
+        said = {NETWORKS: self._network_columns(evolution.outputs)}
         for name, part in self._feature_parts.items():
             tables = [self._features[part.table].transform(head) for head in heads]
             empty = np.empty((0, said[NETWORKS].shape[1]))
             said[name] = self._unscaled(part.predict(np.concatenate(tables))) if tables else empty
-        return Evolution(evolution.times[rows], chosen.offsets, self._answer(said))
+        return Evolution(evolution.times, chosen.offsets, self._answer(said))
 
     def _network_columns(self, outputs: Floats) -> Floats:
         """Return (N, W) outputs of the networks over time, with a column for everything that is predicted."""
