@@ -15,7 +15,7 @@ from liquidtime.files.bounded import DamagedFolder
 from liquidtime.files.contents import json_to_bytes, tensors_from_bytes, tensors_to_bytes
 from liquidtime.files.folders import FallbackWarning, previous_of, read_folder, read_newest, write_folder
 from liquidtime.files.sealed import MANIFEST, SealedFolder, problem_of
-from liquidtime.files.whole_files import SaveFailed, write_file
+from liquidtime.files.whole_files import SaveFailed, file_in_parts, write_file
 
 FILES = {"config.json": b'{"a": 1}\n', "model.safetensors": bytes(range(256))}
 
@@ -302,3 +302,20 @@ def test_a_rename_that_fails_leaves_both_generations(tmp_path, monkeypatch, fail
     write_folder(path, {"config.json": b"third"})
     assert read_folder(path)["config.json"] == b"third"
     assert sorted(item.name for item in tmp_path.iterdir()) == ["model", "model.previous"]
+
+
+def test_what_another_library_says_of_a_full_disk_is_a_failed_save(tmp_path):
+    path = tmp_path / "table.parquet"
+    full, other = RuntimeError("underlying IO error: No space left on device (os error 28)"), KeyError("column")
+    with pytest.raises(SaveFailed, match=r"table.parquet: No space left on device. It is unchanged") as failed:
+        save_part(path, full)
+    assert failed.value.errno == errno.ENOSPC
+    with pytest.raises(KeyError, match="column"):
+        save_part(path, other)
+    assert list(tmp_path.iterdir()) == []
+
+
+def save_part(path, error):
+    with file_in_parts(path) as file:
+        file.write(b"half")
+        raise error

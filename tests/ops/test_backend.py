@@ -14,6 +14,8 @@ import liquidtime as lt
 import processes
 from liquidtime.cells import CfCCell
 from liquidtime.ops import backend, live_backend, set_backend, using_backend
+from liquidtime.ops.cfc_scan.backend import Inputs, check_inputs
+from liquidtime.ops.cfc_scan.form import Form
 from liquidtime.ops.native import library
 
 needs_kernel = pytest.mark.skipif(not library.is_built(), reason="the kernels are not built")
@@ -185,3 +187,15 @@ def test_a_compiled_function_is_compiled_again_for_another_choice():
         with using_backend(name):
             torch.testing.assert_close(compiled(x), layer(x, dt=dt)[0])
     assert ["cfc_scan" in graph for graph in graphs] == [True, False]
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 3, 4), (1, 1, 3, 4), (1, 2, 2, 4), (1, 2, 3, 1), (2, 3, 4)])
+def test_masks_of_another_shape_are_refused(shape):
+    form, weights = (
+        Form(masked=(True,)),
+        [torch.zeros(4, 5), torch.zeros(4), torch.zeros(12, 4), torch.zeros(12)],
+    )
+    inputs = [torch.zeros(2, 3, 2), torch.zeros(2, 3), None, torch.zeros(2, 3), None, weights]
+    check_inputs(form, Inputs(*inputs, torch.zeros(1, 2, 3, 4)))
+    with pytest.raises(ValueError, match="`masks` must have shape"):
+        check_inputs(form, Inputs(*inputs, torch.zeros(shape)))
