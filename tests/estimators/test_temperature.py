@@ -13,6 +13,8 @@ from liquidtime.baselines.features.temperature import (
     fit_calibration,
     tempered,
 )
+from liquidtime.estimators.faces import classifier, fitting
+from liquidtime.estimators.network.budget import Choice
 from liquidtime.estimators.network.temperature import calibrated, fit_temperature, log_shares
 
 SMALL = {"hidden_size": 8, "backbone_units": 8, "read_out_units": 16, "random_state": 0}
@@ -71,6 +73,24 @@ def test_held_out_series_say_how_sure_to_be():
         assert few.trust < found.trust
         assert none.temperature > 50
         assert none.trust == LEAST_TRUST
+
+
+def test_only_held_out_series_say_how_sure_to_be(monkeypatch):
+    X, y = noise(40, 0)
+    told, fitted_to, fit, hold_back = [], [], classifier.fit_temperature, fitting.held_back
+    monkeypatch.setattr(
+        classifier, "fit_temperature", lambda logits, codes, *a: told.append(codes) or fit(logits, codes, *a)
+    )
+    monkeypatch.setattr(fitting, "held_back", lambda *a: fitted_to.append(hold_back(*a)) or fitted_to[-1])
+    monkeypatch.setattr(
+        fitting, "search", lambda quick, samples, n, fronts, summaries, attempts: attempts(0, [Choice(1, 0.01)])
+    )
+    lt.CfCClassifier(budget="search", **SMALL).fit(X, y)
+    rows, held = fitted_to[0]
+    assert len(rows) == 30
+    assert not set(rows) & set(held)
+    assert sorted(told[0].tolist()) == sorted(y[held].tolist())
+    assert len(told) == 1
 
 
 def test_some_of_many_rows_tell_the_temperature(monkeypatch):
