@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 from torch.autograd import forward_ad
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import liquidtime as lt
 import processes
@@ -199,3 +200,18 @@ def test_masks_of_another_shape_are_refused(shape):
     check_inputs(form, Inputs(*inputs, torch.zeros(1, 2, 3, 4)))
     with pytest.raises(ValueError, match="`masks` must have shape"):
         check_inputs(form, Inputs(*inputs, torch.zeros(shape)))
+
+
+@needs_kernel
+def test_what_watches_operators_sees_the_scan_as_one():
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, operator, types, given=(), named=None):
+            seen.append(str(operator))
+            return operator(*given, **(named or {}))
+
+    seen, layer, x, dt = [], lt.CfC(3, 5, backbone_units=7), torch.randn(2, 3, 3), torch.rand(2, 3)
+    with torch.no_grad():
+        expected = layer(x, dt=dt)[0]
+        with Watch():
+            torch.testing.assert_close(layer(x, dt=dt)[0], expected)
+    assert any("cfc_scan" in name for name in seen)
