@@ -69,7 +69,7 @@ def _probed(model: CfCForecaster, folds: Sequence[Fold], choice: Choice, positio
 
 
 def probed(model: CfCForecaster, fold: Fold, choice: Choice, number: int) -> Judged:
-    """Return what a network says of what a fold holds out, trained on the rest.
+    """Return the forecasts of a network for what a fold holds out, after training on the rest.
 
     Args:
         model: prepared.

@@ -266,7 +266,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         return self
 
     def _prepare(self, data: SeriesSet) -> None:
-        """Take what all networks have in common: how series are read, and what is asked."""
+        """Set what all networks have in common: how series are read, and what is forecast."""
         if not (data.lengths >= 2).any():
             raise ValueError("`X` must have series of at least two samples: there is nothing to forecast")
         self._carried = None
@@ -382,7 +382,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         return BEYOND * self.horizon_ / self._scene.time_scale
 
     def _said(self, series: ForecastSeries, context: Seen, gaps: Values) -> tuple[Values, Values]:
-        """Return (S, Q, C, J) what the `PARTS` say of scaled gaps (S, Q), and time since the last values."""
+        """Return (S, Q, C, J) forecasts of the `PARTS` at scaled gaps (S, Q), and time since the last values."""
         anchors, asked = context.asked(self._scene, gaps, self._farthest)
         prepared = series.prepared(device=self.device)
         return network_and_naive(said_of_series(self.networks_, prepared, anchors, asked), anchors, asked)
@@ -393,7 +393,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
     def _said_after(
         self, data: SeriesSet, series: Rows, steps: Rows, times: Values
     ) -> tuple[Values, Values, Seen, Values]:
-        """Return (R, 1, C, J) what the `PARTS` say at times after steps, time since the last values, the past, gaps."""
+        """Return (R, 1, C, J) forecasts of the `PARTS` after steps, time since the last values, the past, gaps."""
         grid = self.encoder_.steps(data)
         past, now = Observations.of(grid, self._watched).up_to(series, steps), grid.times[steps]
         static, starts = self.encoder_.encode_static(grid.static)[series], self._starts(data)[series]
@@ -439,7 +439,7 @@ class CfCForecaster(Forecasts, SeriesEstimator):
         return self._as_seen(own, now, starts, series.static.numpy(), newest[None], known_at)
 
     def _said_live(self, id: Any, context: Seen, gaps: Values) -> tuple[Values, Values]:
-        """Return (1, Q, C, J) what the `PARTS` say of scaled gaps (1, Q), and time since the last values."""
+        """Return (1, Q, C, J) forecasts of the `PARTS` at scaled gaps (1, Q), and time since the last values."""
         outputs = self._live[id].state.outputs
         assert outputs is not None
         anchors, asked = context.asked(self._scene, gaps, self._farthest)

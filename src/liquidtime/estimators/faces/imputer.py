@@ -234,7 +234,7 @@ class CfCImputer(CfCForecaster):
         return measured
 
     def _parts_at(self, data: SeriesSet, series: Rows, times: Values) -> tuple[Values, Values]:
-        """Return (R, C, J) what the parts say of times of series, these rising, and how near the nearest value is."""
+        """Return (R, C, J) values of the parts at rising times of series, and the distance to the nearest value."""
         S, C = len(data), len(self._places)
         both = both_directions(data)
         before = self._side(both[np.arange(S)], series, times)
@@ -249,7 +249,7 @@ class CfCImputer(CfCForecaster):
         return filled(before, after, means[series])
 
     def _side(self, data: SeriesSet, series: Rows, times: Values) -> Side:
-        """Return what the samples up to some times of series say of them."""
+        """Return the forecasts for some times of series from the samples up to them."""
         R, C = len(series), len(self._places)
         steps = _newest(data, series, times)
         some = np.flatnonzero(steps >= 0)

@@ -52,7 +52,7 @@ def both_directions(data: SeriesSet) -> SeriesSet:
 
 
 def pieces_of(data: SeriesSet) -> tuple[SeriesSet, Rows]:
-    """Return series to draw a fold from, and whose they are; fewer than ten are cut into pieces one after the other."""
+    """Return series to draw a fold from, and the owner of each; fewer than ten are cut into successive pieces."""
     some = int((data.lengths >= 2).sum())
     if some >= _FEWEST or some == 0:
         return data, np.arange(len(data))
@@ -112,8 +112,8 @@ def filled(before: Side, after: Side, means: Values) -> tuple[Values, Values]:
     """Return (R, C, J) the predictions of the `NAMES`, and (R, C) the distance to the nearest value.
 
     Args:
-        before: what the samples before the times say.
-        after: what those after them say.
+        before: forecasts from the samples before the times.
+        after: forecasts from the samples after them.
         means: (R, C) means of the series, NaN where there is no value.
     """
     one, two = before.known, after.known

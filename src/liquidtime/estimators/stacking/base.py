@@ -234,7 +234,7 @@ class StackedEstimator(SeriesModel):
 
     @abstractmethod
     def _network_outputs(self, series: Any) -> Floats:
-        """Return (S, W) what the networks say."""
+        """Return the (S, W) predictions of the networks."""
 
     def encode(self, X: Any) -> StackedSeries:
         """Encode series for all parts, so that several methods can take the result instead of X.

@@ -22,13 +22,13 @@ class FlatTrees:
 
     Args:
         roots: (T,) the first node of each tree.
-        left: (N,) the next node; a leaf is its own. Other nodes lead to later ones only, so that every walk ends.
+        left: (N,) the next node; a leaf points to itself, and other nodes to later ones only, so every path ends.
         right: (N,) likewise.
-        feature: (N,) the column that is compared; 0 in leaves.
-        threshold: (N,) what it is compared with; 0 in leaves.
+        feature: (N,) the column that the node compares; 0 in leaves.
+        threshold: (N,) the value that it is compared with; 0 in leaves.
         missing_left: (N,) whether NaN goes left.
         leaf: (N,) the row of `values` of a leaf; 0 in other nodes.
-        values: (L, W) what the leaves say.
+        values: (L, W) the predictions of the leaves.
     """
 
     roots: Integers
@@ -73,14 +73,14 @@ class FlatTrees:
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, npt.NDArray[Any]], columns: int) -> FlatTrees:
-        """Return the trees of arrays that a stranger may have written.
+        """Return the trees of arrays that may come from an untrusted file.
 
         Args:
             arrays: as `to_arrays` returned them.
-            columns: p of the tables that will be given.
+            columns: p, the number of columns of the tables that they will read.
 
         Raises:
-            ValueError: arrays of other names, types or sizes, a walk that does not end, a number that is not finite.
+            ValueError: arrays of other names, types or sizes, a path that does not end, a number that is not finite.
 
         """
         kinds = {
@@ -114,7 +114,7 @@ class FlatTrees:
         return trees
 
     def _refuse_others_than_trees(self, splits: npt.NDArray[np.bool_]) -> None:
-        """Refuse nodes that two nodes or none lead to, roots that one leads to, and walks beyond reason."""
+        """Refuse nodes with several parents or none, roots with a parent, and paths of unreasonable length."""
         split = np.flatnonzero(splits)
         parents = np.bincount(np.concatenate([self.left[split], self.right[split]]), minlength=len(self.left))
         parents[self.roots] += 1
@@ -134,7 +134,7 @@ def boosted(model: Any, rounds: int) -> FlatTrees:
 
     Args:
         model: fitted, without categorical features.
-        rounds: of boosting, the first ones.
+        rounds: number of boosting rounds, counted from the first.
     """
     tables = [tree.nodes for round_ in model._predictors[:rounds] for tree in round_]
     for nodes in tables:
@@ -153,7 +153,7 @@ def boosted(model: Any, rounds: int) -> FlatTrees:
 
 
 def grown(trees: Sequence[Any]) -> FlatTrees:
-    """Return the trees of a fitted forest of scikit-learn; what they say is rounded to float32.
+    """Return the trees of a fitted forest of scikit-learn; their predictions are rounded to float32.
 
     Args:
         trees: the forest's `estimators_`, or some of them.
@@ -172,7 +172,7 @@ def grown(trees: Sequence[Any]) -> FlatTrees:
 
 
 def _joined(tables: Sequence[Mapping[str, npt.NDArray[Any]]]) -> FlatTrees:
-    """Return trees, each with node numbers of its own, as one."""
+    """Return several trees, each with its own node numbers, as one set of arrays."""
     sizes = [len(table["left"]) for table in tables]
     roots = np.cumsum([0, *sizes[:-1]])
     columns: dict[str, list[npt.NDArray[Any]]] = {field.name: [] for field in fields(FlatTrees)}
@@ -194,7 +194,7 @@ def _joined(tables: Sequence[Mapping[str, npt.NDArray[Any]]]) -> FlatTrees:
 
 
 def _finite(thresholds: Floats) -> Floats:
-    """Return thresholds with the largest number for infinity: boosting splits what is missing from all the rest."""
+    """Return thresholds with infinity replaced by the largest number; boosting uses it to separate missing values."""
     return np.clip(thresholds, np.finfo(np.float64).min, np.finfo(np.float64).max)
 
 

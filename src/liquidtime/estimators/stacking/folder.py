@@ -1,7 +1,7 @@
-"""A stacked model as a folder: that of its networks, and beside their files stack.json and stack.safetensors.
+"""A stacked model as a folder: the folder of its networks, with stack.json and stack.safetensors added.
 
-Trees, kernels and linear weights are plain arrays; nothing is ever unpickled, and what either file says is bounded and
-compared with the other and with the networks before it is used.
+Trees, kernels and linear weights are plain arrays, and nothing is ever unpickled. The contents of each file are
+bounded, and compared with the other file and with the networks, before they are used.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _check_weights(model: StackedEstimator) -> None:
 
 
 def _set_calibration(model: StackedEstimator, stored: Any, networks: Any) -> None:
-    """Set how sure the model is, of what a stranger may have written."""
+    """Set the calibration from contents that may come from an untrusted file."""
     if not isinstance(stored, dict) or set(stored) != {"temperature", "trust", "shares"}:
         raise ValueError("`calibration` must have temperature, trust and shares")
     temperature, trust = number_of("temperature", stored["temperature"], 1e3), number_of("trust", stored["trust"], 1.0)

@@ -53,7 +53,7 @@ def save(
 
 
 def restored(facts: Mapping[str, Any], arrays: Arrays, networks: Any) -> StackedForecaster:
-    """Return the stack of what a folder holds, which a stranger may have written.
+    """Return the stack that a folder holds; the folder may come from an untrusted source.
 
     Args:
         facts: of `STACK`.

@@ -1,4 +1,4 @@
-"""What a stack predicts: how its parts are fitted, judged and weighed, for classes and for values."""
+"""The targets of a stack, classes or values: how its parts are fitted, evaluated and weighted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Goal(ABC):
 
     Attributes:
         K: number of classes; 0 for values.
-        rows: (S,) how much each series counts; None for all alike.
+        rows: (S,) weight of each series; None for equal weights.
     """
 
     K: int
@@ -39,7 +39,7 @@ class Goal(ABC):
         """Return the targets of some series as a network is fitted to them."""
 
     def settle(self, X: Floats, folds: Folds, seed: int) -> None:  # noqa: B027
-        """Choose, before anything is fitted, on which scale the parts are fitted and weighed; classes have none.
+        """Choose, before anything is fitted, the scale on which parts are fitted and weighted; classes have none.
 
         Args:
             X: (S, p) features, NaN where undefined.
@@ -49,7 +49,7 @@ class Goal(ABC):
 
     @abstractmethod
     def columns(self) -> list[npt.NDArray[Any]]:
-        """Return (S,) targets, each of which a learner of one target is fitted to, on the scale of the goal."""
+        """Return targets (S,), to each of which one learner is fitted, on the scale of the goal."""
 
     @abstractmethod
     def outputs(self, network: Any, X: Any) -> Floats:
@@ -57,7 +57,7 @@ class Goal(ABC):
 
     @abstractmethod
     def figures(self, prediction: Floats) -> dict[str, float]:
-        """Return figures of merit of (S, W) out-of-fold predictions, the loss that weights go by first."""
+        """Return the metrics of (S, W) out-of-fold predictions, beginning with the loss that decides the weights."""
 
     @abstractmethod
     def _weigh(self, predictions: Sequence[Floats], rows: Any) -> Floats:
@@ -68,7 +68,7 @@ class Goal(ABC):
 
         Args:
             predictions: M arrays (S, W), NaN for series that were not held out.
-            rows: which series judge; all of them if left out.
+            rows: the series on which losses are computed; all of them by default.
         """
         weights = self._weigh([prediction[rows] for prediction in predictions], rows)
         large: Floats = np.where(weights < LEAST_WEIGHT, 0.0, weights)
@@ -76,7 +76,7 @@ class Goal(ABC):
         return shares
 
     def calibration(self, prediction: Floats) -> Calibration:
-        """Return how sure (S, W) out-of-fold predictions may be; values are as they are."""
+        """Return the calibration of (S, W) out-of-fold predictions; values have none."""
         return Calibration()
 
     def shares(self) -> Floats:
@@ -136,7 +136,7 @@ class Values(Goal):
         single: whether there is one target, without an axis of its own.
 
     Attributes:
-        scale: on which parts are fitted and weighed.
+        scale: the scale on which parts are fitted and weighted.
     """
 
     K = 0

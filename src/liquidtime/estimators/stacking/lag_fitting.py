@@ -1,4 +1,4 @@
-"""The fitting of models on features of the past: pairs of cuts and later values, folds, how long to boost."""
+"""Fit models to features of the past: pairs of cuts and later values, folds, and the number of boosting rounds."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from liquidtime.estimators.stacking.tree_part import TreeMember
 
 Values = npt.NDArray[np.float64]
 _CHECKPOINTS = (12, 20, 35, 60, 100, 170, 280, 450)
-"""Rounds of boosting to choose from."""
+"""Numbers of boosting rounds to choose from."""
 _AT_ONCE = 3
-"""Checkpoints that boosting goes on for, as long as the last of them is the best."""
+"""Boosting continues by this many checkpoints as long as the last one is the best."""
 _STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
-"""Of the penalty of linear models, times the number of rows."""
+"""Penalties of linear models to choose from, each multiplied by the number of rows."""
 _LATER = 4
-"""Later values of a target that are asked for at each cut."""
+"""Number of later values of a target that are drawn at each cut."""
 _CUTS, _FEWEST_CUTS, _WORK = 12_000, 4_000, 200_000
-"""Cuts at most, and cuts times targets."""
+"""Largest number of cuts, smallest limit for many targets, and limit of cuts times targets."""
 _LEAST_ROWS = 40
 """With fewer later values, a target stays at its last value."""
 _FARTHEST = 6.0
-"""Where a target is cut in training, in usual moves: one outlier is not to drown the rest."""
+"""Where targets are clipped in training, in usual moves, so that one outlier does not dominate."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Cuts of the training series, and what was measured later.
+    """Cuts of the training series, and the values that were measured later.
 
     Args:
-        cuts: R of them.
-        series: (R,) whose they are.
-        rows: by target (n,) which cut.
-        times: by target (n,) when it was measured.
-        truth: by target (n,) what was, in standard deviations.
-        known: by target (n, K) the known channels then.
+        cuts: R cuts.
+        series: (R,) the series of each cut.
+        rows: for each target, (n,) the cut that each later value belongs to.
+        times: for each target, (n,) when the value was measured.
+        truth: for each target, (n,) the value in standard deviations.
+        known: for each target, (n, K) the known channels at that time.
     """
 
     cuts: Cuts
@@ -61,12 +61,12 @@ class Pairs:
         """Draw cuts evenly from all series, and later values of each target within the horizon.
 
         Args:
-            features: what cuts are described by.
+            features: the features that describe a cut.
             steps: the training series.
-            starts: (S, cycles).
-            static: (S, F) encoded.
+            starts: (S, cycles) phase of each cycle at the start of each series.
+            static: (S, F) encoded static features.
             horizon: in the set's time unit.
-            seed: of the draw.
+            seed: random seed of the draw.
         """
         rng = np.random.default_rng(seed)
         C = len(features.targets)
@@ -105,11 +105,11 @@ class Questions:
     """What a fold holds out: cuts, and later times at which targets were measured.
 
     Args:
-        cuts: R of them.
-        times: (R, Q).
-        truth: (R, Q, C) in standard deviations, NaN = nothing.
-        known: (R, Q, K).
-        latest: (S,) of each training series, the last time that may be learned from; -inf for none.
+        cuts: R cuts.
+        times: (R, Q) the later times.
+        truth: (R, Q, C) the values in standard deviations, NaN where nothing was measured.
+        known: (R, Q, K) the known channels at these times.
+        latest: (S,) for each training series, the last time that models may be fitted to; -inf for none.
     """
 
     cuts: Cuts
@@ -120,14 +120,14 @@ class Questions:
 
 
 @dataclass(frozen=True, eq=False)
-class Taught:
-    """What the pairs of one target teach.
+class TargetTable:
+    """The training table of one target.
 
     Args:
         table: (n, p) features.
-        own: how many of the first are the target's own.
-        growth: its usual moves.
-        moves: (n,) how many usual moves it went from its last value.
+        own: the number of leading features that describe the target itself.
+        growth: the usual moves of the target.
+        moves: (n,) by how many usual moves the target left its last value.
         design: (n, p') the terms of a linear model.
     """
 
@@ -138,8 +138,8 @@ class Taught:
     design: Values
 
     @staticmethod
-    def by(pairs: Pairs, c: int) -> Taught | None:
-        """Return what pairs teach of one target; None where they are too few."""
+    def by(pairs: Pairs, c: int) -> TargetTable | None:
+        """Return the table of one target; None if there are too few pairs."""
         rows, times = pairs.rows[c], pairs.times[c]
         if len(rows) < _LEAST_ROWS:
             return None
@@ -147,15 +147,15 @@ class Taught:
         since, off = pairs.cuts.since(c, rows, times), pairs.truth[c] - pairs.cuts.last(c)[rows]
         growth = Growth.of(since, off)
         moves = np.clip(off / np.maximum(growth.at(since), 1e-6), -_FARTHEST, _FARTHEST)
-        return Taught(table, own, growth, moves, terms(table, own, hats(growth.knots, since)))
+        return TargetTable(table, own, growth, moves, terms(table, own, hats(growth.knots, since)))
 
     def models(self, rounds: int, strength: int, seed: int) -> ChannelModels:
-        """Return models fitted to all of it.
+        """Return models fitted to the whole table.
 
         Args:
-            rounds: of boosting.
-            strength: which of the linear model's.
-            seed: of the trees.
+            rounds: number of boosting rounds.
+            strength: index of the linear model's penalty.
+            seed: random seed of the trees.
         """
         columns, trees = _boosting(self.table, self.moves, rounds, seed)
         member = TreeMember(
@@ -169,13 +169,13 @@ def fit_lags(pairs: Pairs, folds: Sequence[Questions], seed: int) -> tuple[LagMo
     """Fit the models of every target.
 
     Args:
-        pairs: what all training series teach.
-        folds: what is held out from them, one after the other.
-        seed: of the trees.
+        pairs: cuts and later values of all training series.
+        folds: what each fold holds out of them.
+        seed: random seed of the trees.
 
     Returns:
-        the models, fitted to all pairs, and for each fold (R, Q, C, 2) what models fitted without it say, NaN where
-        nothing was measured.
+        the models fitted to all pairs, and for each fold the (R, Q, C, 2) forecasts of models fitted without it, NaN
+        where nothing was measured.
     """
     held_out = [np.full((*fold.truth.shape, 2), np.nan) for fold in folds]
     channels = [_fit_channel(pairs, folds, held_out, c, seed) for c in range(len(pairs.rows))]
@@ -183,32 +183,32 @@ def fit_lags(pairs: Pairs, folds: Sequence[Questions], seed: int) -> tuple[LagMo
 
 
 def refit_lags(pairs: Pairs, models: LagModels, seed: int) -> LagModels:
-    """Return models fitted to other pairs, as long and as strongly as before.
+    """Return models fitted to other pairs, with the rounds and penalties of earlier models.
 
     Args:
-        pairs: what they are taught.
-        models: from before.
-        seed: of the trees.
+        pairs: cuts and later values to fit to.
+        models: the earlier models.
+        seed: random seed of the trees.
     """
     channels: list[ChannelModels | None] = []
     for c, before in enumerate(models.channels):
-        taught = None if before is None else Taught.by(pairs, c)
-        if before is None or taught is None:
+        target = None if before is None else TargetTable.by(pairs, c)
+        if before is None or target is None:
             channels.append(None)
         else:
-            channels.append(taught.models(len(before.trees.trees.roots), before.strength, seed))
+            channels.append(target.models(len(before.trees.trees.roots), before.strength, seed))
     return LagModels(tuple(channels))
 
 
 def _fit_channel(
     pairs: Pairs, folds: Sequence[Questions], held_out: list[Values], c: int, seed: int
 ) -> ChannelModels | None:
-    """Return the models of one target, and fill in what those of folds say."""
+    """Return the models of one target, and enter its out-of-fold forecasts in `held_out`."""
     asked = [np.nonzero(~np.isnan(fold.truth[..., c])) for fold in folds]
     for fold, said, (r, q) in zip(folds, held_out, asked, strict=True):
         said[r, q, c] = fold.cuts.last(c)[r][:, None]
-    taught = Taught.by(pairs, c)
-    if taught is None:
+    target = TargetTable.by(pairs, c)
+    if target is None:
         return None
     paths: list[Path] = []
     most = len(_CHECKPOINTS)
@@ -219,12 +219,12 @@ def _fit_channel(
         at = fold.times[r, q]
         table, _ = fold.cuts.table(c, r, at, fold.known[r, q])
         since = fold.cuts.since(c, r, at)
-        size = taught.growth.at(since)[:, None]
+        size = target.growth.at(since)[:, None]
         off = fold.truth[r, q, c] - fold.cuts.last(c)[r]
         at_once = most if paths else _AT_ONCE
-        stages = _stages(taught.table[use], taught.moves[use], table, size, off, (most, at_once), seed)
-        weights = _ridges(taught.design[use], taught.moves[use])
-        linear = bounded(terms(table, taught.own, hats(taught.growth.knots, since)) @ weights)
+        stages = _stages(target.table[use], target.moves[use], table, size, off, (most, at_once), seed)
+        weights = _ridges(target.design[use], target.moves[use])
+        linear = bounded(terms(table, target.own, hats(target.growth.knots, since)) @ weights)
         paths.append(Path(number, stages, linear * size, off))
         if len(paths) == 1:  # later folds need not go far beyond what is best here
             most = min(int(_losses([stages], [off]).argmin()) + 2, len(_CHECKPOINTS))
@@ -234,17 +234,17 @@ def _fit_channel(
         said, last = held_out[path.fold], folds[path.fold].cuts.last(c)[r]
         said[r, q, c, 0] = last + path.boosting[:, checkpoint]
         said[r, q, c, 1] = last + path.linear[:, strength]
-    return taught.models(_CHECKPOINTS[checkpoint], strength, seed)
+    return target.models(_CHECKPOINTS[checkpoint], strength, seed)
 
 
 class Path(NamedTuple):
-    """What models of one target, fitted without a fold, say of it: moves from the last value.
+    """Moves from the last value, forecast by models of one target that were fitted without a fold.
 
     Args:
-        fold: its number.
-        boosting: (n, checkpoints).
-        linear: (n, strengths).
-        truth: (n,).
+        fold: the number of the fold.
+        boosting: (n, checkpoints) forecasts of boosting.
+        linear: (n, strengths) forecasts of linear models.
+        truth: (n,) the moves that were measured.
     """
 
     fold: int
@@ -254,7 +254,7 @@ class Path(NamedTuple):
 
 
 def _chosen(paths: Sequence[Path]) -> tuple[int, int]:
-    """Return which checkpoint and which strength have the least error out of fold."""
+    """Return the checkpoint and the strength with the least out-of-fold error."""
     if not paths:
         return 2, 2
     stages, truths = min(path.boosting.shape[1] for path in paths), [path.truth for path in paths]
@@ -272,16 +272,16 @@ def _losses(forecasts: Sequence[Values], truths: Sequence[Values]) -> Values:
 def _stages(
     table: Values, moves: Values, times: Values, size: Values, truth: Values, checkpoints: tuple[int, int], seed: int
 ) -> Values:
-    """Return (n, checkpoints) what boosting forecasts after each of the first checkpoints, as far as it gets better.
+    """Return the (n, checkpoints) forecasts of boosting at its checkpoints, for as long as it improves.
 
     Args:
-        table: (m, p) features to learn from.
-        moves: (m,) what is learned.
-        times: (n, p) features of the questions.
-        size: (n, 1) by which what is learned is multiplied.
-        truth: (n,) what the products should be.
-        checkpoints: how many at most, and after how many it is asked whether the last of them is the best.
-        seed: of the trees.
+        table: (m, p) features of the training rows.
+        moves: (m,) the targets of the training rows.
+        times: (n, p) features of the held-out rows.
+        size: (n, 1) factor by which predictions are multiplied.
+        truth: (n,) the values that the products should have.
+        checkpoints: the largest number of checkpoints, and how many are reached before their errors are compared.
+        seed: random seed of the trees.
     """
     (most, at_once), reached = checkpoints, 0
     columns, trees = None, None
@@ -299,7 +299,7 @@ def _stages(
 
 
 def _boosting(table: Values, moves: Values, rounds: int, seed: int) -> tuple[Rows, Any]:
-    """Return the columns that have a number, and trees fitted on them."""
+    """Return the columns that are not all NaN, and trees fitted to them."""
     columns = np.flatnonzero(~np.isnan(table).all(axis=0))
     trees = HistGradientBoostingRegressor(
         max_iter=rounds,
@@ -315,7 +315,7 @@ def _boosting(table: Values, moves: Values, rounds: int, seed: int) -> tuple[Row
 
 
 def _ridges(design: Values, moves: Values) -> Values:
-    """Return (p', strengths) the weights of linear models, whose terms are penalised by their size."""
+    """Return the (p', strengths) weights of linear models, whose penalty takes the size of each term into account."""
     size = np.sqrt((design**2).mean(axis=0)) + 1e-6
     scaled = design / size
     values, vectors = np.linalg.eigh(scaled.T @ scaled)

@@ -21,18 +21,18 @@ LAG_PARTS = (BOOSTING, LINEAR)
 STRENGTHS = 4
 """Penalties of linear models to choose from."""
 _KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.97)
-"""Quantiles of the gaps at which usual moves are measured, besides the gap 0."""
+"""Quantiles of the gaps at which usual moves are measured, in addition to the gap 0."""
 _WIDEST = 10.0
-"""Where features of linear models are cut."""
+"""Where features of linear models are clipped."""
 _FARTHEST = 3.0
-"""Usual moves that a linear model may forecast: one outlier among its features is not to lead it anywhere."""
+"""Largest forecast of a linear model in usual moves, so that one outlier among its features has a bounded effect."""
 _BLOCK = 1 << 17
 """Rows whose features are computed at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """How far values move from the last one in a time: 0 at once, then the root of the mean square in training.
+    """How far values usually move from the last one within a time: 0 at first, then the root mean square in training.
 
     Args:
         knots: (K,) median intervals, the first 0.
@@ -44,7 +44,7 @@ class Growth:
 
     @staticmethod
     def of(since: Values, moved: Values) -> Growth:
-        """Measure moves (n,) over times (n,), in median intervals; infinite times are of channels without a value."""
+        """Measure moves (n,) over times (n,) in median intervals; a channel without a value has infinite times."""
         finite = since[np.isfinite(since)]
         inner: Values = np.quantile(finite, _KNOTS) if len(finite) else np.ones(1)
         knots = np.array([0.0, *np.unique(np.maximum(inner, 1e-3)).tolist()])
@@ -64,7 +64,7 @@ class Growth:
 
 @dataclass(frozen=True, eq=False)
 class ChannelModels:
-    """The models of one target: they say how many usual moves it goes from its last value.
+    """The models of one target, which predict by how many usual moves it leaves its last value.
 
     Args:
         growth: the usual moves.
@@ -86,7 +86,7 @@ class ChannelModels:
 
 
 def bounded(moves: Values) -> Values:
-    """Return usual moves that a linear model forecasts, cut where it leads beyond what it has learned from."""
+    """Return the forecasts of a linear model, clipped to the range of its training data."""
     return np.clip(moves, -_FARTHEST, _FARTHEST)
 
 
@@ -153,7 +153,7 @@ class LagModels:
 
     @staticmethod
     def restored(strengths: Any, arrays: Arrays, C: int, width: int, own: int) -> LagModels:
-        """Return the models of what `stored` returned, which a stranger may have written.
+        """Return the models of what `stored` returned, which may come from an untrusted file.
 
         Args:
             strengths: of the targets; None for those without models.

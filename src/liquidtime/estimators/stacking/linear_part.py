@@ -68,7 +68,7 @@ class LinearPart:
 
     @staticmethod
     def restored(facts: Any, arrays: Mapping[str, npt.NDArray[Any]], K: int, width: int) -> LinearPart:
-        """Return the part of what `stored` returned, which a stranger may have written.
+        """Return the part of what `stored` returned, which may come from an untrusted file.
 
         Args:
             facts: of JSON.

@@ -44,8 +44,8 @@ class StackedStepClassifier(StackedClassifier):
         model.update("bed 7", t, {"HR": 92.0})               as samples arrive, (C,)
 
     The parts are CfC networks that read every sample, and gradient boosting on running features of what each channel
-    has shown so far. Weights, temperature and threshold are those of least loss on samples of series that the parts
-    were not fitted to.
+    has shown so far. Weights, temperature and threshold are those with the least loss on series that the parts were
+    not fitted to.
 
     Args:
         n_networks: CfC networks, whose predictions are averaged.
@@ -162,7 +162,7 @@ class StackedStepClassifier(StackedClassifier):
         return data, codes, given
 
     def _series_folds(self, data: SeriesSet, codes: npt.NDArray[np.int64], each: Mapping[str, Any]) -> Folds:
-        """Return folds of series, spread by the rarest class that each has; none where a side would have one class."""
+        """Return folds of series, stratified by the rarest class of each; none if a side would have only one class."""
         strata = np.zeros(len(data), dtype=np.int64)
         rarity = np.append(np.argsort(np.argsort(-np.bincount(codes[codes >= 0], minlength=len(self.classes_)))), -1)
         np.maximum.at(strata, np.repeat(np.arange(len(data)), data.lengths), rarity[codes])
@@ -200,9 +200,9 @@ class StackedStepClassifier(StackedClassifier):
         folds: Folds,
         weights: Floats | None,
     ) -> Trees:
-        """Return boosting fitted to the samples of each fold's training series, of a frequent class to some of them.
+        """Return boosting fitted to the samples of each fold's training series, with frequent classes thinned.
 
-        Those that are taken count for those that are not, so that probabilities are of all samples.
+        The samples that are kept have larger weights instead, so that probabilities hold for all samples.
         """
         known = codes >= 0
         place = np.cumsum(known) - 1
@@ -246,7 +246,7 @@ class StackedStepClassifier(StackedClassifier):
         return self._outputs(X)
 
     def evolve(self, X: Any, points: int | None = None) -> Evolution:
-        """Return the probabilities after every sample of every series; `points` is for other stacks and not read."""
+        """Return the probabilities after every sample of every series; `points` is for other stacks, ignored here."""
         series = self.encode(X)
         return Evolution(series.data.times, series.data.offsets, self._outputs(series))
 
@@ -260,7 +260,7 @@ class StackedStepClassifier(StackedClassifier):
 def _thinned(
     rows: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return rows of which no class has too many, and how many rows each of them stands for."""
+    """Return rows in which no class has too many, and the number of rows that each of them represents."""
     chosen, counts = [], []
     for code in np.unique(codes[rows]):
         own = rows[codes[rows] == code]

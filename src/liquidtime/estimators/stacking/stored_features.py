@@ -1,4 +1,4 @@
-"""Fitted features as JSON and arrays, and back; what a stranger wrote is bounded before anything is computed by it."""
+"""Fitted features as JSON and arrays, and back; untrusted contents are bounded before anything is computed."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class TreeMember:
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, npt.NDArray[Any]], K: int, width: int) -> TreeMember:
-        """Return the member of arrays that a stranger may have written.
+        """Return the member of arrays that may come from an untrusted file.
 
         Args:
             arrays: as `to_arrays` returned them.
@@ -166,7 +166,7 @@ class TreePart:
 
     @staticmethod
     def restored(kind: str, facts: Any, arrays: Mapping[str, npt.NDArray[Any]], K: int, width: int) -> TreePart:
-        """Return the part of what `stored` returned, which a stranger may have written.
+        """Return the part of what `stored` returned, which may come from an untrusted file.
 
         Args:
             kind: "boosting" or "extra trees".
