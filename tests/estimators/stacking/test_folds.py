@@ -41,6 +41,17 @@ def test_later_series_of_other_groups_alone_are_learned_from():
         assert not set(groups[train]) & set(groups[held])
 
 
+def test_groups_that_recur_in_every_year_are_held_out_by_halves():
+    year, groups = np.repeat([1, 2, 3], 6), np.tile(np.arange(6), 3)
+    folds = make_folds(18, 2, 0, groups=groups, order=year)
+    assert len(folds) == 2
+    for train, held in folds:
+        assert year[train].max() < year[held].min()
+        assert len(set(groups[train])) == len(set(groups[held])) == 3
+        assert not set(groups[train]) & set(groups[held])
+    assert set(groups[folds[0][1]]) != set(groups[folds[1][1]])
+
+
 def test_a_fold_without_two_classes_to_learn_from_is_left_out():
     assert make_folds(10, 5, 0, np.array([0] * 9 + [1])) != []
     for train, _ in make_folds(10, 5, 0, np.array([0] * 9 + [1])):

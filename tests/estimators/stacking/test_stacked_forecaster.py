@@ -171,10 +171,14 @@ def test_what_is_held_out_is_learned_by_nothing():
         cut = fold.start * (fold.upto[0] - 1)  # the first cut; what is asked comes after it
         assert fold.until[0] <= int(cut) + 1
         assert 0.5 <= fold.until[0] / 1000 < fold.upto[0] / 1000 <= 1.0
-    for fold in forecast_folds(data, 2, 0, np.arange(60) // 7, np.arange(60)):
-        learned = np.flatnonzero(fold.until > 0)
-        assert learned.max() < fold.held.min()
-        assert not set(learned // 7) & set(fold.held // 7)
+    for groups in (np.arange(60) // 7, np.arange(60) % 7, np.arange(60) % 2):  # the last two recur in every block
+        folds = forecast_folds(data, 2, 0, groups, np.arange(60))
+        assert len(folds) == 2
+        for fold in folds:
+            learned = np.flatnonzero(fold.until > 0)
+            assert learned.max() < fold.held.min()
+            assert not set(groups[learned]) & set(groups[fold.held])
+    assert set(np.arange(60)[folds[0].held] % 2) != set(np.arange(60)[folds[1].held] % 2)  # each half in turn
     with pytest.raises(ValueError, match="at least two different groups"):
         forecast_folds(data, 2, 0, np.zeros(60))
 

@@ -62,7 +62,7 @@ def forecast_folds(data: SeriesSet, count: int, seed: int, groups: Any = None, o
     Series on one clock, as those with time stamps, are held out from earlier ones that had ended by then. Where most of
     them lie beside each other in time, and where there are fewer than ten, the end of each is held out instead. Series
     that move together are held out together. With both groups and an order, later series are held out from earlier ones
-    of other groups.
+    of other groups; where all groups recur later, half of them are held out in turn.
 
     Args:
         data: the series.
@@ -142,10 +142,29 @@ def _later(
         if len(held):
             train = some[last[some] < first[held].min()]
             if owners is not None:
-                train = train[~np.isin(owners[train], owners[held])]
+                train, held = apart(train, held, owners, len(folds))
             units = first if owners is None else owners
             folds += [_whole(data, train, np.sort(held), units)] if len(train) else []
     return folds or _ends(data, count)
+
+
+def apart(train: Rows, held: Rows, owners: npt.NDArray[Any], turn: int) -> tuple[Rows, Rows]:
+    """Return training series of groups that are not held out, and held-out series.
+
+    Where every earlier group recurs among the later series, half of the groups are held out and the others train.
+
+    Args:
+        train: the earlier series.
+        held: the later series.
+        owners: (S,) the group of each series.
+        turn: number of the fold, so that successive folds hold out different halves.
+    """
+    others = train[~np.isin(owners[train], owners[held])]
+    if len(others):
+        return others, held
+    groups = np.unique(owners[held])
+    half = groups[turn % 2 :: 2] if len(groups) > 1 else groups
+    return train[~np.isin(owners[train], half)], held[np.isin(owners[held], half)]
 
 
 def _ends(data: SeriesSet, count: int) -> list[Fold]:

@@ -1,4 +1,4 @@
-"""Which series are held out together when parts of a stack are judged."""
+"""Choose the series that are held out together when the parts of a stack are evaluated."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import GroupKFold
+
+from liquidtime.estimators.forecast.folds import apart
 
 Rows = npt.NDArray[np.int64]
 Folds = list[tuple[Rows, Rows]]
@@ -22,12 +24,13 @@ def make_folds(
 ) -> Folds:
     """Return (training rows, held-out rows), the latter disjoint: by time, by group, or by class, in this preference.
 
-    By time and by group: a fold is held out from earlier series of other groups.
+    By time and by group: a fold is held out from earlier series of other groups; where all groups recur later, half of
+    them are held out in turn.
 
     Args:
         S: number of series.
         count: folds at most; fewer where there are fewer series, groups or times.
-        seed: of the random order.
+        seed: random seed of the order.
         codes: (S,) classes, spread evenly over the folds; a fold whose training rows have one class only is left out.
         groups: (S,) series of one group are held out together; None for none.
         order: (S,) numbers or time stamps, when each series was taken: later ones are held out from earlier ones, and
@@ -42,7 +45,7 @@ def make_folds(
         parts = _later(_codes("order", order, S), count)
         if groups is not None:
             owners = _codes("groups", groups, S)
-            parts = [(train[~np.isin(owners[train], owners[held])], held) for train, held in parts]
+            parts = [apart(train, held, owners, turn) for turn, (train, held) in enumerate(parts)]
     elif groups is not None:
         parts = _grouped(_codes("groups", groups, S), count, seed)
     else:
