@@ -189,8 +189,14 @@ WRONG = {
     "another number of values": ({"horizons": [1.0, 2.0], "known": {"b": [1.0]}}, 422, "bad_question"),
     "a text": ({"known": {"b": "much"}}, 422, "bad_value"),
     "too many": ({"horizons": [1.0] * 100_001}, 413, "too_many_forecasts"),
-    "too far": ({"horizons": [1e308]}, 422, "not_finite"),
 }
+
+
+def test_forecasts_far_beyond_the_horizon_are_finite(running):
+    assert running.send("far", [(2.0, {"a": 1.0})])[0] == 200
+    got, answer = running.post("/series/far/forecast", {"horizons": [1.0, 1e6, 1e308]})
+    assert got == 200
+    assert np.isfinite([list(each["values"].values()) for each in answer["prediction"]["forecast"]]).all()
 
 
 @pytest.mark.parametrize("name", WRONG)

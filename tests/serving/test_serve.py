@@ -119,7 +119,7 @@ def test_what_cannot_be_served_is_refused_with_the_reason(exported, folder, tmp_
         ((exported, *state, "--max-body", "1TB"), "100 bytes to 1 GB"),
         ((exported, *state, "--token-file", tmp_path / "secret"), "is empty; it must contain"),
         ((exported, *state, "--host", "256.1.1.1"), "cannot listen"),
-        ((exported, *state, "--part", "networks"), "--part is for a model folder"),
+        ((exported, *state, "--part", "networks"), "--part applies only to a model folder"),
     ]:
         code, said = refused(*words)
         assert code == (1 if "redis" in str(words) else 2), said

@@ -99,5 +99,5 @@ def test_forecasts_of_series_on_one_clock_are_tested_on_what_is_later():
     cuts = (0.75 * judged.lengths).astype(int)
     for origin, one, cut in zip(judged.origins, judged, cuts, strict=True):
         assert origin + np.timedelta64(int(one.times[cut]), "h") > latest
-    assert "on one clock" in split.words
+    assert "all series use one clock" in split.words
     assert "2024-01-" in split.words

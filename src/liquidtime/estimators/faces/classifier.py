@@ -86,8 +86,8 @@ class CfCClassifier(ClassifierMixin, SeriesEstimator):  # type: ignore[misc]
         budget: "quick" or "search". A search tries the number of epochs of `epochs=None`, 30 and 100 at the learning
             rates 1e-3 and 3e-3, as long as that helps on a held-out quarter of the training series and does not read
             too many samples. Then it trains on all series with the best, if that is better than the quick budget by
-            more than a standard error, and like that otherwise. There is no search if `epochs`, `learning_rate` or
-            series to choose the best epoch are given, or if there are fewer than 24 series.
+            more than a standard error, and with the quick budget otherwise. There is no search if `epochs`,
+            `learning_rate` or series to choose the best epoch are given, or if there are fewer than 24 series.
         front_end: None, "convolution" or "convolution-own": strided convolutions before the recurrent layer, which then
             runs in both directions of time; "convolution-own" scales each series separately. "auto" lets the search try
             both and None if series are long and dense (half of them have 48 samples, half of the values are observed);
