@@ -55,7 +55,7 @@ PAPER = {
     "physionet": ["mm_rnn", "no_gate", "cfc", "estimator", "estimator_five", "boosting"],
     "xor": ["cfc", "mm_rnn", "cfc_tuned"],
     "xor-dense": ["mm_rnn", "cfc"],
-    "walker2d": ["mm_rnn", "mm_rnn_tuned", "no_gate"],
+    "walker2d": ["mm_rnn", "mm_rnn_tuned", "no_gate", "transformer_searched"],
     "imdb": ["mm_rnn_all", "mm_rnn_all_five", "mm_rnn"],
 }
 SPEED = {

@@ -136,7 +136,7 @@ def _later(
     order = some[np.argsort(first[some], kind="stable")]
     begin = len(order) - max(1, round(len(order) / (_HELD if count == 1 else 2)))
     edges = np.linspace(begin, len(order), count + 1).astype(np.int64)
-    folds = []
+    folds: list[Fold] = []
     for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         held = order[low:high]
         if len(held):
@@ -170,7 +170,7 @@ def apart(train: Rows, held: Rows, owners: npt.NDArray[Any], turn: int) -> tuple
 def _ends(data: SeriesSet, count: int) -> list[Fold]:
     """Return folds in time: the beginning of each series to train on, and the rest to score on."""
     shares = np.linspace(_HEAD if count == 1 else 0.5, 1.0, count + 1)
-    folds = []
+    folds: list[Fold] = []
     for low, high in zip(shares[:-1].tolist(), shares[1:].tolist(), strict=True):
         upto = np.maximum((data.lengths * high).astype(np.int64), np.minimum(data.lengths, 2))
         until = np.minimum(np.maximum((data.lengths * low).astype(np.int64), np.minimum(data.lengths, 1)), upto)
